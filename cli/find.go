@@ -136,6 +136,8 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	}
 	searching, stop := context.WithCancel(ctx)
 	defer stop()
+	skipped := find.Skipped(queues)
+	s.program.sayNotRead(skipped)
 	search := find.New(s.broker, queues, f.want, enter)
 	type ending struct {
 		result find.Result
@@ -153,7 +155,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	if w.failed != nil {
 		return w.failed
 	}
-	if err := s.program.showFound(e.result, &f.output); err != nil {
+	if err := s.program.showFound(e.result, len(skipped), &f.output); err != nil {
 		return err
 	}
 	switch {
@@ -255,8 +257,14 @@ func foundLine(h *find.Hit) string {
 		cell(h.RoutingKey, 24), cell(h.Where(), 24), shortened(before+found+after, 120))
 }
 
-// showFound tells how a search ended.
-func (p *Program) showFound(r find.Result, output *format) error {
+func (p *Program) sayNotRead(queues []find.NotRead) {
+	for _, why := range find.Reasons(queues) {
+		p.say("not read: %s", model.Printable(why.Words()))
+	}
+}
+
+// showFound tells how a search ended. Of what was not read, so many queues were said before.
+func (p *Program) showFound(r find.Result, said int, output *format) error {
 	for _, rescued := range r.Rescued {
 		p.say("%s", model.Printable(rescued.Words()))
 	}
@@ -271,10 +279,12 @@ func (p *Program) showFound(r find.Result, output *format) error {
 			return fmt.Errorf("write what was found: %w", err)
 		}
 	}
-	for _, why := range find.Reasons(r.NotRead) {
-		p.say("not read: %s", model.Printable(why.Words()))
+	p.sayNotRead(r.NotRead[said:])
+	words := fmt.Sprintf("%s found in %s read of %s, %s", model.Plural(r.Hits, "message"),
+		messagesWords(model.Some(r.Read)), model.Plural(r.Queues, "queue"), model.ShortDuration(r.Took))
+	if n := len(r.NotRead); n > 0 {
+		words += "; not read: " + model.Plural(n, "queue")
 	}
-	p.say("%s found in %s read of %s, %s", model.Plural(r.Hits, "message"), messagesWords(model.Some(r.Read)),
-		model.Plural(r.Queues, "queue"), model.ShortDuration(r.Took))
+	p.say("%s", words)
 	return nil
 }

@@ -119,7 +119,7 @@ func TestFindStops(t *testing.T) {
 	term.await("ucenter@user")
 	term.command("find a-471", "▸ find a-471")
 	term.press(keyEnter)
-	term.await("A-4710", "2 found", "esc stop")
+	term.await("A-4710", "2 found", "esc stop", "not read: 5 messages of lots")
 	term.press(keyEsc)
 	term.await("stopped", "2 found", "the search was ended")
 	term.press(keyEsc)

@@ -30,6 +30,7 @@ func TestFlowGolden(t *testing.T) {
 				o, _, _ := failedOptions(47)
 				term := onFlow(t, o, worker, width, height)
 				term.await("MOVED  ")
+				term.awaitGone("reading the failed")
 				term.golden()
 			})
 		})
@@ -171,6 +172,7 @@ func TestFlowWithManyBuffers(t *testing.T) {
 		term.await("▸ work.delay.29")
 		term.press("G")
 		term.await("▸ work.failed  failed queue")
+		term.awaitGone("reading the failed")
 		term.golden()
 	})
 }

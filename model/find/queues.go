@@ -37,6 +37,17 @@ type Queue struct {
 // Skipped is why a queue is not read, in one sentence; "" when it is.
 func (q *Queue) Skipped() string { return q.why }
 
+// Skipped are queues with messages that a search will not look into, as far as is known before it.
+func Skipped(queues []Queue) []NotRead {
+	var skipped []NotRead
+	for i := range queues {
+		if q := &queues[i]; q.why != "" && !q.empty {
+			skipped = append(skipped, NotRead{q.Ref, q.Ready, q.why, q.costly})
+		}
+	}
+	return skipped
+}
+
 // The order in which queues are read: what is looked for is mostly where messages wait.
 const (
 	failedFirst = iota

@@ -49,7 +49,7 @@ type NotRead struct {
 // Result is how a search ended.
 type Result struct {
 	Progress
-	NotRead []NotRead
+	NotRead []NotRead      // those that were skipped first
 	Rescued []peek.Rescued // by looks at queues at their delivery limit
 	Enough  bool           // it ended with the most hits that were wanted
 	Failed  error          // the first queue that could not be read because of an error
@@ -106,14 +106,12 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 	defer s.end()
 	s.want.Filter = s.want.Filter.Within(ctx)
 	s.countEmpty(ctx, func(q *Queue) bool { return q.why == "" })
+	s.result.NotRead = Skipped(s.queues)
 	var fatal error
 	for i := range s.queues {
 		q := &s.queues[i]
 		switch {
-		case q.why != "" && q.empty:
-			continue
 		case q.why != "":
-			s.result.NotRead = append(s.result.NotRead, NotRead{q.Ref, q.Ready, q.why, q.costly})
 			continue
 		case s.empty[q.Ref]:
 			s.read(q)

@@ -371,9 +371,9 @@ func (c *Reading) Extend() {
 	}
 }
 
-// costly are the queues with messages where a look has a cost, and which are read only when that is agreed to: those
+// Costly are the queues with messages where a look has a cost, and which are read only when that is agreed to: those
 // with messages that were not read, else those that an earlier start has read.
-func (c *Reading) costly() []*Queue {
+func (c *Reading) Costly() []*Queue {
 	var queues, earlier []*Queue
 	for _, ref := range c.Order {
 		switch q := c.Queues[ref]; {
@@ -390,9 +390,9 @@ func (c *Reading) costly() []*Queue {
 	return queues
 }
 
-// agree has them read.
-func (c *Reading) agree() {
-	for _, q := range c.costly() {
+// Agree has them read.
+func (c *Reading) Agree() {
+	for _, q := range c.Costly() {
 		q.Wanted, q.Agreed = true, true
 	}
 }

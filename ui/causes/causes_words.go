@@ -39,7 +39,7 @@ func (c *Reading) Words() string {
 		words += "; " + c.Env.Keys.More.Help().Key + " reads " + map[bool]string{true: "the rest", false: "more"}[whole]
 	}
 	var costly int64
-	for _, q := range c.costly() {
+	for _, q := range c.Costly() {
 		costly += q.left()
 	}
 	if costly > 0 {
@@ -138,8 +138,8 @@ func (c *Reading) unreadWords(q *Queue) string {
 	return fmt.Sprintf("not read: %s of %s: %s", model.Count(left), name, q.why())
 }
 
-// costDialog asks whether queues are to be read where a look has a cost.
-func costDialog(s *term.Styles, queues []*Queue, width int) string {
+// CostDialog asks whether queues are to be read where a look has a cost.
+func CostDialog(s *term.Styles, queues []*Queue, width int) string {
 	const shown = 6
 	l := shell.NewDialogLines(s, width)
 	l.Say("", "A look at these queues costs more than the mark \"redelivered\". Each is read once.", s.Text)

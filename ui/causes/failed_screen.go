@@ -70,7 +70,7 @@ func (f failedScreen) Keys() []key.Binding {
 		own = append(own, term.Describe(k.Open, "messages"))
 	}
 	own = append(own, term.Describe(k.Failed, "queues"))
-	if len(f.reading.costly()) > 0 {
+	if len(f.reading.Costly()) > 0 {
 		own = append(own, term.Describe(k.Insist, "read"))
 	}
 	if current {
@@ -149,7 +149,7 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		return f.noteKey(msg)
 	case f.costly && term.Is(msg, k.Confirm):
 		f.costly, f.sorting = false, true
-		f.reading.agree()
+		f.reading.Agree()
 	case f.costly:
 		f.costly = !term.Is(msg, k.Cancel)
 	case f.causes.list.Handle(msg):
@@ -158,7 +158,7 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	case term.Is(msg, k.More):
 		f.reading.Extend()
 	case term.Is(msg, k.Insist):
-		f.costly = len(f.reading.costly()) > 0
+		f.costly = len(f.reading.Costly()) > 0
 	case term.Is(msg, k.Peek):
 		f.reading.again()
 		f.causes.sort(f.reading)
@@ -227,7 +227,7 @@ func (f failedScreen) View(width, height int) string {
 	}
 	page := f.causes.view(f.reading, width, height)
 	if f.costly {
-		return term.Overlay(f.env.Styles, page, costDialog(f.env.Styles, f.reading.costly(), width), width, height)
+		return term.Overlay(f.env.Styles, page, CostDialog(f.env.Styles, f.reading.Costly(), width), width, height)
 	}
 	if f.noting != nil {
 		return term.Overlay(f.env.Styles, page, f.noting.view(f.env.Styles, width), width, height)

@@ -1,8 +1,10 @@
 package flows
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -16,14 +18,16 @@ import (
 const (
 	leastCauses = 54 // columns of the causes beside the picture of a flow
 	mostCauses  = 80
+	causesBelow = 5 // lines of the causes below it, at least
 )
 
-// flowCauses are the causes of a flow's failed messages, beside its picture where the terminal is wide. They are read
-// while they are seen, where a look is free.
+// flowCauses are the causes of a flow's failed messages, beside its picture where the terminal is wide, else below it.
+// They are read while they are seen, where a look is free; elsewhere they say what it costs.
 type flowCauses struct {
 	reading *causes.Reading
-	columns int      // that they have; 0: they are not seen
-	lines   []string // as prepared
+	columns int      // that they have beside the picture; 0: they stand below it
+	lines   []string // as prepared; none: they are not seen
+	costly  bool     // it is asked whether to read what costs more than a mark
 
 	beside *picture.Picture // of which columns is known,
 	width  int              // at this width of the screen
@@ -65,31 +69,48 @@ func (c *flowCauses) place(m *movingFlow, width int) {
 	}
 }
 
-// prepare reads on, and works out the lines.
-func (c *flowCauses) prepare(height int) tea.Cmd {
-	if c.columns == 0 {
+// prepare reads on, and works out the lines. With the cursor on one of several failed queues they are of that one.
+func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
+	c.lines = nil
+	if height < causesBelow || len(c.reading.Order) == 0 {
 		return nil
 	}
 	e := c.reading.Env
 	cmd := c.reading.Next(e.Shown)
-	s, width := e.Styles, c.columns
-	c.lines = []string{"", " " + s.Strong.Render(term.Cut(c.reading.Words(), width-2, "…")), ""}
-	list := append([]cause.Group(nil), c.reading.List...)
-	cause.MostFirst(list)
-	for i := range list {
-		if len(c.lines)+2 > height-4 {
-			more := model.Plural(len(list)-i, "more cause") + ": " + e.Keys.Causes.Help().Key + " shows all"
-			c.lines = append(c.lines, "   "+s.Muted.Render(more))
-			break
-		}
-		c.lines = append(c.lines, c.about(&list[i])...)
+	s, words, list := e.Styles, c.reading.Words(), append([]cause.Group(nil), c.reading.List...)
+	if len(c.reading.Order) > 1 && slices.Contains(c.reading.Order, cursor) {
+		words, list = model.Printable(cursor.Name)+" of "+words, groupsIn(list, cursor)
 	}
+	c.lines = []string{"", " " + s.Strong.Render(term.Cut(words, width-2, "…"))}
+	unread := c.reading.Unread(s, width, min(max(height/4, 2), height-len(c.lines)-1))
 	if len(list) == 0 {
 		c.lines = append(c.lines, "   "+s.Muted.Render(c.nothing()))
 	}
-	c.lines = append(c.lines, "")
-	c.lines = append(c.lines, c.reading.Unread(s, width, max(height-len(c.lines), 2))...)
+	cause.MostFirst(list)
+	for i := range list {
+		about := c.about(&list[i], width)
+		if room := height - len(c.lines) - len(unread); len(about) > room || len(about) == room && i < len(list)-1 {
+			more := model.Plural(len(list)-i, "cause") + " more: " + e.Keys.Causes.Help().Key + " shows all"
+			c.lines = append(c.lines, "   "+s.Muted.Render(more))
+			break
+		}
+		c.lines = append(c.lines, about...)
+	}
+	c.lines = append(c.lines, unread...)
 	return cmd
+}
+
+// groupsIn are what groups have of one queue.
+func groupsIn(groups []cause.Group, queue model.QueueRef) (list []cause.Group) {
+	for _, g := range groups {
+		for _, in := range g.Queues {
+			if in.Of == queue {
+				g.Messages = in.Messages
+				list = append(list, g)
+			}
+		}
+	}
+	return list
 }
 
 // nothing is why there are no causes.
@@ -103,15 +124,52 @@ func (c *flowCauses) nothing() string {
 	return "no messages were read"
 }
 
+// bindings are the keys that read more, where there is more.
+func (c *flowCauses) bindings() (keys []key.Binding) {
+	k := c.reading.Env.Keys
+	switch {
+	case c.costly:
+		return []key.Binding{term.Describe(k.Confirm, "read them"), k.Cancel}
+	case len(c.lines) == 0:
+		return nil
+	}
+	if len(c.reading.Costly()) > 0 {
+		keys = append(keys, term.Describe(k.Insist, "read"))
+	}
+	if c.reading.More() > 0 {
+		keys = append(keys, term.Describe(k.More, "read more"))
+	}
+	return keys
+}
+
+// handle takes these keys, and reports whether it did.
+func (c *flowCauses) handle(msg tea.KeyMsg) bool {
+	k := c.reading.Env.Keys
+	switch {
+	case !c.costly && !key.Matches(msg, c.bindings()...):
+		return false
+	case c.costly && term.Is(msg, k.Confirm):
+		c.costly = false
+		c.reading.Agree()
+	case c.costly:
+		c.costly = !term.Is(msg, k.Cancel)
+	case term.Is(msg, k.Insist):
+		c.costly = true
+	default:
+		c.reading.Extend()
+	}
+	return true
+}
+
 // about are the lines of one cause: how many messages, what failed, when last, and its state.
-func (c *flowCauses) about(g *cause.Group) []string {
+func (c *flowCauses) about(g *cause.Group, width int) []string {
 	e := c.reading.Env
 	s, marks := e.Styles, e.Marks
 	const indent = 10
 	count := term.Fit(c.reading.AtLeast()+model.Count(g.Messages), indent-2, true, false)
-	words := term.Wrap(model.Printable(g.Cause.String()), c.columns-indent-2)
+	words := term.Wrap(model.Printable(g.Cause.String()), width-indent-2)
 	if len(words) > 2 {
-		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), c.columns-indent-2, "…"))
+		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), width-indent-2, "…"))
 	}
 	lines := []string{s.Danger.Render(count) + "  " + marks.Look(g.ID).Render(words[0])}
 	for _, line := range words[1:] {

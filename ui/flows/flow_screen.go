@@ -35,12 +35,12 @@ func NewFlowScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 
 func (s FlowScreen) Init() tea.Cmd { return nil }
 func (s FlowScreen) Title() string { return model.Printable(s.Worker.String()) }
-func (s FlowScreen) Typing() bool  { return false }
+func (s FlowScreen) Typing() bool  { return s.causes.costly }
 
 func (s FlowScreen) Keys() []key.Binding {
 	k := s.env.Keys
-	if s.Flow == nil {
-		return nil
+	if s.Flow == nil || s.causes.costly {
+		return s.causes.bindings()
 	}
 	keys := []key.Binding{term.Describe(k.Open, "messages")}
 	if len(s.Flow.Failed) > 0 {
@@ -50,6 +50,7 @@ func (s FlowScreen) Keys() []key.Binding {
 	if s.chart {
 		chart = term.Describe(k.Chart, "close the chart")
 	}
+	keys = append(keys, s.causes.bindings()...)
 	return append(keys, k.Tap, chart, term.Describe(k.NextPane, "next queue"), term.Describe(k.PrevPane, "previous queue"))
 }
 
@@ -70,6 +71,7 @@ func (s FlowScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		return s, nil
 	}
 	switch {
+	case s.causes.handle(msg):
 	case term.Is(msg, k.Open):
 		return s, shell.Push(messages.NewScreen(s.env, s.opened()))
 	case term.Is(msg, k.Failed):
@@ -139,23 +141,30 @@ func (s *FlowScreen) move(by int, round bool) {
 }
 
 func (s FlowScreen) View(width, height int) string {
-	if s.causes.columns == 0 {
-		return term.Block(s.lines, width, height)
+	page := term.Block(append(s.lines[:len(s.lines):len(s.lines)], s.causes.lines...), width, height)
+	if s.causes.columns > 0 {
+		columns := width - 1 - s.causes.columns
+		page = term.Beside(s.env.Styles, term.Block(s.lines, columns, height),
+			term.Block(s.causes.lines, s.causes.columns, height))
 	}
-	columns := width - 1 - s.causes.columns
-	return term.Beside(s.env.Styles, term.Block(s.lines, columns, height),
-		term.Block(s.causes.lines, s.causes.columns, height))
+	if s.causes.costly {
+		dialog := causes.CostDialog(s.env.Styles, s.causes.reading.Costly(), width)
+		return term.Overlay(s.env.Styles, page, dialog, width, height)
+	}
+	return page
 }
 
 // Prepare lays the picture out, and tells what is below it and beside it.
 func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	if s.seen() {
 		s.causes.place(&s.movingFlow, width)
-		if s.causes.columns > 0 {
-			width -= 1 + s.causes.columns
+		columns := s.causes.columns
+		if columns > 0 {
+			s.lines = s.laid(width-1-columns, height)
+			return s, s.causes.prepare(s.Cursor, columns, height)
 		}
 		s.lines = s.laid(width, height)
-		return s, s.causes.prepare(height)
+		return s, s.causes.prepare(s.Cursor, width, height-len(s.lines))
 	}
 	words := "reading …"
 	if s.gone {
@@ -167,7 +176,8 @@ func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 
 // laid are the lines of the screen.
 func (s FlowScreen) laid(width, height int) []string {
-	styles, sc := s.env.Styles, s.scene(width, height-len(s.own)-leastLog-4)
+	log, kept := s.belowRows(height)
+	styles, sc := s.env.Styles, s.scene(width, height-len(s.own)-log-kept-3)
 	below := s.captionLines(width, height)
 	if s.gone {
 		below = append([]string{" " + styles.Danger.Render(term.MarkError+
@@ -196,11 +206,23 @@ func (s FlowScreen) laid(width, height int) []string {
 		return append(lines, s.logLines(width, height-len(lines))...)
 	}
 	room := height - len(lines)
-	log := min(len(s.live.watch.Log())+2, leastLog+1)
-	findings := s.findingLines(width, max(room-log-1, room/findingsShare))
+	findings := s.findingLines(width, max(room-min(len(s.live.watch.Log())+2, log)-1, room/findingsShare))
 	lines = append(lines, findings...)
 	lines = append(lines, "")
-	return append(lines, s.logLines(width, height-len(lines))...)
+	if room = height - len(lines); s.causes.columns > 0 || len(s.causes.reading.Order) == 0 || room < log+causesBelow {
+		return append(lines, s.logLines(width, room)...)
+	}
+	moved := append(s.logLines(width, log), make([]string, log)...)
+	return append(lines, moved[:log]...)
+}
+
+// belowRows are the lines of the log below the picture, and those that are kept for causes: on a low terminal a smaller
+// picture leaves them.
+func (s FlowScreen) belowRows(height int) (log, kept int) {
+	if height >= messages.SplitHeight || len(s.causes.reading.Order) == 0 {
+		return leastLog + 1, 0
+	}
+	return 2, causesBelow
 }
 
 // chartOf charts the queue under the cursor over five minutes, where there is room.

@@ -57,6 +57,7 @@ type (
 	findBegunMsg struct {
 		request shell.Request
 		search  *find.Search
+		skipped []find.Reason
 	}
 	// findNewsMsg brings what was found since.
 	findNewsMsg struct {
@@ -132,6 +133,7 @@ func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		}
 	case findBegunMsg:
 		if msg.request == s.Request {
+			s.Missed = msg.skipped
 			return s.run(msg.search)
 		}
 	case findNewsMsg:
@@ -177,7 +179,8 @@ func (s FindScreen) Begin() (shell.Screen, tea.Cmd) {
 	s.List.Table.Set(nil)
 	id, t, want, looker := s.Request, s.Topology, s.Want, find.Looker(s.Env.Broker)
 	return s, s.Env.Command(0, func(context.Context) tea.Msg {
-		return findBegunMsg{id, find.New(looker, find.Queues(t, want), want, nil)}
+		queues := find.Queues(t, want)
+		return findBegunMsg{id, find.New(looker, queues, want, nil), find.Reasons(find.Skipped(queues))}
 	})
 }
 

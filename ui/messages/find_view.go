@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// findPane is how many lines below the list are for the message under the cursor and for what was not read.
+// findPane is how many lines below the list are for the message under the cursor.
 const findPane = 6
 
 // foundBy is what a column says of a message that was found.
@@ -75,6 +75,7 @@ func (s FindScreen) View(width, height int) string {
 	if s.Only.Group != nil {
 		head = append(head, s.Env.Styles.Strong.Render(term.Cut(" cause: "+s.Only.Words, width-1, "…")))
 	}
+	head = append(head, s.missedLines(width, max(height/4, 3))...)
 	most := max(height/3, findPane)
 	rows := s.List.Share(height-len(head), height-len(head)-len(s.pane(width, most)))
 	list := s.List.View(width, rows, []string{"", "   " + s.Env.Styles.Muted.Render(s.Emptiness())})
@@ -133,7 +134,7 @@ func (s FindScreen) Emptiness() string {
 	return "nothing found"
 }
 
-// pane tells about the hit under the cursor, and what was not read.
+// pane tells about the hit under the cursor.
 func (s FindScreen) pane(width, height int) []string {
 	styles := s.Env.Styles
 	var lines []string
@@ -156,18 +157,27 @@ func (s FindScreen) pane(width, height int) []string {
 			lines = append(lines, "   "+styles.Danger.Render(part))
 		}
 	}
+	return lines[:min(len(lines), height)]
+}
+
+// missedLines are what was not read, and why: what is found is not all that there may be.
+func (s FindScreen) missedLines(width, height int) (lines []string) {
+	styles := s.Env.Styles
 	for i := range s.Missed {
-		words := term.Wrap("not read: "+model.Printable(s.Missed[i].Words()), width-6)
+		text := "not read: " + model.Printable(s.Missed[i].Words())
+		words := term.Wrap(text, width-6)
+		if 2*len(s.Missed) > height {
+			words = []string{term.Cut(text, width-6, "…")}
+		}
 		if room := height - len(lines); len(words) > room || len(words) == room && i < len(s.Missed)-1 {
 			more := model.Plural(len(s.Missed)-i, "more reason")
-			lines = append(lines[:min(len(lines), height-1)], "   "+styles.Warning.Render("not read: "+more))
-			break
+			return append(lines[:min(len(lines), height-1)], "   "+styles.Warning.Render("not read: "+more))
 		}
 		for _, part := range words {
 			lines = append(lines, "   "+styles.Warning.Render(part))
 		}
 	}
-	return lines[:min(len(lines), height)]
+	return lines
 }
 
 // NewScreenAt opens the messages of a queue with the cursor on one that was found. It reads so much of the
