@@ -33,6 +33,7 @@ type canary struct {
 	targets   []*canaryTarget          // that the messages of this stage reached
 	before    map[model.QueueRef]int64 // ready in the queues that the plan reaches, before this stage
 	growth    growth
+	until     time.Time // the present wait ends then
 	// what the management API counted in them before this stage; empty: it has no statistics
 	acksBefore map[model.QueueRef]*model.Queue
 	judged     bool // what it has shown is in the account
@@ -158,6 +159,7 @@ const (
 // wait calls try now and then until it decides; when the limit is reached, over does. A person may end it earlier.
 func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func() verdict, over func() bool) bool {
 	c.forget()
+	c.until = time.Now().Add(limit)
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	ticker := time.NewTicker(every)
@@ -182,6 +184,7 @@ func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func(
 // await waits until what was sent is taken, or comes back.
 func (c *canary) await(ctx context.Context) bool {
 	x := c.execution
+	c.until = time.Now().Add(c.plan.Patience)
 	x.ledger.watch(c.waiting())
 	if c.taken() {
 		return true
@@ -205,6 +208,7 @@ func (c *canary) await(ctx context.Context) bool {
 
 // watch makes sure for a while that nothing comes back.
 func (c *canary) watch(ctx context.Context) bool {
+	c.until = time.Now().Add(c.plan.Wait)
 	c.say(plan.CanaryWatches)
 	return c.wait(ctx, canaryTick, c.plan.Wait, func() verdict {
 		if !c.step(ctx) {
@@ -260,12 +264,12 @@ func (c *canary) taken() bool {
 
 // say notes how far it is.
 func (c *canary) say(phase plan.CanaryPhase) {
-	c.execution.ledger.watch(plan.CanaryState{Phase: phase, Sent: c.sent, Wait: c.plan.Wait})
+	c.execution.ledger.watch(plan.CanaryState{Phase: phase, Sent: c.sent, Wait: c.plan.Wait, Until: c.until})
 }
 
 // waiting is what it waits for.
 func (c *canary) waiting() plan.CanaryState {
-	s := plan.CanaryState{Phase: plan.CanaryWaits, Sent: c.sent, Wait: c.plan.Wait}
+	s := plan.CanaryState{Phase: plan.CanaryWaits, Sent: c.sent, Wait: c.plan.Wait, Until: c.until}
 	for _, t := range c.targets {
 		if t.taken {
 			continue
@@ -444,7 +448,7 @@ func (c *canary) unacknowledged(ctx context.Context, acks []*plan.CanaryAcks) *p
 }
 
 func (c *canary) unsettled(a *plan.CanaryAcks) plan.CanaryState {
-	return plan.CanaryState{Phase: plan.CanaryUnsettled, Sent: c.sent, Wait: c.plan.Wait, Acks: a}
+	return plan.CanaryState{Phase: plan.CanaryUnsettled, Sent: c.sent, Wait: c.plan.Wait, Until: c.until, Acks: a}
 }
 
 // refuseUnsettled ends it: what was sent was taken, and no acknowledgement says that it was processed.

@@ -131,8 +131,8 @@ func registerKeepDelay(cmd *cobra.Command, keep *bool) {
 func (a *action) registerPace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.canary, "canary", false,
 		"one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
-	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", plan.DefaultCanaryWait,
-		"how long a canary watches whether a message that was taken comes back")
+	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", 0, "how long a canary watches whether a message that was "+
+		"taken comes back (default: as long as that takes through the retry buffers)")
 	cmd.Flags().StringVar(&a.rate, "rate", "",
 		"messages per second at most: 20/s (default: as fast as the broker confirms)")
 	cmd.Flags().DurationVar(&a.over, "over", 0, "spread the messages over this time instead: 10m")
@@ -241,10 +241,12 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	switch {
 	case a.given("canary-wait") && !a.canary:
 		return want, usage("--canary-wait is how long a canary watches: add --canary")
-	case a.canary && (a.canaryWait < time.Second || a.canaryWait > time.Hour):
+	case a.given("canary-wait") && (a.canaryWait < time.Second || a.canaryWait > time.Hour):
 		return want, usage("--canary-wait %s: between 1s and 1h", a.canaryWait)
-	case a.canary:
+	case a.given("canary-wait"):
 		want.Canary = a.canaryWait
+	case a.canary:
+		want.Canary = plan.CanaryAuto
 	}
 	switch {
 	case a.given("over") && a.given("rate"):

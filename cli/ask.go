@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/muesli/cancelreader"
 
@@ -119,7 +120,7 @@ func (p *progress) show(account plan.Account) {
 	case account.Waiting != "":
 		words += "   waits: " + model.Printable(account.Waiting)
 	case account.Canary.Phase != "":
-		words += "   " + canaryWords(&account)
+		words += "   " + canaryWords(&account) + account.Canary.Left(time.Now())
 	}
 	p.draw(words)
 }

@@ -198,6 +198,7 @@ func dialogs(k *shell.KeyMap) []explained {
 		{k.Cancel, "back, nothing is done; while it runs: stop"},
 		{k.Target, "the next target of a replay, at last a queue of choice; the next exchange of a tap"},
 		{k.Canary, "begin with a canary"},
+		{k.CanaryWait, "how long the canary watches"},
 		{k.KeepTries, "keep the counters of tries"},
 		{k.Doubles, "replay also copies of what was replayed"},
 		{k.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 func TestCanaryDialogGolden(t *testing.T) {
@@ -30,7 +30,10 @@ func TestCanaryDialogGolden(t *testing.T) {
 // watched plays a canary of 47 that waits until it is told to go on, and of which some come back.
 func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
 	a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: 1}
-	a.Canary = plan.CanaryState{Phase: plan.CanaryWaits, Sent: 1, Idle: []model.QueueRef{ref("ucenter@user")}}
+	a.Canary = plan.CanaryState{
+		Phase: plan.CanaryWaits, Sent: 1, Idle: []model.QueueRef{ref("ucenter@user")},
+		Until: newClock().now().Add(50 * time.Second),
+	}
 	progress(a)
 	select {
 	case <-p.GoOn:
@@ -51,17 +54,21 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.press("R")
 	term.await("c canary")
 	term.press("c")
-	term.await("no canary", "canary    1 message first; when it is taken", "a canary of 10s does not see that")
+	term.await("no canary", "canary    1 message first; when it is taken", "come back within 1m39s", "w wait 10s")
+	term.press("w")
+	term.await("come back within 10s", "a canary of 10s does not see that", "w wait 1m")
 	term.press(keyEnter)
 	term.await("Replaying 47 messages", "1 of 47",
-		"canary    1 sent, waiting until it is taken: no consumers on ucenter@user", "enter do not wait longer", "esc stop")
+		"canary    1 sent, waiting until it is taken: no consumers on ucenter@user", "50s left",
+		"enter do not wait longer", "esc stop")
 	term.press(keyEnter, keyEnter) // a key that is held down
 	term.settle()
 	term.await("canary    1 sent, waiting until it is taken")
-	c.advance(shell.ChangeGuard)
+	c.advance(10 * time.Second)
+	term.await("40s left")
 	term.press(keyEnter)
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != plan.DefaultCanaryWait {
+	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != 10*time.Second {
 		t.Errorf("executed %+v", plans)
 	}
 	term.press(keyEnter)

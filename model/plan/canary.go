@@ -19,11 +19,10 @@ type Canary struct {
 	Leaves bool
 }
 
-// The defaults of a canary.
-const (
-	DefaultCanaryWait = 10 * time.Second
-	canaryPatience    = time.Minute
-)
+// CanaryAuto has a canary watch as long as a message that fails again takes until it is back, and a margin.
+const CanaryAuto time.Duration = -1
+
+const canaryPatience = time.Minute
 
 // canaryStages are how many messages go before the rest.
 var canaryStages = []int{1, 10}
@@ -51,8 +50,13 @@ func (c *Canary) Words() string {
 func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 	s := t.Settings(p.From)
 	q, _ := t.Queue(p.From)
-	p.Canary = &Canary{Wait: want.Canary, Patience: max(canaryPatience, 2*want.Canary), Leaves: s.TTL.Set || q == nil ||
-		q.Consumers.Or(1) > 0}
+	wait := want.Canary
+	if wait == CanaryAuto {
+		wait = watchOf(p.Round)
+	}
+	p.Canary = &Canary{
+		Wait: wait, Patience: max(canaryPatience, 2*wait), Leaves: s.TTL.Set || q == nil || q.Consumers.Or(1) > 0,
+	}
 	if p.Refusal.Refused() {
 		return
 	}
@@ -78,28 +82,12 @@ func (p *Plan) warnOfCanary(t *model.Topology) {
 	idle := len(p.Recipients) > 0
 	for _, r := range p.Recipients {
 		idle = idle && r.Consumers.Known() && r.Consumers.Or(1) == 0
-		for _, flow := range t.FlowsOf(r.Queue) {
-			if flow.Worker.Queue == r.Queue {
-				p.warnOfLadder(flow)
-			}
-		}
+	}
+	if p.Round >= p.Canary.Wait {
+		p.warn(canaryEarly{p.Round, p.Canary.Wait})
 	}
 	if idle {
 		p.warn(canaryIdle{p.Canary.Patience})
-	}
-}
-
-// warnOfLadder tells that failures of a worker come back later than the canary watches: they wait in its retry buffers
-// before.
-func (p *Plan) warnOfLadder(f *model.Flow) {
-	var longest time.Duration
-	for _, b := range f.Buffers {
-		if b.Role == model.RetryBuffer {
-			longest += b.MaxTTL.Or(b.TTL.Or(0))
-		}
-	}
-	if longest >= p.Canary.Wait {
-		p.warn(canaryEarly{f.Name, longest, p.Canary.Wait})
 	}
 }
 

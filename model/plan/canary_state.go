@@ -28,6 +28,7 @@ type CanaryState struct {
 	Sent  int              // messages so far
 	Back  int              // of CanaryFailed: those that came back
 	Wait  time.Duration    // that it watches for
+	Until time.Time        `json:",omitzero"` // what it waits for has time
 	Idle  []model.QueueRef // of CanaryWaits: queues of sent messages that nothing consumes
 	Ahead int64            // of CanaryWaits: messages until the last one that was sent
 	Acks  *CanaryAcks      `json:",omitempty"` // of CanaryUnsettled
@@ -68,6 +69,14 @@ func (s *CanaryState) Words() string {
 		return fmt.Sprintf("%d sent; stopped before the outcome was known", s.Sent)
 	}
 	return ""
+}
+
+// Left is how long it still waits, behind Words: ", 7s left"; "" when it does not.
+func (s *CanaryState) Left(now time.Time) string {
+	if !s.Waits() || s.Until.IsZero() {
+		return ""
+	}
+	return ", " + model.ShortDuration(max(s.Until.Sub(now), 0).Truncate(time.Second)) + " left"
 }
 
 // WaitsFor is why what was sent is not taken, as far as its queues tell; "" when they do not.

@@ -106,6 +106,38 @@ func TestCanaryIsHonestAboutRetries(t *testing.T) {
 	}
 }
 
+// TestCanaryWaitsAsRetriesTake: a canary waits as long as the chosen messages waited in the retry buffers of their
+// worker before they failed, at least once through them, and a margin.
+func TestCanaryWaitsAsRetriesTake(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
+	died := func(queue, reason string, count int64) message.Death {
+		return message.Death{Queue: queue, Reason: model.Reason(reason), Count: count}
+	}
+	for name, test := range map[string]struct {
+		deaths []message.Death
+		want   time.Duration
+	}{
+		"no deaths":    {nil, 35 * time.Second},
+		"three rounds": {[]message.Death{died("ucenter@user@retry", "expired", 3)}, 99 * time.Second},
+		"of another": {
+			[]message.Death{died("elsewhere", "expired", 30), died("ucenter@user@retry", "rejected", 30)}, 35 * time.Second,
+		},
+		"for ever": {[]message.Death{died("ucenter@user@retry", "expired", 1<<60)}, time.Hour},
+	} {
+		got := New(topology, ActionWant{
+			Operation: Replay, From: build.Ref("ucenter@user@failed"), Planned: 1, Canary: CanaryAuto,
+			Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user", Deaths: test.deaths}},
+		})
+		assert.Equal(t, got.Canary.Wait, test.want, "%s", name)
+		early := strings.Contains(strings.Join(warned(got.Warnings), "\n"), "does not see that")
+		assert.Equal(t, early, name == "for ever", "%s", name)
+	}
+	plain := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("w", build.Consumers(1)))
+	want := canaryWant("f", message.Message{})
+	want.Canary = CanaryAuto
+	assert.Equal(t, New(plain, want).Canary.Wait, 10*time.Second, "without retries")
+}
+
 func TestComeBacks(t *testing.T) {
 	mark := func(name string) model.Table {
 		return model.Table{message.ReplayHeader: model.Table{"count": int64(1), "replay": name}}

@@ -63,6 +63,7 @@ type Plan struct {
 	Mark     bool          // a replay adds ReplayHeader
 	MarkName string        // names the replay in that header; it is given one when it runs
 	Canary   *Canary       // it begins with one message; nil: with all
+	Round    time.Duration // how long a message that fails again takes at most until it is back; 0: not known
 	Edited   *Draft        // what is published instead of the one chosen message; nil: it was not edited
 	Mend     *mend.Program // changes each message that is published; nil: none is changed
 	Mended   *Mended       // what that makes of the messages looked at; nil: none were
@@ -102,8 +103,9 @@ type ActionWant struct {
 	Mend      *mend.Program // changes each message that is published; nil: none is changed
 	// exact ones, newer than the topology: of Plan.Limited, where they are known
 	Counts map[model.QueueRef]model.QueueCounts
-	Canary time.Duration // a replay or a move begins with a canary that is watched for so long; 0: without one
-	sends  *[]Copy       // gets what the plan sends; nil: that is not wanted
+	// a replay or a move begins with a canary that is watched for so long; CanaryAuto: as a failure takes; 0: without one
+	Canary time.Duration
+	sends  *[]Copy // gets what the plan sends; nil: that is not wanted
 }
 
 // New makes the plan for an action.
@@ -153,7 +155,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	p.warnOfRecipients(t)
 	p.warnOfCopies(t)
-	if want.Canary > 0 {
+	if want.Canary != 0 {
 		p.prepareCanary(t, &want)
 	}
 	return p
@@ -231,7 +233,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	} else if p.Mend != nil {
 		mends.mended = &Mended{}
 	}
-	recipients := map[model.QueueRef]int{}
+	recipients, round := map[model.QueueRef]int{}, rounds{}
 	strips, keeps := map[string]bool{}, map[string]bool{}
 	var problems []Objection
 	var failing int
@@ -256,7 +258,6 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		sizes = append(sizes, size)
 		unheard := tally.way(t, &way)
 		tally.clues(&way)
-		tally.again(way.Again)
 		headers := o.Message.Headers
 		if asked != nil && p.KeepDelay {
 			headers = asked.Headers
@@ -264,6 +265,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		tally.copied(t, m, headers)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
+			p.Round = max(p.Round, round.of(t, m, ref))
 		}
 		p.noteChanges(m, asked, strips, keeps)
 		notes.reset(resets, strips)
@@ -354,5 +356,5 @@ func (p *Plan) told(ref model.QueueRef) bool {
 // NeedsLook reports whether the plan of an action depends on the messages that it takes, beyond their number. A drop of
 // everything does not, and neither does what goes to one queue.
 func (w ActionWant) NeedsLook() bool {
-	return w.Selection.OneByOne() || w.Canary > 0 || w.Mend != nil || w.Operation != Drop && w.Mode != ToQueue
+	return w.Selection.OneByOne() || w.Canary != 0 || w.Mend != nil || w.Operation != Drop && w.Mode != ToQueue
 }

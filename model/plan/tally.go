@@ -88,6 +88,7 @@ func (t *tally) clues(w *Way) {
 		as.clue.Address, as.stronger.Address = model.Address{}, model.Address{}
 		t.warn(as, outvotedClue{w.Against[i], w.Clue})
 	}
+	t.again(w.Again)
 }
 
 // again notes how copies are lost that fail again: of those that differ only in their keys, the first stands for all.

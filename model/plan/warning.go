@@ -193,15 +193,11 @@ func (w canaryIdle) Words() string {
 }
 
 // canaryEarly: what fails comes back later than it watches.
-type canaryEarly struct {
-	Flow               string
-	InBuffers, Watched time.Duration
-}
+type canaryEarly struct{ InBuffers, Watched time.Duration }
 
 func (w canaryEarly) Words() string {
-	return fmt.Sprintf("messages that fail in %s wait in its retry buffers for %s or more before they come back: a "+
-		"canary of %s does not see that", model.Printable(w.Flow), model.ShortDuration(w.InBuffers),
-		model.ShortDuration(w.Watched))
+	return fmt.Sprintf("messages that fail again wait in retry buffers for %s or more before they come back: a canary of "+
+		"%s does not see that", model.ShortDuration(w.InBuffers), model.ShortDuration(w.Watched))
 }
 
 // What follows says what a receiving queue does.

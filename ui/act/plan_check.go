@@ -42,7 +42,7 @@ func (d *PlanDialog) planner() func(context.Context, *model.Topology) (Acting, e
 		want.Over = Spreads[d.Over]
 	}
 	if d.canary {
-		want.Canary = plan.DefaultCanaryWait
+		want.Canary = canaryWaits[d.wait]
 	}
 	if len(d.Modes) > 0 {
 		want.Mode, want.Fixed = d.Modes[d.Mode].mode, d.Modes[d.Mode].fixed

@@ -15,9 +15,13 @@ import (
 // Spreads are the times over which messages can be spread; the first is as fast as the broker confirms.
 var Spreads = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, plan.LongestSpread}
 
+// canaryWaits are how long a canary can watch; the first is as long as a message that fails again takes to come back.
+var canaryWaits = []time.Duration{plan.CanaryAuto, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
+
 // PlanOptions are what keys change in a plan.
 type PlanOptions struct {
 	canary  bool // it begins with one message
+	wait    int  // for which of canaryWaits that is watched
 	tries   bool // counters of tries stay as they are
 	doubles bool // copies of what was replayed are replayed, too
 	Over    int  // which of the spreads it takes
@@ -28,6 +32,8 @@ func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) bool {
 	switch {
 	case term.Is(msg, k.Canary):
 		o.canary = !o.canary
+	case term.Is(msg, k.CanaryWait):
+		o.wait = (o.wait + 1) % len(canaryWaits)
 	case term.Is(msg, k.KeepTries):
 		o.tries = !o.tries
 	case term.Is(msg, k.Doubles):
@@ -56,6 +62,11 @@ func (d *PlanDialog) Options() (keys []key.Binding) {
 	}
 	can, replays := !p.Refusal.Refused(), d.Operation == plan.Replay
 	add(can || d.canary, d.canary, k.Canary, "no canary")
+	waits := "wait as a retry takes"
+	if wait := canaryWaits[(d.wait+1)%len(canaryWaits)]; wait > 0 {
+		waits = "wait " + model.ShortDuration(wait)
+	}
+	add(can && d.canary, true, k.CanaryWait, waits)
 	add(can && replays && d.edit == nil && p.CountsTries(), d.tries, k.KeepTries, "reset tries")
 	add(replays && p.HoldsDoubles(), d.doubles, k.Doubles, "leave copies")
 	next := "do not spread"

@@ -34,7 +34,7 @@ func (d *PlanDialog) SayRun(l *shell.DialogLines) {
 	l.Say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), s.Strong)
 	d.counts(l)
 	if a.Canary.Phase != "" {
-		l.Say("canary", model.Printable(a.Canary.Words()), s.Accent)
+		l.Say("canary", model.Printable(a.Canary.Words()+a.Canary.Left(d.Env.Shown)), s.Accent)
 	}
 	shell.SayWaiting(l, a)
 }

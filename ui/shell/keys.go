@@ -31,7 +31,7 @@ type KeyMap struct {
 	Chart key.Binding
 
 	// In a dialog.
-	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, Doubles, Spread, GoOn key.Binding
+	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, CanaryWait, KeepTries, Doubles, Spread, GoOn key.Binding
 
 	// Everywhere.
 	Screens                           [5]key.Binding
@@ -88,11 +88,12 @@ func NewKeyMap() *KeyMap {
 		Target:  term.Binding("tab", "other target", "tab"),
 		Cancel:  term.Binding("esc", "back", "esc"),
 
-		Canary:    term.Binding("c", "canary", "c"),
-		KeepTries: term.Binding("t", "keep tries", "t"),
-		Doubles:   term.Binding("b", "copies, too", "b"),
-		Spread:    term.Binding("o", "spread", "o"),
-		GoOn:      term.Binding("enter", "do not wait longer", "enter"),
+		Canary:     term.Binding("c", "canary", "c"),
+		CanaryWait: term.Binding("w", "how long the canary waits", "w"),
+		KeepTries:  term.Binding("t", "keep tries", "t"),
+		Doubles:    term.Binding("b", "copies, too", "b"),
+		Spread:     term.Binding("o", "spread", "o"),
+		GoOn:       term.Binding("enter", "do not wait longer", "enter"),
 
 		ChooseUp:   term.Binding("↑", "up", "up", "ctrl+p"),
 		ChooseDown: term.Binding("↓", "down", "down", "ctrl+n"),
