@@ -47,14 +47,16 @@ type app struct {
 
 func newApp(ctx context.Context, o Options) app {
 	e := &shell.Env{
-		Source: o.Source, Journal: o.Journal, Files: o.Files,
-		Editor: o.Editor, Styles: &term.Styles{Plain: o.Plain}, Keys: shell.NewKeyMap(), Now: o.Now,
-		DotStep: cmp.Or(o.dotStep, picture.DotStep),
-		Schemas: o.Schemas,
-		Mouse:   o.Mouse, Filters: o.Filters, Actions: o.Actions, Keeper: &shell.Keeper{File: o.Kept}, Index: o.Index,
-		Title: o.Title, Contexts: o.Contexts, ReadOnly: o.ReadOnly, Production: o.Production,
-		Work: shell.NewWork(ctx), Requests: &atomic.Int64{},
-		Profile: termenv.Ascii, Acting: map[model.QueueRef]bool{},
+		Connection: shell.Connection{
+			Source: o.Source, Journal: o.Journal, Index: o.Index, Files: o.Files, Title: o.Title, Contexts: o.Contexts,
+			ReadOnly: o.ReadOnly, Production: o.Production, Filters: o.Filters, Actions: o.Actions, Schemas: o.Schemas,
+		},
+		Terminal: shell.Terminal{
+			Styles: &term.Styles{Plain: o.Plain}, Keys: shell.NewKeyMap(), Profile: termenv.Ascii, Mouse: o.Mouse,
+			Now: o.Now, DotStep: cmp.Or(o.dotStep, picture.DotStep), Editor: o.Editor,
+		},
+		Memory: shell.Memory{Keeper: &shell.Keeper{File: o.Kept}, Acting: map[model.QueueRef]bool{}},
+		Work:   shell.NewWork(ctx), Requests: &atomic.Int64{},
 	}
 	e.Marks, e.Quiet = shell.NewCauseMarks(e, o.Marks), &shell.QuietLooks{Looker: o.Broker}
 	if o.Broker != nil {

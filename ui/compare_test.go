@@ -53,7 +53,7 @@ func TestComparedSidesKeepTheirWidth(t *testing.T) {
 	for _, m := range []*message.Message{&left, &right} {
 		m.BodyBytes = len(m.Body)
 	}
-	e := &shell.Env{Styles: term.NewStyles(term.Dark, termenv.TrueColor)}
+	e := &shell.Env{Terminal: shell.Terminal{Styles: term.NewStyles(term.Dark, termenv.TrueColor)}}
 	c := act.CompareScreen{Env: e, Parts: act.ComparedParts(&left, &right, body.Read)}
 	for _, c.Whole = range []bool{false, true} {
 		for width := 20; width < 130; width += 11 {

@@ -13,7 +13,10 @@ import (
 
 // TestSlowFilterLeavesUpdate: an expression that works for long does so outside Update, and ends when the filter does.
 func TestSlowFilterLeavesUpdate(t *testing.T) {
-	e := &shell.Env{Work: shell.NewWork(t.Context()), Requests: &atomic.Int64{}, Keys: shell.NewKeyMap()}
+	e := &shell.Env{
+		Work: shell.NewWork(t.Context()), Requests: &atomic.Int64{},
+		Terminal: shell.Terminal{Keys: shell.NewKeyMap()},
+	}
 	t.Cleanup(e.Work.End)
 	m := message.Message{Body: []byte("[" + strings.Repeat("1,", 2000) + "1]")}
 	list := &shell.PeekedMessages{Messages: message.MessageList{m}}

@@ -31,7 +31,7 @@ func TestChangesAcrossARefusal(t *testing.T) {
 		"it changed without any refusal": {[]plan.Promise{way("w"), way("w"), way("v")}, other, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := NewDialog(&Env{Shown: time.Now()}, DialogAsking)
+			d := NewDialog(&Env{Terminal: Terminal{Shown: time.Now()}}, DialogAsking)
 			for i := range test.plans[1:] {
 				d.Changed(test.plans[i], test.plans[i+1])
 			}

@@ -19,53 +19,66 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Env is what every screen needs and none changes: who to ask, how things look, which keys there are, what time it is.
-// The root makes one and hands it to each screen's constructor. What changes with time (the topology, the history)
-// comes in messages instead: the root sends a screen the latest topologyMsg when it is pushed, before Init, and again
-// after each poll.
+// Env is what every screen needs and none changes. The root makes one and hands it to each screen's constructor. What
+// changes with time (the topology, the history) comes in messages instead: the root sends a screen the latest
+// TopologyMsg when it is pushed, before Init, and again after each poll.
 type Env struct {
-	Broker     Broker // quiet looks give way to it
-	Reread     plan.Reread
-	Source     ports.Source
-	Journal    ports.Records // nil: nothing is kept
-	Editor     string        // the command that edits a file; "" is one that is usually there
-	Files      ports.Files   // nil: nothing is exported
-	Styles     *term.Styles
-	Keys       *KeyMap
-	Now        func() time.Time
-	DotStep    time.Duration // between two cells of a dot
-	Shown      time.Time     // when Update was called last: what is drawn is as of then. For Update and View only
-	Filters    filter.Saved
-	Actions    []filter.Action
-	Schemas    body.Schemas                                // the protobuf types of bodies
-	Opener     func(ctx context.Context, url string) error // nil: that of the desktop
-	Programs   []string                                    // jq programs of before, the newest last. For Update only
-	Title      string                                      // the context's name or the broker's address
-	Contexts   []string                                    // that one can go to
-	Keeper     *Keeper                                     // of what is remembered from start to start
-	Marks      *causeMarks
-	reason     string                  // of the last action in production. For Update only
-	Doings     []Doing                 // of actions since the start. For Update only
-	Together   []int64                 // the records of the last action, where it was on several queues. For Update only
-	Acting     map[model.QueueRef]bool // the queues of which an action takes messages now. For Update only
-	Index      ports.Index             // nil: what is read of failed queues is not kept
-	Quiet      *QuietLooks
-	Mouse      bool // clicks and the wheel mean something
-	ReadOnly   bool
-	Production bool
-	Theme      term.Theme
-	Profile    termenv.Profile // how many colours the terminal has
-	Light      bool            // it has a light background
-	Asking     bool            // for that: nothing is drawn before the answer, or backgroundWait
-	Ascii      bool            // it takes no UTF-8
-	Clipboard  io.Writer       // takes OSC 52 sequences; nil: standard output
-
-	Screen *ScreenFile // nil: not on a terminal of its own
-	Parent int         // the process that started this one; 0 is nobody's matter
+	Connection
+	Terminal
+	Memory
 
 	Work     *work
 	Requests *atomic.Int64
-	Polled   atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what it had seen
+}
+
+// Connection is who is asked, and what is allowed there.
+type Connection struct {
+	Broker     Broker // quiet looks give way to it
+	Quiet      *QuietLooks
+	Source     ports.Source
+	Reread     plan.Reread
+	Polled     atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what it had seen
+	Journal    ports.Records                  // nil: nothing is kept
+	Index      ports.Index                    // nil: what is read of failed queues is not kept
+	Files      ports.Files                    // nil: nothing is exported
+	Title      string                         // the context's name or the broker's address
+	Contexts   []string                       // that one can go to
+	ReadOnly   bool
+	Production bool
+	Filters    filter.Saved
+	Actions    []filter.Action
+	Schemas    body.Schemas // the protobuf types of bodies
+}
+
+// Terminal is how things look, which keys there are, and what time it is.
+type Terminal struct {
+	Styles    *term.Styles
+	Keys      *KeyMap
+	Theme     term.Theme
+	Profile   termenv.Profile // how many colours the terminal has
+	Light     bool            // it has a light background
+	Asking    bool            // for that: nothing is drawn before the answer, or backgroundWait
+	Ascii     bool            // it takes no UTF-8
+	Mouse     bool            // clicks and the wheel mean something
+	Now       func() time.Time
+	Shown     time.Time                                   // when Update was called last: it is drawn as of then
+	DotStep   time.Duration                               // between two cells of a dot
+	Editor    string                                      // the command that edits a file; "" is one that is usually there
+	Opener    func(ctx context.Context, url string) error // nil: that of the desktop
+	Clipboard io.Writer                                   // takes OSC 52 sequences; nil: standard output
+	Screen    *ScreenFile                                 // nil: not on a terminal of its own
+	Parent    int                                         // the process that started this one; 0: it is not asked for
+}
+
+// Memory is what was done and said since the start, and before. Its slices and maps are for Update only.
+type Memory struct {
+	Keeper   *Keeper // of what is remembered from start to start
+	Marks    *causeMarks
+	Programs []string                // of jq, of before, the newest last
+	reason   string                  // of the last action in production
+	Doings   []Doing                 // of actions since the start
+	Together []int64                 // the records of the last action, where it was on several queues
+	Acting   map[model.QueueRef]bool // the queues of which an action takes messages now
 }
 
 // Kit is what a component of a screen needs.
