@@ -13,13 +13,13 @@ var findings embed.FS
 // Brief is a finding in one line.
 type Brief struct{ Code, Short string }
 
-var indexRow = regexp.MustCompile(`(?m)^- \[([a-z-]+)\]\(\S+\): (.+)$`)
+var indexRow = regexp.MustCompile(`(?m)^- \[([a-z-]+)\]\(\S+\): (.+(?:\n  .+)*)$`)
 
 // Findings are all kinds of findings, in the order of their codes.
 func Findings() (all []Brief) {
 	index, _ := findings.ReadFile("findings/README.md") // a test reads it
 	for _, row := range indexRow.FindAllStringSubmatch(string(index), -1) {
-		all = append(all, Brief{row[1], plain(row[2])})
+		all = append(all, Brief{row[1], plain(strings.Join(strings.Fields(row[2]), " "))})
 	}
 	return all
 }

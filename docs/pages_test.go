@@ -19,7 +19,8 @@ func TestPagesAreText(t *testing.T) {
 		}
 		begins[begin] = f.Code
 		page := strings.Join(Finding(f.Code, 76), "\n")
-		assert.That(t, len(page) >= 60 && f.Short != "", "%s: %q: %q", f.Code, f.Short, page)
+		whole := f.Short != "" && !strings.HasSuffix(f.Short, ",")
+		assert.That(t, whole && len(page) >= 60, "%s: %q: %q", f.Code, f.Short, page)
 		for _, line := range strings.Split(page, "\n") {
 			assert.That(t, len([]rune(line)) <= 76 && !strings.ContainsAny(line, "`|") && !strings.Contains(line, "]("),
 				"%s: %q", f.Code, line)
