@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // TestReplayToAnInternalExchange: whether it is known that the exchange is internal or not, nothing is taken out of the
@@ -32,7 +33,7 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 		a.publish(from.QueueRef, numbered(50)...)
 		told := topology([]*model.Queue{from, to}, exchange)
 		want := plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: plan.ToExchange,
+			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: target.ToExchange,
 			Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
 		}
 		account := execute(t, c, planned(t, told, want))

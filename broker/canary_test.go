@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // worker is an application that consumes a queue. fails decides what it does with each message.
@@ -61,8 +62,8 @@ func succeed(_ *amqp.Channel, d amqp.Delivery) { _ = d.Ack(false) }
 func canaryStage(t *testing.T, a *app, kind model.QueueType) (from, to *model.Queue) {
 	t.Helper()
 	source := a.queue("failed", kind)
-	target := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", source.Name)
-	from, to = described(source, kind), described(target, kind)
+	worker := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", source.Name)
+	from, to = described(source, kind), described(worker, kind)
 	to.Consumers = model.Some[int64](1)
 	return from, to
 }
@@ -73,8 +74,9 @@ const canaryWait = 700 * time.Millisecond
 func canaryPlan(t *testing.T, operation plan.Operation, from, to *model.Queue, n int) plan.Run {
 	t.Helper()
 	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
-		Operation: operation, From: from.QueueRef, Planned: n, Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: to.Name},
-		User: "guest", Insist: true, Mark: true, Journaled: true, Canary: canaryWait,
+		Operation: operation, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
+		Fixed: model.Address{RoutingKey: to.Name},
+		User:  "guest", Insist: true, Mark: true, Journaled: true, Canary: canaryWait,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // TestPlanFromJSON: a replay by an expression, with a mark, is executed from what was written as JSON. So
@@ -22,7 +23,7 @@ func TestPlanFromJSON(t *testing.T) {
 		topology := topology([]*model.Queue{from, to})
 		p := decoded(t, plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: condition}, Planned: 3,
-			Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
 			Canary: time.Second,
 		}))
 		must.That(t, p.Canary != nil && !p.Refusal.Refused(), "%+v", p)

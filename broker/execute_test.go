@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func TestReplayOfOneChosenMessage(t *testing.T) {
@@ -194,7 +195,7 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 		}
 		a.publish(from.QueueRef, messages...)
 		p := planned(t, topology([]*model.Queue{from, to}, exchange), plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: plan.ToExchange,
+			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToExchange,
 			Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
 		})
 		account := execute(t, c, p)
@@ -213,7 +214,7 @@ func TestReplayToAMissingExchange(t *testing.T) {
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(50)...)
 		made := planned(t, topology([]*model.Queue{from, to}, "vanished"), plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: plan.ToExchange,
+			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: target.ToExchange,
 			Fixed: model.Address{Exchange: "vanished", RoutingKey: "k"}, User: "guest", Insist: true,
 		})
 		account := execute(t, c, made)
@@ -265,7 +266,7 @@ func TestReplayToAFullQueueAndAnother(t *testing.T) {
 		VHost: "/", Source: exchange, Destination: full.Name, RoutingKey: "k",
 	})
 	account := execute(t, c, planned(t, model.NewTopology(&snapshot), plan.ActionWant{
-		Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: plan.ToExchange,
+		Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToExchange,
 		Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
 	}))
 	wantOutcome(t, account, outcome{Planned: n, Unknown: 1, Stopped: true})
@@ -288,7 +289,7 @@ func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
 		const n = 3000
 		a.publish(from.QueueRef, numbered(n)...)
 		made := planned(t, topology([]*model.Queue{from}), plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: plan.ToQueue,
+			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
 			Fixed: model.Address{RoutingKey: from.Name}, User: "guest", Insist: true,
 		})
 		wantOutcome(t, execute(t, c, made), outcome{Planned: n, Moved: n})

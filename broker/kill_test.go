@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // victimVariable makes the test's program a process that acts on a queue and is killed: "operation type url from to
@@ -57,7 +58,7 @@ func victim() int {
 	s.Overview.Version = model.ParseVersion(os.Getenv(victimVariable + "_VERSION"))
 	topology := model.NewTopology(s)
 	made := plan.New(topology, plan.ActionWant{
-		Operation: plan.Operation(operation), From: s.Queues[0].QueueRef, Mode: plan.ToQueue,
+		Operation: plan.Operation(operation), From: s.Queues[0].QueueRef, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
 	})
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: a file that may not become larger shall be an error, as on a full disk
@@ -125,7 +126,7 @@ func killOnce(
 		}
 		return allGone(t, node, person)
 	})
-	source, target := a.look(from.QueueRef), a.look(to.QueueRef)
+	source, atTarget := a.look(from.QueueRef), a.look(to.QueueRef)
 	records, err := j.Records(t.Context(), 0)
 	must.Do(t, err)
 	kept, moved := map[string]bool{}, map[string]bool{}
@@ -143,7 +144,7 @@ func killOnce(
 	}
 	v := verdict{rounds: 1, messages: n}
 	for _, id := range count(n) {
-		inSource, inTarget := source[id] > 0, target[id] > 0
+		inSource, inTarget := source[id] > 0, atTarget[id] > 0
 		switch {
 		case inSource && inTarget:
 			if v.twice++; moved[id] || !kept[id] {
@@ -156,7 +157,7 @@ func killOnce(
 		}
 	}
 	t.Logf("killed after %d bytes: %d in the source, %d in the target, %d in the journal, %d uncertain, %d twice", moment,
-		len(source), len(target), len(kept), uncertain, v.twice)
+		len(source), len(atTarget), len(kept), uncertain, v.twice)
 	const window = 1000
 	assert.That(t, v.lost == 0 && v.twice <= uncertain && uncertain <= window,
 		"%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)

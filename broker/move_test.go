@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // movePlan plans to move all that was peeked.
@@ -20,7 +21,7 @@ func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues 
 	t.Helper()
 	return planned(t, topology(append([]*model.Queue{from}, queues...)), plan.ActionWant{
 		Operation: plan.Move, From: from.QueueRef, Selection: plan.Chosen(sample), Sample: message.MessageList(sample),
-		Planned: len(sample), Mode: plan.ToQueue,
+		Planned: len(sample), Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: queues[0].Name}, User: "guest", Insist: true, Journaled: true, Mark: true,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // topology is what a snapshot told of some queues, and of exchanges that are bound to the last of them with the key
@@ -47,7 +48,7 @@ func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sam
 	t.Helper()
 	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
 		Operation: plan.Replay, From: from.QueueRef, Selection: selection, Sample: message.MessageList(sample),
-		Planned: len(sample), Mode: plan.ToQueue,
+		Planned: len(sample), Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Doubles: true,
 	})
 }

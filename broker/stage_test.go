@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // stage is one execution that a fault strikes, with everything that is needed to tell afterwards where each message is.
@@ -99,7 +100,7 @@ func (s *stage) plan() plan.Run {
 		exchanges = []string{s.exchange}
 	}
 	made := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), plan.ActionWant{
-		Operation: plan.Replay, From: s.from.QueueRef, Mode: plan.ToExchange,
+		Operation: plan.Replay, From: s.from.QueueRef, Mode: target.ToExchange,
 		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key},
 		User:  s.user.Username(), Insist: true, Mark: true,
 	})
@@ -155,9 +156,9 @@ func (s *stage) judge() verdict {
 	s.Helper()
 	entries := s.entries()
 	s.settled()
-	source, target, aside := s.find(s.from.QueueRef), map[string]int{}, map[string]int{}
+	source, sent, aside := s.find(s.from.QueueRef), map[string]int{}, map[string]int{}
 	if !s.destroyed {
-		target = s.find(s.to.QueueRef)
+		sent = s.find(s.to.QueueRef)
 	}
 	for _, q := range s.aside {
 		for id, times := range s.find(q) {
@@ -183,7 +184,7 @@ func (s *stage) judge() verdict {
 		id := strconv.Itoa(i + 1)
 		e := entries[id]
 		told.Add(e.Outcome, &message.Message{}, "")
-		there := source[id] + target[id]
+		there := source[id] + sent[id]
 		gone := s.destroyed && (e.Outcome == plan.Moved || e.Outcome == plan.Unsure)
 		kept := s.operation == plan.Drop && e.Message != nil && string(e.Message.Body) == "body of "+id
 		if there+aside[id] == 0 && !gone && !kept {
@@ -203,9 +204,9 @@ func (s *stage) judge() verdict {
 			}
 		case plan.Unsure:
 		default:
-			if source[id] != 1 || target[id] > 0 {
+			if source[id] != 1 || sent[id] > 0 {
 				complain("%s: the journal says %q, but it is %d times in its queue and %d times in the target", id,
-					e.Outcome, source[id], target[id])
+					e.Outcome, source[id], sent[id])
 			}
 		}
 	}
@@ -230,7 +231,7 @@ func (s *stage) judge() verdict {
 	}
 	if s.Failed() {
 		a.Problems = a.Problems[:min(len(a.Problems), 2)]
-		s.Logf("%d in the source, %d in the target, %d aside; %v; %+v", len(source), len(target), len(aside), s.err, a)
+		s.Logf("%d in the source, %d in the target, %d aside; %v; %+v", len(source), len(sent), len(aside), s.err, a)
 	}
 	return v
 }

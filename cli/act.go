@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // action is a replay, a move or a drop, as the command line asks for it.
@@ -102,7 +103,7 @@ queue's name. If two disagree, or the worker is gone, nothing is replayed: the r
 possible queues, for --to.
 
 ` + statuses
-	cmd.Flags().StringVar(&a.to, "to", string(plan.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
+	cmd.Flags().StringVar(&a.to, "to", string(target.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
 	cmd.Flags().StringVar(&a.key, "key", "", "routing key of --to exchange:NAME, where the name or the key holds a slash")
 	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
 		" (count and time), which identifies a message that comes back")
@@ -166,8 +167,8 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	if want.From, err = s.findQueue(ctx, t, a.queue); err != nil {
 		return err
 	}
-	if want.Mode == plan.ToExchange && !a.given("key") {
-		if want.Fixed, err = plan.SplitTarget(t, want.From, want.Fixed.Exchange); err != nil {
+	if want.Mode == target.ToExchange && !a.given("key") {
+		if want.Fixed, err = target.Split(t, want.From, want.Fixed.Exchange); err != nil {
 			return usage("--to: %w", err)
 		}
 	}
@@ -227,7 +228,7 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	if a.given("key") {
 		key = model.Some(a.key)
 	}
-	if want.Mode, want.Fixed, err = plan.ParseTarget(a.to, key); err != nil {
+	if want.Mode, want.Fixed, err = target.Parse(a.to, key); err != nil {
 		return want, usage("--to: %s", oneLine(err))
 	}
 	if a.given("edit") {
@@ -235,7 +236,7 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 			return want, usage("--edit: %s", oneLine(err))
 		}
 	}
-	if a.operation == plan.Move && want.Mode != plan.ToQueue {
+	if a.operation == plan.Move && want.Mode != target.ToQueue {
 		return want, usage("move goes to one queue: name it with --to queue:NAME")
 	}
 	switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
@@ -142,8 +143,8 @@ x-opt-delivery-time.`,
 }
 
 func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *importing) error {
-	mode, fixed, err := plan.ParseTarget(i.to, model.Unknown[string]())
-	if err != nil || mode != plan.ToQueue {
+	mode, fixed, err := target.Parse(i.to, model.Unknown[string]())
+	if err != nil || mode != target.ToQueue {
 		return usage("--to names the queue, as queue:NAME")
 	}
 	connection, err := p.allowed(flags, &i.consent, "import")

@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // TestCopiesOfAKilledReplay: of a message whose publishing was intended, and of which nothing is known after a kill, no
@@ -44,7 +45,7 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		topology := build.TopologyOf("3.10.8", build.Queue("w", build.Consumers(1)), build.Queue("a"), build.Queue("b"))
 		got := plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{m}, Planned: 1, Mark: true,
-			Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
 		})
 		assert.That(t, got.Refusal.Refused() == test.held, "%s: %q, want held %v", name, got.Refusal.Words(), test.held)
 	}

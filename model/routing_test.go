@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func TestRoute(t *testing.T) {
@@ -170,7 +171,7 @@ func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
 	}
 	planned := plan.New(topology, plan.ActionWant{
 		Operation: plan.Replay, From: build.Ref("a"), Planned: 1,
-		Mode: plan.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
+		Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	})
 	assert.Contains(t, planned.Refusal.Words(), "could not be read", "refusal")
 }

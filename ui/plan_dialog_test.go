@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -157,7 +158,7 @@ func TestReplayTargets(t *testing.T) {
 	term.press(keyEnter)
 	term.await("4 messages", "1 taken out")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Target.Mode != plan.ToQueue {
+	if len(plans) != 1 || plans[0].Target.Mode != target.ToQueue {
 		t.Errorf("executed %+v", plans)
 	}
 }

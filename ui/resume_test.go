@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // withReplay gives the program a journal with a replay of five messages of ucenter@user@failed in it that ended in
@@ -26,7 +27,7 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 		Intent: &plan.Intent{
 			Source: ref(
 				failedQueue,
-			), Depth: 5, Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
+			), Depth: 5, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
 			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: model.Some[int64](1)}},
 		},
 	})

@@ -51,6 +51,9 @@ func notData(t reflect.Type, path string, seen map[reflect.Type]bool) (found []s
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
+			if f.Tag.Get("json") == "-" {
+				continue
+			}
 			if !f.IsExported() {
 				found = append(found, fmt.Sprintf("%s.%s is not exported", path, f.Name))
 				continue

@@ -10,12 +10,13 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func canaryWant(from string, sample ...message.Message) ActionWant {
 	return ActionWant{
 		Operation: Replay, From: build.Ref(from), Sample: message.MessageList(sample), Planned: len(sample),
-		Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"},
+		Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"},
 		Mark: true, Journaled: true, Canary: 10 * time.Second,
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // sameData compares all of a plan. A filter is its text, and so is a program.
@@ -89,11 +90,11 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		"edited":           func(w *ActionWant) { w.Edited, w.Insist = &edited, true },
 		"mended":           func(w *ActionWant) { w.Mend = program },
 		"mended badly":     func(w *ActionWant) { w.Mend = programmed(t, `.body.a`) },
-		"moved":            func(w *ActionWant) { w.Operation, w.Mode, w.Fixed.RoutingKey = Move, ToQueue, "small" },
-		"dropping others":  func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey, w.Insist = ToQueue, "small", true },
-		"without a way":    func(w *ActionWant) { w.Mode, w.Fixed.Exchange = ToExchange, "nowhere" },
+		"moved":            func(w *ActionWant) { w.Operation, w.Mode, w.Fixed.RoutingKey = Move, target.ToQueue, "small" },
+		"dropping others":  func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey, w.Insist = target.ToQueue, "small", true },
+		"without a way":    func(w *ActionWant) { w.Mode, w.Fixed.Exchange = target.ToExchange, "nowhere" },
 		"dropped":          func(w *ActionWant) { w.Operation, w.Canary = Drop, 0 },
-		"to itself":        func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey = ToQueue, w.From.Name },
+		"to itself":        func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey = target.ToQueue, w.From.Name },
 		"out of nowhere":   func(w *ActionWant) { w.From = build.Ref("nowhere") },
 		"of many flows":    func(w *ActionWant) { w.From, w.Sample = build.Ref("small"), message.MessageList{{}} },
 	} {
@@ -190,13 +191,13 @@ func TestOddNamesSurviveJSON(t *testing.T) {
 	m.Headers["h\xfc"], m.RoutingKey = "v\xfb", "k\xfd"
 	told, refused := 0, false
 	for _, want := range []ActionWant{
-		{Operation: Replay, Mode: ToQueue, Fixed: model.Address{RoutingKey: odd}},
-		{Operation: Move, Mode: ToQueue, Fixed: model.Address{RoutingKey: marked}},
+		{Operation: Replay, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: odd}},
+		{Operation: Move, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: marked}},
 		{
-			Operation: Replay, Mode: ToExchange, Fixed: model.Address{Exchange: "x\xfe", RoutingKey: "k\xfd"},
+			Operation: Replay, Mode: target.ToExchange, Fixed: model.Address{Exchange: "x\xfe", RoutingKey: "k\xfd"},
 			Canary: time.Second,
 		},
-		{Operation: Replay, Mode: ToExchange, Fixed: model.Address{Exchange: "none\xfa", RoutingKey: odd}},
+		{Operation: Replay, Mode: target.ToExchange, Fixed: model.Address{Exchange: "none\xfa", RoutingKey: odd}},
 	} {
 		want.From, want.Planned, want.Sample = build.Ref("f"), 1, message.MessageList{m}
 		p := New(topology, want)
@@ -224,7 +225,8 @@ func isKind[K any](kind any) bool { _, is := kind.(K); return is }
 func TestKindsAreListed(t *testing.T) {
 	words := regexp.MustCompile(`(?m)^func \((?:[wo] )?(\w+)\) Words\(\)`)
 	found := 0
-	for _, file := range must.Get(filepath.Glob("*.go"))(t) {
+	files := append(must.Get(filepath.Glob("*.go"))(t), must.Get(filepath.Glob("../target/*.go"))(t)...)
+	for _, file := range files {
 		for _, of := range words.FindAllStringSubmatch(string(must.Get(os.ReadFile(file))(t)), -1) {
 			if found++; kinds[of[1]] == nil {
 				t.Errorf("%s: kinds does not have %s", file, of[1])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Copy identifies what an application published together with a queue that a copy of it was sent to: two messages with
@@ -147,7 +148,7 @@ func (d *Doubling) end(p *Plan, want *ActionWant) {
 }
 
 // Against is what speaks against sending a message to these queues; nil: no copy of it was sent to any of them.
-func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) *Objection {
+func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) target.Problem {
 	o, ok := m.Original()
 	if !ok {
 		return nil
@@ -162,10 +163,10 @@ func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) *Object
 	copies := copiesOf(&o, reached)
 	for _, c := range copies {
 		if d.met[c.message] {
-			return &Objection{Double{d.from}}
+			return Double{d.from}
 		}
 		if s, sent := d.doubles.copies[c.message]; sent && d.isCopy(m, c, s, o.ByID) {
-			return &Objection{Double{d.doubles.senders[s.sender].from}}
+			return Double{d.doubles.senders[s.sender].from}
 		}
 	}
 	for _, c := range copies {

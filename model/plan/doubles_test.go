@@ -7,6 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // TestDoubling: what was sent before, or will be by a plan that runs first, is not sent once more, but what failed
@@ -52,7 +53,7 @@ func TestDoubling(t *testing.T) {
 	} {
 		d, want := NewDoubles(), ActionWant{
 			Operation: Replay, From: build.Ref("a"), Sample: message.MessageList(first), Planned: 3, Mark: test.marked,
-			Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest",
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest",
 		}
 		if test.planned {
 			d.Expect(topology, want)

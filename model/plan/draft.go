@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Draft is a message as a replay publishes it, without ReplayHeader: what is edited.
@@ -30,9 +31,9 @@ func (d *Draft) Message() message.Message {
 // NewDraft is what a replay of a message of a queue publishes by itself. Where that is not known, it has the address of
 // its origin.
 func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user string) Draft {
-	p := Plan{Operation: Replay, From: from, User: user, Target: targetOf(t, from, ToAuto, model.Address{})}
+	p := Plan{Operation: Replay, From: from, User: user, Target: target.New(t, from, target.ToAuto, model.Address{})}
 	o, _ := p.reopening(m)
-	way := p.Target.wayOf(t, m, o)
+	way := p.Target.WayOf(t, m, o)
 	if way.Problem != nil {
 		origin, _ := m.OriginBy(o.Envelope)
 		way.Address = origin

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Guard follows what a plan publishes through exchanges, and compares whom it reaches with newer topologies: a binding
@@ -49,9 +50,9 @@ func (r *Run) Guard() *Guard {
 		return nil
 	}
 	switch p.Target.Mode {
-	case ToQueue:
+	case target.ToQueue:
 		return nil
-	case ToExchange:
+	case target.ToExchange:
 		if p.Target.Fixed.Exchange == "" {
 			return nil
 		}

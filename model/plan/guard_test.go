@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // guarded is a plan through the exchange x of these parts, and what follows it.
@@ -24,7 +25,7 @@ func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more 
 	plan := newRun(with(), ActionWant{
 		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{{Headers: model.Table{"h": "1"}}},
 		Planned: 9,
-		Mode:    ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
+		Mode:    target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	})
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	return plan.Guard(), with, plan
@@ -125,9 +126,9 @@ func TestGuardIsNotNeeded(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w"),
 		build.Bind("x", "k", "w"))
 	for _, want := range []ActionWant{
-		{Operation: Move, Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}},
-		{Operation: Replay, Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}},
-		{Operation: Replay, Mode: ToExchange, Fixed: model.Address{RoutingKey: "w"}},
+		{Operation: Move, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}},
+		{Operation: Replay, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}},
+		{Operation: Replay, Mode: target.ToExchange, Fixed: model.Address{RoutingKey: "w"}},
 		{Operation: Drop},
 	} {
 		want.From, want.Planned = build.Ref("failed"), 1

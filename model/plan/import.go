@@ -4,6 +4,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // ImportWant is what is to be imported, and where.
@@ -33,7 +34,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 		p.against(importToNone{want.To})
 		return p
 	}
-	way := Way{Address: model.Address{RoutingKey: want.To.Name}, Reaches: []model.QueueRef{want.To}, Exact: true}
+	way := target.Way{Address: model.Address{RoutingKey: want.To.Name}, Reaches: []model.QueueRef{want.To}, Exact: true}
 	p.Ways = []PlannedWay{{way, p.Planned}}
 	p.Recipients = []Recipient{{Queue: want.To, Consumers: q.Consumers, Messages: p.Planned}}
 	p.refuseDown(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Intent is what a record keeps of its plan, so that somebody can go on with it: what was asked for, and what was
@@ -19,7 +20,7 @@ type Intent struct {
 	Source     model.QueueRef // the queue that messages are taken out of; zero: none, they come from the journal or a file
 	Depth      int64          // messages that were ready there when it began; of an import: messages of the file
 	Selection  Selection
-	Mode       TargetMode
+	Mode       target.Mode
 	Fixed      model.Address
 	Recipients []Recipient // who agreed to the plan agreed to these
 	Mark       bool
@@ -62,7 +63,7 @@ type (
 		Expression string               `json:"expression,omitempty"`
 		Text       string               `json:"text,omitempty"`
 		Limit      int                  `json:"limit,omitempty"`
-		Mode       TargetMode           `json:"mode,omitempty"`
+		Mode       target.Mode          `json:"mode,omitempty"`
 		Cause      string               `json:"cause,omitempty"`
 		Exchange   string               `json:"exchange,omitempty"`
 		RoutingKey string               `json:"routing_key,omitempty"`

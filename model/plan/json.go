@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // A plan is data: all of it survives JSON. What has headers or a body is written as messages are, because plain JSON
@@ -50,69 +51,19 @@ func exactly(text []byte, v any) error {
 // kinds are the types of warnings and objections, by their names.
 var kinds = func() map[string]reflect.Type {
 	named := map[string]reflect.Type{}
-	for _, kind := range []any{
-		notJournaled{},
-		inAlarm{},
-		someStay{},
-		sameID{},
-		alsoIn{},
-		otherKey{},
-		outvotedClue{},
-		notOpened{},
-		opensEnvelope{},
-		mendsNothing{},
-		downMeanwhile{},
-		insistedOn{},
-		losesSome{},
-		converted{},
-		withDelay{},
-		canaryCounts{},
-		canaryIdle{},
-		canaryEarly{},
-		goBack{},
-		comeLater{},
-		noConsumer{},
-		notTheWorker{},
-		refusesFull{},
-		expiresThem{},
-		deletesItself{},
-		twoFrameworks{},
-		answerLost{},
-		lastTry{},
-		untimely{},
-		notRestored{},
-		alsoStrayed{},
-		expiresAgain{},
-		mayBeGone{},
-		takesBack{},
-		notUndone{},
-		NoWorker{},
-		manyFlows{},
-		badExchange{},
-		unknownReach{},
-		noBinding{},
-		NotMended{},
-		Double{},
-		notReadable{},
-		sampleGone{},
-		importToNone{},
-		targetDown{},
-		canaryBlind{},
-		canaryCounted{},
-		tooSlow{},
-		lost{},
-		badTarget{},
-		isUndo{},
-		isImport{},
-		stillRuns{},
-		otherBroker{},
-		backGone{},
-		maybeThere{},
-		thereUnknown{},
-		copiesUnknown{},
-		NothingLeft{},
-	} {
-		named[reflect.TypeOf(kind).Name()] = reflect.TypeOf(kind)
+	for _, kind := range append(target.Problems(),
+		new(notJournaled), new(inAlarm), new(someStay), new(sameID), new(alsoIn), new(otherKey), new(outvotedClue),
+		new(notOpened), new(opensEnvelope), new(mendsNothing), new(downMeanwhile), new(insistedOn), new(losesSome),
+		new(converted), new(withDelay), new(canaryCounts), new(canaryIdle), new(canaryEarly), new(goBack),
+		new(comeLater), new(noConsumer), new(notTheWorker), new(refusesFull), new(expiresThem), new(deletesItself),
+		new(twoFrameworks), new(answerLost), new(lastTry), new(untimely), new(notRestored), new(alsoStrayed),
+		new(expiresAgain), new(mayBeGone), new(takesBack), new(notUndone), new(NotMended), new(Double),
+		new(notReadable), new(sampleGone), new(importToNone), new(targetDown), new(canaryBlind), new(canaryCounted),
+		new(tooSlow), new(lost), new(badTarget), new(isUndo), new(isImport), new(stillRuns), new(otherBroker),
+		new(backGone), new(maybeThere), new(thereUnknown), new(copiesUnknown), new(NothingLeft),
+	) {
+		of := reflect.TypeOf(kind).Elem()
+		named[of.Name()] = of
 	}
 	return named
 }()

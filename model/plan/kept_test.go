@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // TestDeliveryTime: from 4.4 on a quorum queue confirms such a message and keeps it back, so a replay takes the header
@@ -34,7 +35,7 @@ func TestDeliveryTime(t *testing.T) {
 			topology := build.TopologyOf(test.version, build.Queue("failed"), build.Queue("orders"))
 			topology.Snapshot.TakenAt = now
 			run := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
 			})
 			words := strings.Join(warned(run.Warnings), "\n")
@@ -46,7 +47,7 @@ func TestDeliveryTime(t *testing.T) {
 				t.Errorf("an import strips %s, says %s", imported.Strips, says)
 			}
 			edited := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
 				Mend: programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`),
 			})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // LongestSpread bounds how long a replay may be spread: RabbitMQ closes the channel of who holds a message for 30
@@ -76,7 +77,7 @@ func laterBy(t *model.Topology, worker model.QueueRef, b *model.Buffer) (Later, 
 
 // comesLater reports whether a queue is a buffer through which the worker gets what is published to the queue by name.
 func (p *Plan) comesLater(t *model.Topology, queue model.QueueRef) (Later, bool) {
-	if p.Target.Mode != ToQueue || p.Operation != Replay {
+	if p.Target.Mode != target.ToQueue || p.Operation != Replay {
 		return Later{}, false
 	}
 	for _, l := range Laters(t, p.From) {

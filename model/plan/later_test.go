@@ -8,6 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Only a buffer that hands what is published to it by name to the worker alone.
@@ -60,7 +61,7 @@ func TestSpreadHasARateAndWords(t *testing.T) {
 		{5, 0, 0, ""},
 	} {
 		p := New(topology, ActionWant{
-			Operation: Move, From: build.Ref("f"), Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"},
+			Operation: Move, From: build.Ref("f"), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"},
 			Planned: c.planned, Over: c.over,
 		})
 		if p.Rate != c.rate || p.PaceWords() != c.words {
@@ -87,7 +88,7 @@ func TestTooSlow(t *testing.T) {
 		{2, 0.0001, oneByOne, true},
 	} {
 		p := New(topology, ActionWant{
-			Operation: Move, From: build.Ref("f"), Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"},
+			Operation: Move, From: build.Ref("f"), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"},
 			Planned: c.planned, Rate: c.rate, Selection: c.selection,
 		})
 		var want Refusal

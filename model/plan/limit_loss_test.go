@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func readyBytes(n int64) build.Setting { return func(q *model.Queue) { q.ReadyBytes = model.Some(n) } }
@@ -144,7 +145,7 @@ func TestLimitLoss(t *testing.T) {
 			topology := build.TopologyOf("3.10.8", append(test.parts, build.Queue("f", build.Ready(12), readyBytes(120)))...)
 			want := ActionWant{
 				Operation: Move, From: build.Ref("f"), Sample: test.sample, Planned: len(test.sample) + test.more,
-				Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
+				Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
 			}
 			plan := New(topology, want)
 			if test.want == "" {
@@ -167,7 +168,7 @@ func TestLimitLoss(t *testing.T) {
 func TestLimitLossByNewerCounts(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("f"), build.Queue("w", maxLength(5)))
 	want := ActionWant{
-		Operation: Move, From: build.Ref("f"), Sample: sized(1, 1), Planned: 2, Mode: ToQueue,
+		Operation: Move, From: build.Ref("f"), Sample: sized(1, 1), Planned: 2, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: "w"},
 	}
 	plan := New(topology, want)

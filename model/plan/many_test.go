@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 const manyKeys = 20_000
@@ -34,7 +35,7 @@ func manyPlan(sample message.MessageList, more ...build.Part) *Run {
 			build.DeadKey("orders.failed")), build.Bind("events", "order.#", "orders"), build.Queue("orders.failed"),
 	}, more...)...)
 	return newRun(t, ActionWant{
-		Operation: Replay, From: build.Ref("orders.failed"), Sample: sample, Planned: len(sample), Mode: ToAuto,
+		Operation: Replay, From: build.Ref("orders.failed"), Sample: sample, Planned: len(sample), Mode: target.ToAuto,
 	})
 }
 
@@ -86,7 +87,7 @@ func TestOneClueOfManyKeys(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Exchange("topic", "events"), build.Queue("mail", build.Consumers(1)),
 		build.Queue("mail.failed"), build.Queue("orders", build.Consumers(1)), build.Bind("events", "order.#", "orders"))
 	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: build.Ref("mail.failed"), Sample: sample, Planned: len(sample), Mode: ToAuto,
+		Operation: Replay, From: build.Ref("mail.failed"), Sample: sample, Planned: len(sample), Mode: target.ToAuto,
 	})
 	var outvoted []string
 	for _, w := range plan.Warnings {
@@ -112,7 +113,7 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 		s.Queues = append(s.Queues, model.Queue{QueueRef: model.QueueRef{VHost: vhost, Name: "orders"}})
 	}
 	plan := newRun(model.NewTopology(s), ActionWant{
-		Operation: Replay, From: build.Ref("mail.failed"), Sample: manyOf("", 1), Planned: 1, Mode: ToAuto,
+		Operation: Replay, From: build.Ref("mail.failed"), Sample: manyOf("", 1), Planned: 1, Mode: target.ToAuto,
 	})
 	const want = "orders, which is gone; the vhost a has one of that name"
 	assert.Contains(t, plan.Refusal.Words(), want, "refusal")

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 const (
@@ -74,13 +75,13 @@ func (p *Plan) KeepsWhole() bool { return p.Whole || p.Edited != nil || p.Mend !
 // mend gives a message to the program, with what would be published of it, and returns that and what the program makes
 // of it. When it fails, or makes what must not be published, the way has the problem. Another address is another way,
 // and so may other headers be.
-func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way *Way) (
+func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way *target.Way) (
 	was, is message.Publishing, changed bool,
 ) {
 	was = p.publishing(o.Message, *way)
 	if way.Problem != nil {
 		was.Address = p.Target.Fixed
-		if p.Target.Mode == ToAuto || p.Target.Mode == ToOrigin {
+		if p.Target.Mode == target.ToAuto || p.Target.Mode == target.ToOrigin {
 			was.Address, _ = m.OriginBy(o.Envelope)
 		}
 	}
@@ -96,13 +97,13 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 	var problem *mend.Problem
 	switch {
 	case errors.As(err, &problem):
-		*way = Way{Problem: &Objection{NotMended{problem}}}
+		*way = target.Way{Problem: NotMended{problem}}
 		return was, was, false
 	case !changed:
 	case is.Address != was.Address:
-		*way = p.Target.way(copied{t, m, o.Envelope, is.Headers}, is.Address, "edited")
+		*way = p.Target.WayBy(t, m, o.Envelope, is.Headers, is.Address, "edited")
 	case way.Problem == nil:
-		again := p.Target.way(copied{t, m, o.Envelope, is.Headers}, way.Address, way.Why)
+		again := p.Target.WayBy(t, m, o.Envelope, is.Headers, way.Address, way.Why)
 		again.Clue, again.Against = way.Clue, way.Against
 		*way = again
 	}
@@ -156,7 +157,7 @@ type mending struct {
 // note tries the program on one message. It returns what an edit asks for, nil where there is none, and how large the
 // body is that is published.
 func (n *mending) note(
-	p *Plan, t *model.Topology, m *message.Message, o message.Opened, way *Way,
+	p *Plan, t *model.Topology, m *message.Message, o message.Opened, way *target.Way,
 ) (asked *Draft, size int64) {
 	switch {
 	case p.Edited != nil:
@@ -164,7 +165,7 @@ func (n *mending) note(
 	case n.mended == nil:
 		return nil, int64(m.BodyBytes)
 	case n.endless == mostEndless:
-		*way = Way{Problem: &Objection{NotMended{n.why}}}
+		*way = target.Way{Problem: NotMended{n.why}}
 		n.mended.Stay++
 		return nil, 0
 	}
@@ -193,19 +194,19 @@ func drafted(p *message.Publishing) Draft {
 }
 
 // stays notes a message of which nothing can be published.
-func (n *mending) stays(why *Objection) {
+func (n *mending) stays(why target.Problem) {
 	n.mended.Stay++
-	if failed, ok := why.ObjectionKind.(NotMended); ok && failed.Why.Costly() {
+	if failed, ok := why.(NotMended); ok && failed.Why.Costly() {
 		n.endless, n.why = n.endless+1, failed.Why
 	}
 	for i := range n.mended.Failures {
-		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why, *why) {
+		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why.ObjectionKind, why) {
 			f.Messages++
 			return
 		}
 	}
-	if len(n.mended.Failures) < mostOffered {
-		n.mended.Failures = append(n.mended.Failures, MendFailure{*why, 1})
+	if len(n.mended.Failures) < target.MostOffered {
+		n.mended.Failures = append(n.mended.Failures, MendFailure{Objection{why}, 1})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func programmed(t testing.TB, text string) *mend.Program {
@@ -43,7 +44,7 @@ func mendedBy(t testing.TB, program string, messages message.MessageList, change
 		build.Queue("other", build.Consumers(1)))...)
 	want := ActionWant{
 		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: messages, Planned: len(messages), Mark: true,
-		Mode: ToExchange, Fixed: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
+		Mode: target.ToExchange, Fixed: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
 		User: "guest", Mend: programmed(t, program), Journaled: true, Selection: Chosen(messages),
 	}
 	if change != nil {
@@ -147,7 +148,7 @@ func TestMendedAddress(t *testing.T) {
 
 func TestMendedMove(t *testing.T) {
 	move := func(w *ActionWant) {
-		w.Operation, w.Mode, w.Fixed = Move, ToQueue, model.Address{RoutingKey: "parking"}
+		w.Operation, w.Mode, w.Fixed = Move, target.ToQueue, model.Address{RoutingKey: "parking"}
 	}
 	p, topology := mendedBy(t, `.body.n |= tonumber`, numbered(2), move)
 	run := p.On(topology)

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // deadMessage is a message with a history, and with everything that a move must not take along.
@@ -34,7 +35,8 @@ func deadMessage() message.Message {
 
 func moveWant(to string, sample ...message.Message) ActionWant {
 	return ActionWant{
-		Operation: Move, From: build.Ref("f"), Sample: message.MessageList(sample), Planned: len(sample), Mode: ToQueue,
+		Operation: Move, From: build.Ref("f"), Sample: message.MessageList(sample), Planned: len(sample),
+		Mode:  target.ToQueue,
 		Fixed: model.Address{RoutingKey: to},
 		User:  "guest", Mark: true, Journaled: true,
 	}
@@ -139,7 +141,7 @@ func TestChangesAreTold(t *testing.T) {
 		{
 			"a replay",
 			ActionWant{
-				Operation: Replay, From: build.Ref("f"), Mode: ToQueue,
+				Operation: Replay, From: build.Ref("f"), Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "worker"}, User: "somebody", Mark: true,
 			},
 			"routing key worker instead of k; without expiration 50; without BCC, CC, x-acquired-count, x-death, " +

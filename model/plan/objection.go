@@ -52,50 +52,7 @@ func (p *Plan) refuseUnless(o ObjectionKind, insisted bool) {
 	}
 }
 
-// What follows speaks against the way of a message.
-
-type manyFlows struct{ Workers []model.QueueRef }
-
-func (o manyFlows) Words() string {
-	return fmt.Sprintf("this queue belongs to %d flows (%s), and the message has no trace of its worker: name a target, "+
-		"for example queue:NAME", len(o.Workers), model.Names(o.Workers))
-}
-
-// badExchange: nothing can be published to it.
-type badExchange struct {
-	Exchange string
-	Problem  exchangeProblem
-}
-
-type exchangeProblem string
-
-const (
-	missing  exchangeProblem = ""
-	internal exchangeProblem = "internal"
-	delays   exchangeProblem = "delays" // its confirm tells nothing
-)
-
-func (o badExchange) Words() string {
-	switch o.Problem {
-	case internal:
-		return fmt.Sprintf("the exchange %s is internal: clients cannot publish to it", o.Exchange)
-	case delays:
-		return fmt.Sprintf("the exchange %s delays (x-delayed-message): it reports at once that no queue took the message, "+
-			"and delivers it later: dlxtop could not know whether it arrived", o.Exchange)
-	}
-	return fmt.Sprintf("the exchange %s does not exist", o.Exchange)
-}
-
-type unknownReach struct{ Why string }
-
-func (o unknownReach) Words() string { return "it is unknown which queues it would reach: " + o.Why }
-
-type noBinding struct{ To model.Address }
-
-func (o noBinding) Words() string {
-	return fmt.Sprintf("no queue is bound for key %s on %s", model.Quoted(o.To.RoutingKey),
-		model.ExchangeName(o.To.Exchange))
-}
+// What follows speaks against the way of a message, as the problems of target do.
 
 // NotMended: a program that changes messages has no other for it.
 type NotMended struct{ Why *mend.Problem }

@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Operation is what a plan does.
@@ -37,7 +38,7 @@ type Plan struct {
 	From       model.QueueRef
 	Acquire    peek.Plan      // how the messages are taken out of From
 	Selection  Selection      // which of them
-	Target     Target         // where a replay or a move goes
+	Target     target.Target  // where a replay or a move goes
 	KeyApart   bool           // only --key names its key: exchange:NAME/KEY would be another address
 	Planned    int            // how many messages are chosen
 	Ways       []PlannedWay   // the addresses of a replay, as the sample needs them
@@ -74,7 +75,7 @@ type Plan struct {
 
 // PlannedWay is one address of a replay, and how many messages of the sample go there.
 type PlannedWay struct {
-	Way
+	target.Way
 	Messages int
 }
 
@@ -86,8 +87,8 @@ type ActionWant struct {
 	Planned   int // how many messages that is, as far as known
 	// messages that were looked at and are chosen: the plan names their recipients and strips; nil: none were
 	Sample message.Messages
-	Mode   TargetMode
-	Fixed  model.Address // of ToQueue and ToExchange
+	Mode   target.Mode
+	Fixed  model.Address // of target.ToQueue and target.ToExchange
 	User   string        // the connected user
 	Rate   float64       // messages per second at most; 0 is as fast as the broker confirms
 	Over   time.Duration // instead of Rate: all of them take so long; 0: they do not
@@ -143,7 +144,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 		}
 		return p
 	}
-	p.Target = targetOf(t, want.From, want.Mode, want.Fixed)
+	p.Target = target.New(t, want.From, want.Mode, want.Fixed)
 	if want.Operation == Move {
 		p.prepareMove(t)
 	}
@@ -190,7 +191,7 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 		}
 		if more := want.Planned - looked; more > 0 {
 			a.Messages = min(r.Messages+more, want.Planned)
-			a.AtMost = p.Target.Mode == ToAuto || p.Target.Mode == ToOrigin
+			a.AtMost = p.Target.Mode == target.ToAuto || p.Target.Mode == target.ToOrigin
 		}
 		if l := loss.OfLimit(t, r.Queue, a, want.Counts); l != nil {
 			p.Losses = append(p.Losses, *l)
@@ -227,7 +228,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	sample := want.Sample
 	if sample == nil || sample.Len() == 0 {
 		sample = message.MessageList{}
-		if p.Target.Mode == ToQueue || p.Target.Mode == ToExchange {
+		if p.Target.Mode == target.ToQueue || p.Target.Mode == target.ToExchange {
 			sample = message.MessageList{{}}
 		}
 	} else if p.Mend != nil {
@@ -241,7 +242,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	doubling := planDoubling(want)
 	err := message.Each(sample, 0, func(m *message.Message) {
 		o, resets := p.reopening(m)
-		way := p.Target.wayOf(t, m, o)
+		way := p.Target.WayOf(t, m, o)
 		asked, size := mends.note(p, t, m, o, &way)
 		notes.group(m, &way)
 		if way.Problem == nil && p.SparesDoubles() {
@@ -249,9 +250,9 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		}
 		if way.Problem != nil {
 			failing++
-			same := func(o Objection) bool { return reflect.DeepEqual(o, *way.Problem) }
-			if len(problems) < mostOffered && !slices.ContainsFunc(problems, same) {
-				problems = append(problems, *way.Problem)
+			same := func(o Objection) bool { return reflect.DeepEqual(o.ObjectionKind, way.Problem) }
+			if len(problems) < target.MostOffered && !slices.ContainsFunc(problems, same) {
+				problems = append(problems, Objection{way.Problem})
 			}
 			return
 		}
@@ -273,9 +274,9 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 			tally.envelope(m)
 			notes.arrives(o.Message)
 		}
-		key, told := publishedKey(m, o.Envelope)
+		key, told := target.PublishedKey(m, o.Envelope)
 		if unheard.Name != "" && key != way.RoutingKey || way.Exchange == "" && told && key != way.RoutingKey &&
-			p.Target.Mode == ToAuto {
+			p.Target.Mode == target.ToAuto {
 			tally.otherKey(way.RoutingKey, key, unheard)
 		}
 	})
@@ -356,5 +357,5 @@ func (p *Plan) told(ref model.QueueRef) bool {
 // NeedsLook reports whether the plan of an action depends on the messages that it takes, beyond their number. A drop of
 // everything does not, and neither does what goes to one queue.
 func (w ActionWant) NeedsLook() bool {
-	return w.Selection.OneByOne() || w.Canary != 0 || w.Mend != nil || w.Operation != Drop && w.Mode != ToQueue
+	return w.Selection.OneByOne() || w.Canary != 0 || w.Mend != nil || w.Operation != Drop && w.Mode != target.ToQueue
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func TestReplayGoesTheNarrowestWay(t *testing.T) {
@@ -27,7 +28,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 	}
 	plan := newRun(build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), ActionWant{
 		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{failed}, Planned: 1,
-		Mode: ToAuto, User: "guest",
+		Mode: target.ToAuto, User: "guest",
 	})
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	if want := (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}); plan.Ways[0].Address != want {
@@ -149,22 +150,22 @@ func TestReplayWarns(t *testing.T) {
 func TestParseTarget(t *testing.T) {
 	tests := []struct {
 		to   string
-		mode TargetMode
+		mode target.Mode
 		want model.Address
 	}{
-		{"", ToAuto, model.Address{}},
-		{"auto", ToAuto, model.Address{}},
-		{"origin", ToOrigin, model.Address{}},
-		{"queue:a:b/c", ToQueue, model.Address{Exchange: "", RoutingKey: "a:b/c"}},
-		{"exchange:x/k/l", ToExchange, model.Address{Exchange: "x/k/l"}},
-		{"exchange:x", ToExchange, model.Address{Exchange: "x", RoutingKey: ""}},
+		{"", target.ToAuto, model.Address{}},
+		{"auto", target.ToAuto, model.Address{}},
+		{"origin", target.ToOrigin, model.Address{}},
+		{"queue:a:b/c", target.ToQueue, model.Address{Exchange: "", RoutingKey: "a:b/c"}},
+		{"exchange:x/k/l", target.ToExchange, model.Address{Exchange: "x/k/l"}},
+		{"exchange:x", target.ToExchange, model.Address{Exchange: "x", RoutingKey: ""}},
 	}
 	for _, test := range tests {
-		mode, address, err := ParseTarget(test.to, model.Unknown[string]())
+		mode, address, err := target.Parse(test.to, model.Unknown[string]())
 		assert.That(t, err == nil && mode == test.mode && address == test.want, "%q: %v %v %v", test.to, mode, address, err)
 	}
 	for _, bad := range []string{"queue:", "somewhere", "exchange:"} {
-		if _, _, err := ParseTarget(bad, model.Unknown[string]()); err == nil {
+		if _, _, err := target.Parse(bad, model.Unknown[string]()); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
 	}
@@ -178,8 +179,9 @@ func wantTo(t *testing.T, topology *model.Topology, from, to string, sample ...m
 		want.Sample = message.MessageList(sample)
 	}
 	var err error
-	if want.Mode, want.Fixed, err = ParseTarget(to, model.Unknown[string]()); err == nil && want.Mode == ToExchange {
-		want.Fixed, err = SplitTarget(topology, want.From, want.Fixed.Exchange)
+	want.Mode, want.Fixed, err = target.Parse(to, model.Unknown[string]())
+	if err == nil && want.Mode == target.ToExchange {
+		want.Fixed, err = target.Split(topology, want.From, want.Fixed.Exchange)
 	}
 	must.Do(t, err)
 	return want
@@ -228,7 +230,7 @@ func TestSplitTarget(t *testing.T) {
 		{"the default exchange", "/q/1", " q/1", [][]build.Part{{build.Queue("q/1")}}, "exchange:/q/1"},
 	} {
 		topology := build.TopologyOf("4.0.5", slices.Concat(append(test.parts, worker)...)...)
-		a, err := SplitTarget(topology, build.Ref("f"), test.typed)
+		a, err := target.Split(topology, build.Ref("f"), test.typed)
 		if got := a.Exchange + " " + a.RoutingKey; err == nil && got != test.want ||
 			err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %q, %v", test.name, got, err)

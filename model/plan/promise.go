@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Reread reads the topology again.
@@ -16,7 +17,7 @@ type Reread func(ctx context.Context) (*model.Topology, error)
 // Promise is what a person agrees to with a plan: where messages go and whom they reach, what is taken off them, what
 // limits drop of them, and that it may run. How many consumers there are is no part of it.
 type Promise struct {
-	Ways     []Way // by address
+	Ways     []target.Way // by address
 	Strips   []string
 	Keeps    []string
 	Losses   []loss.ByLimit
@@ -40,7 +41,7 @@ func (p *Plan) Promise() Promise {
 	for _, w := range p.Ways {
 		out.Ways = append(out.Ways, w.Way)
 	}
-	slices.SortFunc(out.Ways, func(a, b Way) int { return compareAddresses(a.Address, b.Address) })
+	slices.SortFunc(out.Ways, func(a, b target.Way) int { return compareAddresses(a.Address, b.Address) })
 	return out
 }
 
@@ -129,7 +130,7 @@ func (p *Promise) Changes(now *Promise) []Change {
 }
 
 // wayChanges compares ways. There can be as many as there are messages.
-func wayChanges(was, is []Way) []Change {
+func wayChanges(was, is []target.Way) []Change {
 	var changes []Change
 	before, after := waysByAddress(was), waysByAddress(is)
 	for i := range is {
@@ -151,8 +152,8 @@ func wayChanges(was, is []Way) []Change {
 	return changes
 }
 
-func waysByAddress(ways []Way) map[model.Address]*Way {
-	at := make(map[model.Address]*Way, len(ways))
+func waysByAddress(ways []target.Way) map[model.Address]*target.Way {
+	at := make(map[model.Address]*target.Way, len(ways))
 	for i := range ways {
 		at[ways[i].Address] = &ways[i]
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // changedWords are the changes between plans of the same want on two brokers.
@@ -30,15 +31,15 @@ func TestPromiseChanges(t *testing.T) {
 	gone := build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("audit"))
 	m := message.Message{Exchange: "x", RoutingKey: "k", Headers: model.Table{"x-death": []any{}}}
 	replay := ActionWant{
-		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToExchange,
+		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToExchange,
 		Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	}
 	auto := ActionWant{
 		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1,
-		Mode: ToOrigin,
+		Mode: target.ToOrigin,
 	}
 	move := ActionWant{
-		Operation: Move, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+		Operation: Move, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: "audit"},
 	}
 	drop := ActionWant{Operation: Drop, From: build.Ref("failed"), Planned: 1}
@@ -106,7 +107,7 @@ func TestPromiseOfAWay(t *testing.T) {
 			{Headers: model.Table{"h": "a"}},
 			{Headers: model.Table{"h": "a"}},
 		},
-		Planned: 3, Mode: ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: ""},
+		Planned: 3, Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: ""},
 	})
 	if promise := plan.Promise(); len(promise.Ways) != 1 ||
 		model.Names(promise.Ways[0].Reaches) != model.Names(build.Refs("a", "b")) {

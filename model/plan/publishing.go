@@ -7,6 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // strips reports whether a header is removed.
@@ -75,15 +76,15 @@ func (p *Plan) Adds() []string {
 func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	p := &r.Plan
 	o, _ := p.reopening(m)
-	way := p.Target.wayOf(r.Topology, m, o)
+	way := p.Target.WayOf(r.Topology, m, o)
 	var out message.Publishing
 	if p.Mend != nil {
 		_, out, _ = p.mend(r.Topology, m, o, &way)
 	}
 	if way.Problem != nil {
-		return message.Publishing{}, &Unpublished{*way.Problem}
+		return message.Publishing{}, &Unpublished{Objection{way.Problem}}
 	}
-	if way.loses() && !p.Insist {
+	if way.Loses() && !p.Insist {
 		return message.Publishing{}, &Unpublished{Objection{lost{inJournal, nil, []loss.SecondFailure{*way.Again}}}}
 	}
 	for _, q := range way.Reaches {
@@ -112,7 +113,7 @@ type Unpublished struct{ Objection }
 func (u *Unpublished) Error() string { return u.Words() }
 
 // publishing is what is published of a message that was opened, without a mark.
-func (p *Plan) publishing(m *message.Message, way Way) message.Publishing {
+func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing {
 	out := message.Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body, Reaches: way.Reaches}
 	if p.Edited == nil { // else it was asked for
 		out.Properties.Clear(message.PropExpiration)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // PlannedReset is one change that a replay makes because of what a framework wrote, in some messages of the sample. Of
@@ -164,7 +165,7 @@ func (n *resetNotes) reset(resets []message.Reset, strips map[string]bool) {
 }
 
 // group notes where one message goes.
-func (n *resetNotes) group(m *message.Message, way *Way) {
+func (n *resetNotes) group(m *message.Message, way *target.Way) {
 	frameworks := m.Frameworks()
 	var framework message.Framework
 	if len(frameworks) > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // celeryTask is a failed task of protocol 2.
@@ -59,7 +60,7 @@ func frameworksTopology() *model.Topology {
 func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	m := celeryTask(1, model.Table{"error": "no", "x": "y"})
 	want := ActionWant{
-		Operation: Replay, From: build.Ref("all.failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToAuto,
+		Operation: Replay, From: build.Ref("all.failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToAuto,
 		User: "guest", Mark: true,
 	}
 	run := newRun(frameworksTopology(), want)
@@ -109,7 +110,7 @@ func TestRecoveryMarkOfRascal(t *testing.T) {
 	}{{Replay, "shop:user:save", false}, {Move, "shop:user:save", false}, {Move, "parking", true}} {
 		run := newRun(topology, ActionWant{
 			Operation: test.operation, From: build.Ref("all.failed"), Sample: message.MessageList{m}, Planned: 1,
-			Mode: ToQueue, Fixed: model.Address{RoutingKey: test.to},
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: test.to},
 		})
 		p := must.Get(run.Publishing(&m))(t)
 		assert.Equal(t, strings.Contains(fmt.Sprint(p.Headers), "immediateNack"), test.marked,
@@ -131,7 +132,7 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 	last.Body, last.BodyBytes = []byte(machinery), len(machinery)
 	both := celeryTask(9, model.Table{"x-exception-message": "no"})
 	plan := New(topology, ActionWant{
-		Operation: Replay, From: build.Ref("all.failed"), Planned: 6, Mode: ToAuto, Sample: message.MessageList{
+		Operation: Replay, From: build.Ref("all.failed"), Planned: 6, Mode: target.ToAuto, Sample: message.MessageList{
 			celeryTask(1, model.Table{"expires": at(-5 * time.Minute)}),
 			celeryTask(2, model.Table{"expires": at(-7 * time.Minute)}),
 			celeryTask(3, model.Table{"eta": at(time.Hour)}),
@@ -183,7 +184,7 @@ func mixed(n int) message.MessageList {
 
 func TestPlanGroupsWhatOneQueueHolds(t *testing.T) {
 	plan := New(frameworksTopology(), ActionWant{
-		Operation: Replay, From: build.Ref("all.failed"), Planned: 1000, Mode: ToAuto, Sample: mixed(1000),
+		Operation: Replay, From: build.Ref("all.failed"), Planned: 1000, Mode: target.ToAuto, Sample: mixed(1000),
 	})
 	want := "334 Celery to orders, 167 Rascal to shop:user:save, 167 Symfony Messenger to messages, " +
 		"166 Nameko without a target: stay, 166 Watermill to messages"
@@ -204,7 +205,7 @@ func BenchmarkPlanOfManyFrameworks(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		New(topology, ActionWant{
-			Operation: Replay, From: build.Ref("all.failed"), Planned: len(sample), Mode: ToAuto, Sample: sample,
+			Operation: Replay, From: build.Ref("all.failed"), Planned: len(sample), Mode: target.ToAuto, Sample: sample,
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // tally counts the ways of a plan's messages, and what each of them warns of. There can be as many of both as there are
@@ -37,7 +38,7 @@ type telling struct {
 	kind           reflect.Type
 	why            string
 	again          loss.SecondFailure
-	clue, stronger Clue
+	clue, stronger target.Clue
 }
 
 func newTally(p *Plan) *tally {
@@ -46,7 +47,7 @@ func newTally(p *Plan) *tally {
 
 // way counts the way of one message. unheard is a queue that it reaches, though it is bound for other keys only: what
 // consumes there may not know the key.
-func (t *tally) way(r *model.Topology, way *Way) (unheard model.QueueRef) {
+func (t *tally) way(r *model.Topology, way *target.Way) (unheard model.QueueRef) {
 	p := t.plan
 	counted, known := t.ways[way.Address]
 	if !known {
@@ -79,7 +80,7 @@ func (t *tally) warn(as telling, w WarningKind) {
 
 // clues tells what says another worker than the one that was chosen: of messages that differ only in the routing key by
 // which the worker is known, the first stands for all.
-func (t *tally) clues(w *Way) {
+func (t *tally) clues(w *target.Way) {
 	for i := range w.Against {
 		as := telling{clue: w.Against[i]}
 		if w.Clue != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // A target that is read is written as --to would name it, and read again as the same one.
@@ -16,16 +17,16 @@ func FuzzParseTarget(f *testing.F) {
 		f.Add(to)
 	}
 	f.Fuzz(func(t *testing.T, to string) {
-		mode, address, err := ParseTarget(to, model.Unknown[string]())
+		mode, address, err := target.Parse(to, model.Unknown[string]())
 		if err != nil {
 			if text := err.Error(); model.Printable(text) != text {
 				t.Errorf("the error cannot be shown: %q", text)
 			}
 			return
 		}
-		p := Plan{Operation: Replay, Target: Target{Mode: mode, Fixed: address}}
-		m, a, err := ParseTarget(p.To(), model.Unknown[string]())
-		if mode == ToExchange {
+		p := Plan{Operation: Replay, Target: target.Target{Mode: mode, Fixed: address}}
+		m, a, err := target.Parse(p.To(), model.Unknown[string]())
+		if mode == target.ToExchange {
 			address.Exchange += "/" // an empty key
 		}
 		assert.That(t, err == nil && m == mode && a == address,

@@ -8,6 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // What Watermill writes down is a topic: the worker's queue where there is one of that name, else an exchange, or
@@ -67,7 +68,7 @@ func TestTopicOfWatermill(t *testing.T) {
 				from = build.Ref("mail.poison")
 			}
 			plan := newRun(build.TopologyOf("3.10.8", test.parts...), ActionWant{
-				Operation: Replay, From: from, Sample: message.MessageList{test.m}, Planned: 1, Mode: ToAuto,
+				Operation: Replay, From: from, Sample: message.MessageList{test.m}, Planned: 1, Mode: target.ToAuto,
 			})
 			told := plan.Refusal.Words()
 			for _, w := range plan.Warnings {

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // anyMessage draws a message with everything that a publisher may set.
@@ -53,7 +54,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 		})
 		plan := newRun(topology, ActionWant{
 			Operation: Replay, From: model.QueueRef{VHost: "/", Name: "failed"}, Sample: message.MessageList{m},
-			Planned: 1, Mode: ToQueue, Fixed: model.Address{RoutingKey: "worker"},
+			Planned: 1, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
 			User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
 		})
 		p, err := plan.Publishing(&m)

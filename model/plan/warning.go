@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Warning is something that a person might not expect of a plan: a value of the type of its kind.
@@ -108,8 +109,8 @@ func (w otherKey) Words() string {
 
 // outvotedClue names another worker than the one that was chosen.
 type outvotedClue struct {
-	Clue     Clue
-	Stronger *Clue // nil is the flow
+	Clue     target.Clue
+	Stronger *target.Clue // nil is the flow
 }
 
 func (w outvotedClue) Words() string {

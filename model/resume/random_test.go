@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // killedAt is a replay of everything in a queue, or a drop, as it stands when its program is killed. Messages are
@@ -107,7 +108,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	r := plan.Record{
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
-			Source: from, Depth: int64(len(k.queue)), Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
+			Source: from, Depth: int64(len(k.queue)), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
 			Mark: k.marked, MarkName: "MARK",
 			Recipients: []plan.Recipient{{Queue: to, Consumers: model.Some[int64](0)}},
 		},

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // TestPlansAreData: nothing in a plan is lost in JSON; TestResumeAtRandom executes plans that were written and read.
@@ -234,7 +235,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 		}
 		for _, keeps := range []bool{false, true} {
 			in := &plan.Intent{
-				Source: build.Ref("failed"), Depth: 1, Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "orders"},
+				Source: build.Ref("failed"), Depth: 1, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "orders"},
 				Recipients: []plan.Recipient{{
 					Queue: build.Ref("orders"), Consumers: model.Some(int64(0)), Taken: model.Some(int64(0)),
 				}},

@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -48,7 +49,7 @@ func (d *PlanDialog) planner() func(context.Context, *model.Topology) (Acting, e
 		want.Mode, want.Fixed = d.Modes[d.Mode].mode, d.Modes[d.Mode].fixed
 	}
 	if d.Operation == plan.Move {
-		want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: d.Target}
+		want.Mode, want.Fixed = target.ToQueue, model.Address{RoutingKey: d.Target}
 	}
 	arrivals, sent := d.arrivals(), d.sentBefore(want)
 	return func(ctx context.Context, t *model.Topology) (Acting, error) {

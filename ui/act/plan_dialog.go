@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -47,7 +48,7 @@ type PlanDialog struct {
 
 // ReplayTarget is one of the targets that tab goes through.
 type ReplayTarget struct {
-	mode   plan.TargetMode
+	mode   target.Mode
 	fixed  model.Address
 	name   string
 	choice bool // the queue is chosen from all
@@ -68,8 +69,8 @@ func NewPlanDialog(
 		return d, nil
 	case plan.Replay:
 		d.Modes = []ReplayTarget{
-			{mode: plan.ToAuto, name: "auto: the narrowest way to the worker"},
-			{mode: plan.ToOrigin, name: "origin: where each was first published"},
+			{mode: target.ToAuto, name: "auto: the narrowest way to the worker"},
+			{mode: target.ToOrigin, name: "origin: where each was first published"},
 		}
 		for _, flow := range t.FlowsOf(queue) {
 			d.Modes = append(d.Modes, queueTarget(flow.Worker.Queue, "by name"))
@@ -77,7 +78,7 @@ func NewPlanDialog(
 		for _, later := range plan.Laters(t, queue) {
 			d.Modes = append(d.Modes, laterTarget(&later))
 		}
-		d.Modes = append(d.Modes, ReplayTarget{mode: plan.ToQueue, name: "a queue of choice", choice: true})
+		d.Modes = append(d.Modes, ReplayTarget{mode: target.ToQueue, name: "a queue of choice", choice: true})
 	}
 	cmd := d.Work()
 	return d, cmd
@@ -85,7 +86,7 @@ func NewPlanDialog(
 
 func queueTarget(queue model.QueueRef, why string) ReplayTarget {
 	return ReplayTarget{
-		mode: plan.ToQueue, fixed: model.Address{RoutingKey: queue.Name},
+		mode: target.ToQueue, fixed: model.Address{RoutingKey: queue.Name},
 		name: "queue: " + model.Printable(queue.Name) + " " + why,
 	}
 }
@@ -93,10 +94,10 @@ func queueTarget(queue model.QueueRef, why string) ReplayTarget {
 // offerTargets adds the queues that a refused plan could mean to what tab goes through.
 func (d *PlanDialog) offerTargets() {
 	for _, o := range d.Plan.Refusal {
-		unclear, _ := o.ObjectionKind.(plan.NoWorker)
+		unclear, _ := o.ObjectionKind.(target.NoWorker)
 		for i := range unclear.Clues {
 			c := &unclear.Clues[i]
-			queue := func(t ReplayTarget) bool { return t.mode == plan.ToQueue && t.fixed.RoutingKey == c.Queue.Name }
+			queue := func(t ReplayTarget) bool { return t.mode == target.ToQueue && t.fixed.RoutingKey == c.Queue.Name }
 			if choice := len(d.Modes) - 1; !c.Gone && choice >= 0 && !slices.ContainsFunc(d.Modes[:choice], queue) {
 				d.Modes = slices.Insert(d.Modes, choice, queueTarget(c.Queue, "("+c.Source()+")"))
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -81,13 +82,13 @@ func NewEditedDialog(
 	edit.differences = draftDifferencesOf(&edit.Was, &edit.Is)
 	d.edit = &edit
 	if is := edit.Is.Address; is != edit.Was.Address {
-		target := ReplayTarget{
-			mode: plan.ToExchange, fixed: is, name: "edited: the exchange and the key as they were typed",
+		edited := ReplayTarget{
+			mode: target.ToExchange, fixed: is, name: "edited: the exchange and the key as they were typed",
 		}
 		if is.Exchange == "" {
-			target.mode, target.fixed = plan.ToQueue, model.Address{RoutingKey: is.RoutingKey}
+			edited.mode, edited.fixed = target.ToQueue, model.Address{RoutingKey: is.RoutingKey}
 		}
-		d.Modes = append([]ReplayTarget{target}, d.Modes...)
+		d.Modes = append([]ReplayTarget{edited}, d.Modes...)
 	}
 	cmd := d.Work()
 	return d, cmd

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -80,7 +81,7 @@ func (d *PlanDialog) Options() (keys []key.Binding) {
 // laterTarget is a replay into a buffer of the flow, which hands the messages to the worker when they expire.
 func laterTarget(l *plan.Later) ReplayTarget {
 	return ReplayTarget{
-		mode: plan.ToQueue, fixed: model.Address{RoutingKey: l.Buffer.Name},
+		mode: target.ToQueue, fixed: model.Address{RoutingKey: l.Buffer.Name},
 		name: "later: " + model.ShortDuration(l.After) + " in the buffer " + model.Printable(l.Buffer.Name),
 	}
 }

@@ -6,14 +6,15 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // TestChangesAcrossARefusal: a plan that was refused for a moment is compared with what was read before.
 func TestChangesAcrossARefusal(t *testing.T) {
 	way := func(key string) plan.Promise {
-		w := plan.Way{Exact: true}
+		w := target.Way{Exact: true}
 		w.Address.RoutingKey, w.Reaches = key, append(w.Reaches, build.Ref(key))
-		return plan.Promise{Ways: []plan.Way{w}, Strips: []string{"x-error"}, Messages: 2}
+		return plan.Promise{Ways: []target.Way{w}, Strips: []string{"x-error"}, Messages: 2}
 	}
 	refused := plan.Promise{Messages: 2, Refusal: plan.Refusal{{ObjectionKind: plan.NothingLeft{}}}}
 	const other = "messages now go through exchange (default), key v, which reaches v; " +

@@ -1,4 +1,4 @@
-package plan
+package target
 
 import (
 	"slices"
@@ -8,23 +8,23 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// TargetMode is how the address of a replayed message is chosen.
-type TargetMode string
+// Mode is how the address of a replayed message is chosen.
+type Mode string
 
 // The modes, as --to names them.
 const (
 	// ToAuto is the narrowest address that keeps the routing key which the worker expects: the message's own origin
 	// when that reaches only the worker; else the flow's own way back; else the worker by name through the default
 	// exchange.
-	ToAuto     TargetMode = "auto"
-	ToOrigin   TargetMode = "origin"   // where the message was first published
-	ToQueue    TargetMode = "queue"    // one queue, through the default exchange
-	ToExchange TargetMode = "exchange" // a fixed exchange and key
+	ToAuto     Mode = "auto"
+	ToOrigin   Mode = "origin"   // where the message was first published
+	ToQueue    Mode = "queue"    // one queue, through the default exchange
+	ToExchange Mode = "exchange" // a fixed exchange and key
 )
 
 // Target says where a replay goes. The topology that it was made of tells the way of each message.
 type Target struct {
-	Mode     TargetMode
+	Mode     Mode
 	From     model.QueueRef
 	Workers  []model.QueueRef  // the workers of the flows that From belongs to
 	Fixed    model.Address     // of ToQueue and ToExchange
@@ -42,30 +42,30 @@ type Way struct {
 	Why     string              // "its origin", "the flow's way back", …
 	Clue    *Clue               // what tells the worker, of ToAuto; nil: the flow alone
 	Against []Clue              // what tells otherwise, and weighs less
-	Problem *Objection          // why it cannot be replayed there, nil when it can
+	Problem Problem             `json:"-"` // why it cannot be sent there, nil when it can; a plan has no such way
 	Again   *loss.SecondFailure // how it is lost when it fails again there; nil: it is not
 }
 
-// targetOf prepares where a replay from a queue goes. The mode and fixed address are those of ParseTarget.
-func targetOf(t *model.Topology, from model.QueueRef, mode TargetMode, fixed model.Address) Target {
-	target := Target{Mode: mode, From: from, Fixed: fixed}
+// New prepares where a replay from a queue goes. The mode and fixed address are those of Parse.
+func New(t *model.Topology, from model.QueueRef, mode Mode, fixed model.Address) Target {
+	to := Target{Mode: mode, From: from, Fixed: fixed}
 	if mode == ToAuto {
-		target.Alike = t.NamedLike(from)
+		to.Alike = t.NamedLike(from)
 	}
 	flows := t.FlowsOf(from)
-	target.ByName = len(flows) > 0
+	to.ByName = len(flows) > 0
 	for _, flow := range flows {
 		worker := flow.Worker.Queue
 		if role := flow.Role(from); role != model.FailedRole {
-			target.Inside = true
+			to.Inside = true
 		}
 		if !slices.ContainsFunc(flow.Failed, func(m model.Member) bool { return m.Queue == from && m.ByName }) {
-			target.ByName = false
+			to.ByName = false
 		}
-		target.Workers = append(target.Workers, worker)
-		target.WaysBack = append(target.WaysBack, waysBack(t, flow))
+		to.Workers = append(to.Workers, worker)
+		to.WaysBack = append(to.WaysBack, waysBack(t, flow))
 	}
-	return target
+	return to
 }
 
 // waysBack are the addresses at which the flow's buffers hand their messages to the worker: retry buffers first, and of
@@ -99,8 +99,8 @@ func waysBack(t *model.Topology, flow *model.Flow) []model.Address {
 	return ways
 }
 
-// wayOf decides where one message goes, whose envelope, if there is one, is open.
-func (t *Target) wayOf(r *model.Topology, m *message.Message, o message.Opened) Way {
+// WayOf decides where one message goes, whose envelope, if there is one, is open.
+func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) Way {
 	c := copied{r, m, o.Envelope, o.ReplayHeaders()}
 	if t.Mode == ToQueue || t.Mode == ToExchange {
 		return t.way(c, t.Fixed, "chosen")
@@ -118,9 +118,9 @@ func (t *Target) wayOf(r *model.Topology, m *message.Message, o message.Opened) 
 		workers = []model.QueueRef{chosen.clue.Queue}
 	}
 	w := t.way(c, origin, "its origin")
-	if narrow := w.reachesOnly(workers...); !narrow || w.loses() {
+	if narrow := w.reachesOnly(workers...); !narrow || w.Loses() {
 		other := t.wayTo(c, chosen.clue)
-		if !narrow || other.Problem == nil && !other.loses() {
+		if !narrow || other.Problem == nil && !other.Loses() {
 			w = other
 		}
 	}
@@ -137,7 +137,7 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 	} else {
 		var ok bool
 		if worker, ok = t.workerOf(c.message); !ok {
-			return Way{Problem: &Objection{manyFlows{t.Workers}}}
+			return Way{Problem: manyFlows{t.Workers}}
 		}
 	}
 	var lossy *Way
@@ -145,14 +145,14 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 		w := t.way(c, to.Address, to.why)
 		switch {
 		case !w.reachesOnly(worker):
-		case !w.loses():
+		case !w.Loses():
 			return w
 		case lossy == nil:
 			lossy = &w
 		}
 	}
 	w := t.way(c, model.Address{RoutingKey: worker.Name}, why)
-	if w.loses() && lossy != nil {
+	if w.Loses() && lossy != nil {
 		return *lossy
 	}
 	return w
@@ -180,7 +180,7 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef) (found []reasoned)
 			found = append(found, reasoned{model.Address{Exchange: x, RoutingKey: key}, why})
 		}
 	}
-	if key, told := publishedKey(c.message, c.envelope); told {
+	if key, told := PublishedKey(c.message, c.envelope); told {
 		through(key, "the key that it was published with")
 	}
 	if i := slices.Index(t.Workers, worker); i >= 0 {
@@ -194,8 +194,8 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef) (found []reasoned)
 	return found
 }
 
-// publishedKey is the routing key with which a message was first published, if known.
-func publishedKey(m *message.Message, e *message.Envelope) (string, bool) {
+// PublishedKey is the routing key with which a message was first published, if known.
+func PublishedKey(m *message.Message, e *message.Envelope) (string, bool) {
 	if key, _, told := m.FirstKey(); told {
 		return key, true
 	}
@@ -232,20 +232,27 @@ type copied struct {
 	headers  model.Table
 }
 
+// WayBy is the way by an address of a message, whose copy will have these headers.
+func (t *Target) WayBy(
+	r *model.Topology, m *message.Message, e *message.Envelope, headers model.Table, a model.Address, why string,
+) Way {
+	return t.way(copied{r, m, e, headers}, a, why)
+}
+
 func (t *Target) way(c copied, a model.Address, why string) Way {
 	route := c.topology.Route(t.From.VHost, a.Exchange, []string{a.RoutingKey}, c.headers)
 	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
 	switch {
 	case route.MissingExchange != "":
-		w.Problem = &Objection{badExchange{route.MissingExchange, missing}}
+		w.Problem = badExchange{route.MissingExchange, missing}
 	case route.Internal:
-		w.Problem = &Objection{badExchange{a.Exchange, internal}}
+		w.Problem = badExchange{a.Exchange, internal}
 	case route.Delays:
-		w.Problem = &Objection{badExchange{a.Exchange, delays}}
+		w.Problem = badExchange{a.Exchange, delays}
 	case len(route.Queues) == 0 && !route.Exact:
-		w.Problem = &Objection{unknownReach{route.Why}}
+		w.Problem = unknownReach{route.Why}
 	case len(route.Queues) == 0:
-		w.Problem = &Objection{noBinding{a}}
+		w.Problem = noBinding{a}
 	default:
 		w.Again = c.again(&w)
 	}
@@ -264,5 +271,5 @@ func (c *copied) again(w *Way) (again *loss.SecondFailure) {
 	return again
 }
 
-// loses reports whether a copy that goes this way is lost at its second failure, unlike the application's messages.
-func (w *Way) loses() bool { return w.Again != nil && !w.Again.Same }
+// Loses reports whether a copy that goes this way is lost at its second failure, unlike the application's messages.
+func (w *Way) Loses() bool { return w.Again != nil && !w.Again.Same }

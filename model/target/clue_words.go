@@ -1,4 +1,4 @@
-package plan
+package target
 
 import (
 	"fmt"
@@ -11,40 +11,6 @@ import (
 // Words name the queue and where it is known from.
 func (c *Clue) Words() string {
 	return fmt.Sprintf("%s (%s)", c.name(), c.Source())
-}
-
-// Evidence returns one line for each way in which the workers were found, with its number of messages. Ways that differ
-// only in the routing key share a line; a worker that is known from its flow alone has none.
-func (p *Plan) Evidence() []string {
-	type told struct {
-		clue                *Clue
-		addresses, messages int
-	}
-	var all []*told
-	known := map[Clue]*told{}
-	for i := range p.Ways {
-		w := &p.Ways[i]
-		if w.Clue == nil {
-			continue
-		}
-		same := *w.Clue
-		same.Address.RoutingKey = ""
-		one := known[same]
-		if one == nil {
-			one = &told{clue: w.Clue}
-			known[same], all = one, append(all, one)
-		}
-		one.addresses, one.messages = one.addresses+1, one.messages+w.Messages
-	}
-	lines := make([]string, len(all))
-	for i, one := range all {
-		words := model.Plural(one.messages, "message")
-		if one.addresses > 1 {
-			words += fmt.Sprintf(", by %s", model.Plural(one.addresses, "routing key"))
-		}
-		lines[i] = fmt.Sprintf("%s (%s)", one.clue.Words(), words)
-	}
-	return lines
 }
 
 func (c *Clue) name() string {

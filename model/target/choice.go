@@ -1,4 +1,4 @@
-package plan
+package target
 
 import (
 	"slices"
@@ -7,14 +7,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// mostOffered bounds the queues that a refusal names.
-const mostOffered = 8
+// MostOffered bounds the queues that a refusal names.
+const MostOffered = 8
 
 // choice is how the worker of a message is known.
 type choice struct {
 	clue    *Clue  // nil: one of the flows that its queue belongs to
 	against []Clue // what tells otherwise, and weighs less
-	problem *Objection
+	problem Problem
 }
 
 // choose finds the worker of a message: what a framework wrote, x-death, its origin, its flow, the name of its queue,
@@ -93,16 +93,16 @@ func (t *Target) refuse(
 	o := NoWorker{Problem: why}
 	for _, c := range slices.Concat(told, t.origin(r, m, e), t.ties()) {
 		same := func(other Clue) bool { return other.Queue == c.Queue && other.Gone == c.Gone }
-		if !slices.ContainsFunc(o.Clues, same) && len(o.Clues) < mostOffered {
+		if !slices.ContainsFunc(o.Clues, same) && len(o.Clues) < MostOffered {
 			o.Clues = append(o.Clues, c)
 		}
 	}
 	if !slices.ContainsFunc(o.Clues, func(c Clue) bool { return !c.Gone }) {
 		for _, ref := range t.Alike {
-			if len(o.Clues) < mostOffered {
+			if len(o.Clues) < MostOffered {
 				o.Clues = append(o.Clues, Clue{Kind: ByLikeness, Queue: ref})
 			}
 		}
 	}
-	return choice{problem: &Objection{o}}
+	return choice{problem: o}
 }
