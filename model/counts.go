@@ -39,8 +39,11 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 
 // Counted is the topology with what was counted since its poll, the newest counts last, as Queue and Waiting tell it.
 // Queues and the snapshot stay as polled. What dlxtop held meanwhile is still there, and so is what a queue does not
-// count in time.
+// count in time. Without counts it is t itself.
 func (t *Topology) Counted(counts []Counts) *Topology {
+	if len(counts) == 0 {
+		return t
+	}
 	next := *t
 	next.counted = map[QueueRef]*Queue{}
 	for _, c := range slices.Backward(counts) {
