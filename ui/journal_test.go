@@ -89,6 +89,39 @@ func TestRecordGolden(t *testing.T) {
 	})
 }
 
+// TestBodiesOfTheJournal: enter on a message of a record shows what the journal keeps of it, and says where it has no
+// body.
+func TestBodiesOfTheJournal(t *testing.T) {
+	o, _, c := failedOptions(5)
+	j := withJournal(t, &o, c, 3)
+	id := must.Get(j.Begin(t.Context(), plan.Record{Operation: plan.Replay, From: ref(failedQueue), User: "guest"}))(t)
+	m := failedMessage(4)
+	m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
+	e := plan.NewEntry(&m, &message.Publishing{Properties: m.Properties, Body: m.Body}, false)
+	must.Do(t, j.Write(id, []plan.Entry{e}, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
+	must.Do(t, j.Finish(id, nil, plan.Account{Planned: 1, Moved: 1}))
+	term := newTerminal(t, o, 80, 24)
+	term.press("5")
+	term.await("3 dropped", "1 moved")
+	term.press(keyEnter)
+	term.await("MESSAGE ID", "enter message")
+	term.press(keyEnter)
+	term.await("The journal has no body of it", `journal = "full"`)
+	term.press(keyEsc)
+	term.await("MESSAGE ID")
+	term.press(keyEsc)
+	term.await("3 dropped")
+	term.press("j", keyEnter)
+	term.await("0f3c9a01-user")
+	term.press("j", keyEnter)
+	term.await("dropped, by the drop 1 of", "message_id  0f3c9a01-user", "x-orig-routing-key  user.created")
+	term.press("G")
+	term.await(`"name": "guan yu"`, `"email": "user1@example.com"`)
+	term.press("b")
+	term.await(`{"id":121,"name":"guan yu"`)
+	term.golden()
+}
+
 func TestUndoGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, c := failedOptions(5)

@@ -85,6 +85,9 @@ func (r RecordScreen) Typing() bool { return r.list.Filter.Typing }
 
 func (r RecordScreen) Keys() []key.Binding {
 	own := []key.Binding{term.Describe(r.env.Keys.Undo, "undo this")}
+	if _, ok := r.list.Table.Current(); ok {
+		own = append(own, term.Describe(r.env.Keys.Open, "message"))
+	}
 	if r.record.Resumable() {
 		own = append(own, term.Describe(r.env.Keys.Resume, "resume this"))
 	}
@@ -109,8 +112,11 @@ func (r RecordScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			r.list.Table.Set(msg.Rows)
 		}
 	case tea.KeyMsg:
+		row, ok := r.list.Table.Current()
 		switch {
 		case r.list.Handle(msg):
+		case ok && term.Is(msg, r.env.Keys.Open):
+			return r.openEntry(row)
 		case term.Is(msg, r.env.Keys.Undo):
 			return r, shell.Push(NewUndoScreen(r.env, r.record.ID))
 		case r.record.Resumable() && term.Is(msg, r.env.Keys.Resume):
