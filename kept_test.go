@@ -29,8 +29,7 @@ func TestIndexOf(t *testing.T) {
 		t.Setenv("XDG_CACHE_HOME", c.cache)
 		index, ok := indexOf(c.of).(kept.Index)
 		assert.That(t, ok == c.kept, "%+v: it is kept in %q", c, index.Dir)
-		if rel, err := filepath.Rel(home, index.Dir); ok && (err != nil || !filepath.IsLocal(rel)) {
-			t.Errorf("%+v: it is kept in %q", c, index.Dir)
-		}
+		rel, err := filepath.Rel(home, index.Dir)
+		assert.That(t, !ok || err == nil && filepath.IsLocal(rel), "%+v: it is kept in %q", c, index.Dir)
 	}
 }

@@ -197,9 +197,8 @@ func importAll(b *testing.B, n *demo.Node, d definitions) {
 	body := must.Get(json.Marshal(d))(b)
 	file := filepath.Join(b.TempDir(), "definitions.json")
 	must.Do(b, os.WriteFile(file, body, 0o644))
-	if said, err := n.Control(b.Context(), "import_definitions", file); err != nil {
-		b.Fatalf("%v\n%s", err, said)
-	}
+	said, err := n.Control(b.Context(), "import_definitions", file)
+	must.That(b, err == nil, "%v\n%s", err, said)
 }
 
 // flowsTime is how long `dlxtop flows -o json` takes, from its start to its end.
@@ -210,9 +209,8 @@ func flowsTime(b *testing.B, n *demo.Node) time.Duration {
 	var complaints bytes.Buffer
 	command.Stderr = &complaints
 	began := time.Now()
-	if err := command.Run(); err != nil {
-		b.Fatalf("%v\n%s", err, complaints.String())
-	}
+	err := command.Run()
+	must.That(b, err == nil, "%v\n%s", err, complaints.String())
 	return time.Since(began)
 }
 

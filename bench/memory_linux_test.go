@@ -152,9 +152,8 @@ func commandMemory(b *testing.B, args ...string) float64 {
 	command := built.Command(b, args...)
 	var complaints strings.Builder
 	command.Stderr = &complaints
-	if err := command.Run(); err != nil {
-		b.Fatalf("%s: %v\n%s", args[0], err, complaints.String())
-	}
+	err := command.Run()
+	must.That(b, err == nil, "%s: %v\n%s", args[0], err, complaints.String())
 	usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0

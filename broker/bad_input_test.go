@@ -43,9 +43,8 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 		for i := range snapshot.Exchanges {
 			snapshot.Exchanges[i].Internal = snapshot.Exchanges[i].Name == exchange
 		}
-		if made := plan.New(model.NewTopology(&snapshot), want); !strings.Contains(made.Refusal.Words(), "internal") {
-			t.Errorf("the plan says %q", made.Refusal.Words())
-		}
+		made := plan.New(model.NewTopology(&snapshot), want)
+		assert.That(t, strings.Contains(made.Refusal.Words(), "internal"), "the plan says %q", made.Refusal.Words())
 		wantIDs(t, "kept", a.drain(from.QueueRef, 50), count(50))
 	})
 }
@@ -69,11 +68,10 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 	}
 	limit := func(bytes int) {
 		t.Helper()
-		if _, err := n.Control(context.Background(), "eval",
+		_, err := n.Control(context.Background(), "eval",
 			fmt.Sprintf("application:set_env(rabbit, max_message_size, %[1]d), persistent_term:put(max_message_size, "+
-				"%[1]d).", bytes)); err != nil {
-			t.Error(err)
-		}
+				"%[1]d).", bytes))
+		assert.That(t, err == nil, "%v", err)
 	}
 	limit(8_000_000)
 	defer limit(16 << 20)

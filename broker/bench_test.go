@@ -55,9 +55,8 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 				made := replayTo(b, from, to, plan.Selection{})
 				made.Planned = replayMessages
 				b.ReportMetric(speedOf(replayMessages, func() {
-					if account := execute(b, c, made); account.Moved != replayMessages {
-						b.Fatalf("%+v", account)
-					}
+					account := execute(b, c, made)
+					must.That(b, account.Moved == replayMessages, "%+v", account)
 				}), "replay-msg/s")
 				b.ReportMetric(0, "ns/op")
 				c.Close()

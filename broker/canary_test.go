@@ -189,18 +189,16 @@ func TestCanaryStops(t *testing.T) {
 				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
 				assert.That(t, account.CameBack == 1 && account.Stopped == "1 of 1 came back",
 					"%d came back: %s", account.CameBack, account.Stopped)
-				if took := time.Since(began); took > patience/2 {
-					t.Errorf("it took %v", took)
-				}
+				took := time.Since(began)
+				assert.That(t, took <= patience/2, "it took %v", took)
 				assert.List(t, w.received(), count(1), "the worker")
 				a.await(from.QueueRef, 47)
 				got := a.drain(from.QueueRef, 47)
 				wantIDs(t, "those that were not touched", got[:46], count(47, 1))
 				assert.That(t, string(got[46].Body) == "body of 1" || string(got[46].Body) == "failed",
 					"behind them: %s", got[46].Body)
-				if records, err := j.Records(t.Context(), 10); err != nil || len(records) != 1 || records[0].Account.Stopped == "" {
-					t.Errorf("%v %+v", err, records)
-				}
+				records, err := j.Records(t.Context(), 10)
+				assert.That(t, err == nil && len(records) == 1 && records[0].Account.Stopped != "", "%v %+v", err, records)
 			})
 		})
 	}
@@ -340,15 +338,14 @@ func TestCanaryOfAFilter(t *testing.T) {
 		})
 		wantIDs(t, "the others", a.drain(from.QueueRef, n/2), odd)
 		seen := map[int]bool{}
-		if err := j.Entries(t.Context(), account.JournalID, func(e *plan.Entry) error {
+		err := j.Entries(t.Context(), account.JournalID, func(e *plan.Entry) error {
 			if seen[e.Position] || e.Outcome != plan.Moved {
 				return fmt.Errorf("position %d: %s", e.Position, e.Outcome)
 			}
 			seen[e.Position] = true
 			return nil
-		}); err != nil || len(seen) != n/2 {
-			t.Errorf("%d entries: %v", len(seen), err)
-		}
+		})
+		assert.That(t, err == nil && len(seen) == n/2, "%d entries: %v", len(seen), err)
 	})
 }
 

@@ -99,9 +99,8 @@ func TestConnectErrors(t *testing.T) {
 			var e *model.ConnectError
 			for until := time.Now().Add(patience); ; {
 				c := newClient(t, broker.Options{URL: test.url, Timeout: timeout})
-				if err := c.Check(t.Context(), test.vhost); !errors.As(err, &e) {
-					t.Fatalf("%v", err)
-				}
+				err := c.Check(t.Context(), test.vhost)
+				must.That(t, errors.As(err, &e), "%v", err)
 				// A busy machine had not even connected, or not asked in time what else speaks there.
 				late := silence && strings.Contains(e.Cause, "did not answer within") ||
 					test.says == "speaks HTTP" && !strings.Contains(e.Cause, test.says)
@@ -145,9 +144,8 @@ func TestConnectIsCancelled(t *testing.T) {
 	c := newClient(t, broker.Options{URL: "amqp://guest:sesame@" + oddServer(t, nil), Timeout: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := c.Check(ctx, "/"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
+	err := c.Check(ctx, "/")
+	assert.That(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 }
 
 func TestPermissions(t *testing.T) {

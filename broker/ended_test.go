@@ -60,9 +60,8 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 		}
 		channel := a.open()
 		for _, d := range a.consume(channel, q.QueueRef, n) {
-			if count, _ := d.Headers["x-delivery-count"].(int64); count > 1 {
-				t.Errorf("%s came back %d times", d.MessageId, count)
-			}
+			count, _ := d.Headers["x-delivery-count"].(int64)
+			assert.That(t, count <= 1, "%s came back %d times", d.MessageId, count)
 		}
 		must.Do(t, errors.Join(channel.Nack(0, true, true), channel.Close()))
 		a.await(q.QueueRef, n)
@@ -138,9 +137,8 @@ func TestCanaryBeforeAnUnconvertible(t *testing.T) {
 		account := must.Get(c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, n), nil))(t)
 		assert.That(t, account.Moved <= before && account.Unknown == 0 && account.Stopped != "", "%+v", account)
 		a.await(from.QueueRef, n-account.Moved)
-		if got := w.received(); len(got) != account.Moved {
-			t.Errorf("the worker got %v, and the account says %d", got, account.Moved)
-		}
+		got := w.received()
+		assert.That(t, len(got) == account.Moved, "the worker got %v, and the account says %d", got, account.Moved)
 	})
 }
 

@@ -70,9 +70,8 @@ func TestReplayOfTwins(t *testing.T) {
 		account := execute(t, c, replayTo(t, from, to, plan.Chosen(chosen), chosen...))
 		wantOutcome(t, account, outcome{Planned: 2, Moved: 2})
 		wantIDs(t, "moved", a.drain(to.QueueRef, 2), []string{"twin", "twin"})
-		if got := ids(a.drain(from.QueueRef, 2)); !slices.Contains(got, "other") || !slices.Contains(got, "twin") {
-			t.Errorf("kept: %v", got)
-		}
+		got := ids(a.drain(from.QueueRef, 2))
+		assert.That(t, slices.Contains(got, "other") && slices.Contains(got, "twin"), "kept: %v", got)
 	})
 }
 
@@ -219,10 +218,9 @@ func TestReplayToAMissingExchange(t *testing.T) {
 		})
 		account := execute(t, c, made)
 		wantOutcome(t, account, outcome{Planned: 50, Refused: 1, Stopped: true})
-		if p := account.Problems[0]; p.MessageID != "1" || !strings.Contains(p.Reason, "vanished") ||
-			!strings.Contains(account.Stopped, "vanished") {
-			t.Errorf("%+v", account)
-		}
+		p := account.Problems[0]
+		assert.That(t, p.MessageID == "1" && strings.Contains(p.Reason, "vanished") &&
+			strings.Contains(account.Stopped, "vanished"), "%+v", account)
 		wantIDs(t, "kept", a.drain(from.QueueRef, 50), count(50))
 	})
 }
@@ -310,9 +308,8 @@ func TestReplayStrips(t *testing.T) {
 	p.User = "somebody else" // so that guest is a foreign user
 	wantOutcome(t, execute(t, c, p), outcome{Planned: 1, Moved: 1})
 	got := a.drain(to.QueueRef, 1)[0]
-	if diff := cmp.Diff(amqp.Table{"keep": "me"}, got.Headers); diff != "" || got.Expiration != "" || got.UserId != "" {
-		t.Errorf("%s %q %q", diff, got.Expiration, got.UserId)
-	}
+	diff := cmp.Diff(amqp.Table{"keep": "me"}, got.Headers)
+	assert.That(t, diff == "" && got.Expiration == "" && got.UserId == "", "%s %q %q", diff, got.Expiration, got.UserId)
 	// A user_id that the broker would close the channel for is refused before that.
 	a.publish(from.QueueRef, amqp.Publishing{MessageId: "1", UserId: "guest"}, amqp.Publishing{MessageId: "2"})
 	other := newClient(t, broker.Options{URL: otherUser(t)})

@@ -155,9 +155,8 @@ func TestCableCutWhilePeeking(t *testing.T) {
 		t.Log(err)
 		a.await(q.QueueRef, n)
 		// Insisting, as the plan knows nothing of the cut.
-		if got := peekAt(t, c, planPeek(q, peek.Want{Limit: 10, Insist: true})); len(got.Messages) != 10 {
-			t.Errorf("%d messages after the cut", len(got.Messages))
-		}
+		got := peekAt(t, c, planPeek(q, peek.Want{Limit: 10, Insist: true}))
+		assert.That(t, len(got.Messages) == 10, "%d messages after the cut", len(got.Messages))
 	})
 }
 
@@ -178,8 +177,7 @@ func TestQueueDeletedWhileReplaying(t *testing.T) {
 		}))(t)
 		t.Logf("%+v", account)
 		assert.That(t, account.Moved >= n || account.Stopped != "", "it does not say that it was stopped: %+v", account)
-		if moved := a.ready(to.QueueRef); moved < account.Moved || moved > account.Moved+account.Unknown {
-			t.Errorf("%d arrived: %+v", moved, account)
-		}
+		moved := a.ready(to.QueueRef)
+		assert.That(t, moved >= account.Moved && moved <= account.Moved+account.Unknown, "%d arrived: %+v", moved, account)
 	})
 }

@@ -19,9 +19,8 @@ func TestGarbageIsCollectedAsBefore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(before))
 	first, second := collectSeldom(), collectSeldom()
 	first()
-	if now := debug.SetGCPercent(before); now < 100 {
-		t.Errorf("%d percent while one still runs", now)
-	}
+	now := debug.SetGCPercent(before)
+	assert.That(t, now >= 100, "%d percent while one still runs", now)
 	second()
 	collectAsNeeded() // too late: nothing runs any more
 	assert.Equal(t, debug.SetGCPercent(before), before, "percent afterwards")

@@ -65,9 +65,8 @@ var wholeQueue = peek.Want{Limit: 1000, MaxBytes: 1 << 30}
 func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []message.Message {
 	t.Helper()
 	got := peekAt(t, c, planPeek(q, wholeQueue))
-	if ids := messageIDs(got.Messages); !slices.Equal(ids, s.ids) || got.Stopped != "" {
-		t.Fatalf("%s: %q (%s)", q.Name, ids, got.Stopped)
-	}
+	ids := messageIDs(got.Messages)
+	must.That(t, slices.Equal(ids, s.ids) && got.Stopped == "", "%s: %q (%s)", q.Name, ids, got.Stopped)
 	s.await(q.QueueRef, len(s.ids))
 	for _, m := range got.Messages {
 		assert.That(t, string(m.Body) == "body of "+m.Properties.MessageID && m.BodyBytes == len(m.Body) &&
@@ -214,9 +213,8 @@ func TestTapOfOddHeaders(t *testing.T) {
 		s.raw.publish(exchange, "k", id, s.tables[id], nil)
 	}
 	rows := tap.awaitRows(len(s.ids))
-	if counts := tap.end(); counts.MissedWords() != "" || counts.Seen != int64(len(s.ids)) {
-		t.Errorf("%+v", counts)
-	}
+	counts := tap.end()
+	assert.That(t, counts.MissedWords() == "" && counts.Seen == int64(len(s.ids)), "%+v", counts)
 	var messages []message.Message
 	for i, row := range rows {
 		messages = append(messages, *row.Message)

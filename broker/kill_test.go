@@ -280,9 +280,8 @@ func wantTold(t *testing.T, j *journal.Journal, uncertain int) int {
 	for i := range unfinished {
 		told += strings.Join(unfinished[i].Certain(), "\n")
 	}
-	if want := "not certain: " + model.Plural(uncertain, "message"); uncertain > 0 && !strings.Contains(told, want) {
-		t.Errorf("%q is not in: %s", want, told)
-	}
+	want := "not certain: " + model.Plural(uncertain, "message")
+	assert.That(t, uncertain <= 0 || strings.Contains(told, want), "%q is not in: %s", want, told)
 	return len(unfinished)
 }
 
@@ -291,14 +290,12 @@ func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, f
 	t.Helper()
 	a := newApp(t)
 	if made := planUndo(t, c, j, id, from); !made.Refusal.Refused() {
-		if account := undo(t, c, j, id, from); !account.Complete() {
-			t.Errorf("undo: %+v", account)
-		}
+		account := undo(t, c, j, id, from)
+		assert.That(t, account.Complete(), "undo: %+v", account)
 	}
 	back := a.look(from.QueueRef)
-	if ready := a.ready(from.QueueRef); len(back) != n || ready != n {
-		t.Errorf("%d messages came back, %d different ones", ready, len(back))
-	}
+	ready := a.ready(from.QueueRef)
+	assert.That(t, len(back) == n && ready == n, "%d messages came back, %d different ones", ready, len(back))
 }
 
 // look counts the messages of a queue by their ids, and leaves them there.

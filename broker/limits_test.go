@@ -153,9 +153,8 @@ func TestLimitEndsNoLook(t *testing.T) {
 		})
 	assert.That(t, err == nil && n == 5 && read.Stopped == "", "%d of 5 were read: %v %s", n, err, read.Stopped)
 	a.await(queue, 5)
-	if counts, err := c.Count(t.Context(), []model.QueueRef{queue}); err != nil || counts[queue].Ready.Or(0) != 5 {
-		t.Errorf("after the look: %v %v", counts, err)
-	}
+	counts, err := c.Count(t.Context(), []model.QueueRef{queue})
+	assert.That(t, err == nil && counts[queue].Ready.Or(0) == 5, "after the look: %v %v", counts, err)
 }
 
 // TestCountMakesDoWithFewChannels: it opens eight where it may, else as many as it may.

@@ -186,9 +186,8 @@ func TestLooksAtOnceOnAStalledBroker(t *testing.T) {
 	for _, command := range [][]string{
 		{"add_user", name, password}, {"set_permissions", name, ".*", ".*", ".*"}, {"set_user_tags", name, "monitoring"},
 	} {
-		if said, err := n.Control(t.Context(), command...); err != nil {
-			t.Fatalf("%v\n%s", err, said)
-		}
+		said, err := n.Control(t.Context(), command...)
+		must.That(t, err == nil, "%v\n%s", err, said)
 	}
 	t.Cleanup(func() { _, _ = n.Control(context.Background(), "delete_user", name) })
 	_, address, _ := strings.Cut(n.AMQP(), "@")
@@ -254,9 +253,8 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 			said = out.Text()
 		}
 		_ = running[i].Wait()
-		if _, err := fmt.Sscanf(said, "refused %d", &some); err != nil {
-			t.Errorf("process %d said %q", i+1, said)
-		}
+		_, err := fmt.Sscanf(said, "refused %d", &some)
+		assert.That(t, err == nil, "process %d said %q", i+1, said)
 		refused += some
 	}
 	t.Logf("%d looks by %d processes, %d of them refused", looks*processes, processes, refused)

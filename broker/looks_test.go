@@ -185,9 +185,8 @@ func TestFirstLookTakesTurns(t *testing.T) {
 		assert.Equal(t, <-looks.asked, cluster, "it waits for its turn at a queue of")
 		return nil
 	})
-	if e := <-ended; e != nil || err != nil {
-		t.Fatal(e, err)
-	}
+	e := <-ended
+	must.That(t, e == nil && err == nil, "%v %v", e, err)
 	assert.NoDiff(t, cmp.Diff(count(n), seen))
 }
 

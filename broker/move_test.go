@@ -76,10 +76,9 @@ func TestMoveAndUndo(t *testing.T) {
 				want.Headers = nil
 			}
 			got.Headers = withoutCounters(got.Headers)
-			if diff := cmp.Diff(want.Headers, got.Headers); diff != "" || string(want.Body) != string(got.Body) ||
-				want.Properties != got.Properties {
-				t.Errorf("brought back: %s %+v %+v", diff, want.Properties, got.Properties)
-			}
+			diff := cmp.Diff(want.Headers, got.Headers)
+			assert.That(t, diff == "" && string(want.Body) == string(got.Body) && want.Properties == got.Properties,
+				"brought back: %s %+v %+v", diff, want.Properties, got.Properties)
 		}
 	})
 }
@@ -112,9 +111,8 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 		wantOutcome(t, execute(t, c, made), outcome{Planned: 1, Moved: 1})
 		a.await(from.QueueRef, 1)
 	}
-	if got := a.drain(from.QueueRef, 1)[0]; string(got.Body) != "first" || got.MessageId != "one" {
-		t.Errorf("%+v", got)
-	}
+	got := a.drain(from.QueueRef, 1)[0]
+	assert.That(t, string(got.Body) == "first" && got.MessageId == "one", "%+v", got)
 	a.await(parking, 0)
 }
 

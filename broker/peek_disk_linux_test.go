@@ -43,9 +43,8 @@ func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	open, named := openSpools(t), namedSpools(t)
 	assert.That(t, len(open) == len(before)+1 && strings.HasSuffix(open[len(open)-1], "(deleted)") && len(named) == 0,
 		"open: %v, with a name: %v", open, named)
-	if m, err := peeked.Messages.At(99, 0); err != nil || len(m.Body) != 100_000 {
-		t.Errorf("%d bytes: %v", len(m.Body), err)
-	}
+	m, err := peeked.Messages.At(99, 0)
+	assert.That(t, err == nil && len(m.Body) == 100_000, "%d bytes: %v", len(m.Body), err)
 	assert.Succeeds(t, peeked.Messages.Close())
 	if open := openSpools(t); len(open) != len(before) {
 		t.Errorf("it stays open: %v", open)

@@ -73,9 +73,8 @@ func TestPeekWithoutRoomOnTheDisk(t *testing.T) {
 	a.publish(q, messages...)
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	peeked := peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Limit: 200}))
-	if n := len(peeked.Messages); n < 50 || n >= 100 || !slices.Equal(messageIDs(peeked.Messages), count(n)) {
-		t.Errorf("%d messages", n)
-	}
+	n := len(peeked.Messages)
+	assert.That(t, n >= 50 && n < 100 && slices.Equal(messageIDs(peeked.Messages), count(n)), "%d messages", n)
 	assert.Contains(t, peeked.Stopped, "TMPDIR", "stopped")
 	a.await(q, 200)
 	wantIDs(t, "the queue", a.drain(q, 200), count(200))

@@ -78,9 +78,8 @@ func TestKilledPeek(t *testing.T) {
 		_ = command.Wait()
 		a.until(func() error { return allGone(t, node, person) })
 		a.await(q, n)
-		if named := namedSpools(t); len(named) > 0 {
-			t.Errorf("a file is left: %v", named)
-		}
+		named := namedSpools(t)
+		assert.That(t, len(named) == 0, "a file is left: %v", named)
 		got := a.drain(q, n)
 		for i, id := range ids(got) {
 			must.That(t, string(got[i].Body) == fmt.Sprintf("%01000s", id), "message %s: %s", id, got[i].Body)

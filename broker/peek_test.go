@@ -63,9 +63,8 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{}))
-		if depth, known := peeked.Depth.Get(); len(peeked.Messages) != 0 || !known || depth != 0 || peeked.Stopped != "" {
-			t.Errorf("%+v", peeked)
-		}
+		depth, known := peeked.Depth.Get()
+		assert.That(t, len(peeked.Messages) == 0 && known && depth == 0 && peeked.Stopped == "", "%+v", peeked)
 	})
 }
 
@@ -96,9 +95,8 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 	must.Get(channel.Consume(q.Name, "alone", false, true, false, false, nil))(t)
 	a.await(q, 15)
 	unaware := planPeek(described(q, model.Classic), peek.Want{})
-	if _, err := c.Peek(t.Context(), unaware); !errors.Is(err, model.ErrConsumeRefused) {
-		t.Errorf("consume: %v", err)
-	}
+	_, err := c.Peek(t.Context(), unaware)
+	assert.That(t, errors.Is(err, model.ErrConsumeRefused), "consume: %v", err)
 	described := described(q, model.Classic)
 	described.ExclusiveHeld = true
 	peeked := peekAt(t, c, planPeek(described, peek.Want{}))
@@ -175,9 +173,8 @@ func TestPeekErrors(t *testing.T) {
 	// The client goes on after each of these.
 	q := a.queue("q", model.Classic)
 	a.publish(q, numbered(1)...)
-	if peeked := peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{})); len(peeked.Messages) != 1 {
-		t.Errorf("%d messages", len(peeked.Messages))
-	}
+	peeked := peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{}))
+	assert.That(t, len(peeked.Messages) == 1, "%d messages", len(peeked.Messages))
 }
 
 // everyType is a value of each type that AMQP knows, nested ones too.
@@ -288,9 +285,8 @@ func TestPeekOfRealDeaths(t *testing.T) {
 		a.await(dead, 1)
 		m := peekAt(t, c, planPeek(described(dead, kind), peek.Want{})).Messages[0]
 		must.That(t, len(m.Deaths) == 1 && m.DeathsError == "", "%+v", m)
-		if d := m.Deaths[0]; d.Queue != q.Name || d.Reason != model.Expired || d.Count != 1 {
-			t.Errorf("%+v", d)
-		}
+		d := m.Deaths[0]
+		assert.That(t, d.Queue == q.Name && d.Reason == model.Expired && d.Count == 1, "%+v", d)
 	})
 }
 

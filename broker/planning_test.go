@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -93,14 +94,12 @@ type outcome struct {
 func wantOutcome(t testing.TB, a plan.Account, want outcome) {
 	t.Helper()
 	got := outcome{a.Planned, a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped != ""}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s\nstopped: %s\nproblems: %v", diff, a.Stopped, a.Problems)
-	}
+	diff := cmp.Diff(want, got)
+	assert.That(t, diff == "", "%s\nstopped: %s\nproblems: %v", diff, a.Stopped, a.Problems)
 }
 
 func wantIDs(t testing.TB, what string, got []amqp.Delivery, want []string) {
 	t.Helper()
-	if ids := ids(got); !slices.Equal(ids, want) {
-		t.Errorf("%s: %s", what, cmp.Diff(want, ids))
-	}
+	ids := ids(got)
+	assert.That(t, slices.Equal(ids, want), "%s: %s", what, cmp.Diff(want, ids))
 }

@@ -79,9 +79,8 @@ func TestProbe(t *testing.T) {
 		t.Errorf("%+v", result)
 	}
 	a.await(plan.Buffer, 0)
-	if got := ids(a.drain(worker, 3)); strings.Join(got, " ") != "1 2 3" {
-		t.Errorf("the worker's own messages are %v", got)
-	}
+	got := ids(a.drain(worker, 3))
+	assert.That(t, strings.Join(got, " ") == "1 2 3", "the worker's own messages are %v", got)
 }
 
 // Without a named DLX the probe is seen where it arrives.
@@ -90,10 +89,9 @@ func TestProbeThroughTheDefaultExchange(t *testing.T) {
 	a := newApp(t)
 	plan, worker := probed(a, "", 300, trace.ProbeWant{Direct: true})
 	result := probe(a, plan)
-	if reached, ok := result.After(trace.ProbeReached); !ok || !result.Arrived || reached.Where != worker.Name ||
-		plan.Entrance != (model.Address{RoutingKey: plan.Buffer.Name}) {
-		t.Errorf("%+v", result)
-	}
+	reached, ok := result.After(trace.ProbeReached)
+	assert.That(t, ok && result.Arrived && reached.Where == worker.Name &&
+		plan.Entrance == (model.Address{RoutingKey: plan.Buffer.Name}), "%+v", result)
 	a.await(worker, 0)
 }
 
@@ -103,18 +101,15 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 	a := newApp(t)
 	plan, worker := probed(a, "dlx", 200, trace.ProbeWant{})
 	got := must.Get(a.open().Consume(worker.Name, "", true, false, false, false, nil))(t)
-	if _, err := client(t).Probe(t.Context(), plan, nil); err == nil ||
-		!strings.Contains(err.Error(), "1 consumer now: nothing was sent") {
-		t.Errorf("it says %v", err)
-	}
+	_, err := client(t).Probe(t.Context(), plan, nil)
+	assert.That(t, err != nil && strings.Contains(err.Error(), "1 consumer now: nothing was sent"), "it says %v", err)
 	refused := planProbe(a, worker, trace.ProbeWant{})
 	assert.That(t, refused.NeedsConsumers() && strings.Contains(refused.Refusal.Words(), "worker (1 consumer)"),
 		"it says %q", refused.Refusal.Words())
 	a.await(plan.Buffer, 0)
 	agreed := planProbe(a, worker, trace.ProbeWant{ToConsumers: true})
-	if result := probe(a, agreed); !result.Arrived {
-		t.Errorf("%+v", result)
-	}
+	result := probe(a, agreed)
+	assert.That(t, result.Arrived, "%+v", result)
 	select {
 	case d := <-got:
 		assert.That(t, d.MessageId == agreed.ID && d.Headers[trace.ProbeHeader].(amqp.Table)["id"] == agreed.ID,
@@ -158,9 +153,7 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 		a := newApp(t)
 		plan, _ := probed(a, "dlx", 300, trace.ProbeWant{})
 		plan.Entrance.RoutingKey = "nobody"
-		if _, err := client(t).Probe(t.Context(), plan, nil); err == nil ||
-			!strings.Contains(err.Error(), "not taken: no queue took it") {
-			t.Errorf("it says %v", err)
-		}
+		_, err := client(t).Probe(t.Context(), plan, nil)
+		assert.That(t, err != nil && strings.Contains(err.Error(), "not taken: no queue took it"), "it says %v", err)
 	})
 }

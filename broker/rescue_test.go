@@ -64,10 +64,9 @@ func TestRescueThatIsRefused(t *testing.T) {
 	c, j := journaled(t, false)
 	before := a.ready(q.QueueRef)
 	peeked := peekAt(t, c, insisting(q, s))
-	if r := peeked.Rescued; r.Lost > 0 || r.Kept == 0 || !strings.Contains(r.Why, "nack") ||
-		!strings.Contains(r.Words(), fmt.Sprintf("journal undo %d", r.JournalID)) {
-		t.Fatalf("%+v", r)
-	}
+	r := peeked.Rescued
+	must.That(t, r.Lost <= 0 && r.Kept != 0 && strings.Contains(r.Why, "nack") &&
+		strings.Contains(r.Words(), fmt.Sprintf("journal undo %d", r.JournalID)), "%+v", r)
 	a.await(q.QueueRef, before-peeked.Rescued.Kept)
 	api(t, http.MethodPut, policy, `{"pattern":"^no such queue$","definition":{"max-length":1},"apply-to":"queues"}`)
 	a.until(func() error { // each undo brings back what the queue takes again
@@ -121,9 +120,8 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 				impossible.Refusal().Overridable(), "it said: %v", err)
 			must.Equal(t, a.ready(q.QueueRef), n, "are left: it was looked at")
 			peeked := peekAt(t, c, insisting(q, s))
-			if r := peeked.Rescued; r.Copied != test.copied || r.Kept != test.kept || r.Lost > 0 || r.Why == "" {
-				t.Errorf("%+v", r)
-			}
+			r := peeked.Rescued
+			assert.That(t, r.Copied == test.copied && r.Kept == test.kept && r.Lost <= 0 && r.Why != "", "%+v", r)
 			a.await(q.QueueRef, test.copied)
 			if test.kept > 0 {
 				guest := journaledBy(t, j, false)
@@ -195,9 +193,8 @@ func TestRescueOfOddHeaders(t *testing.T) {
 	a.await(q.QueueRef, len(tables))
 	c, _ := journaled(t, false)
 	peeked := peekAt(t, c, insisting(q, s))
-	if r := peeked.Rescued; r.Copied+r.Kept != len(tables) || r.Kept > 1 || r.Lost > 0 {
-		t.Fatalf("%+v", r)
-	}
+	r := peeked.Rescued
+	must.That(t, r.Copied+r.Kept == len(tables) && r.Kept <= 1 && r.Lost <= 0, "%+v", r)
 	a.await(q.QueueRef, peeked.Rescued.Copied)
 	for _, m := range raw.drain(q.Name) {
 		published, got := sorted(t, tables[m.id], counters...), sorted(t, m.table, counters...)

@@ -67,12 +67,10 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	made, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues...)
 	must.That(t, err == nil && !made.Refusal.Refused() && account.Stopped == "",
 		"%v %q %+v", err, made.Refusal.Words(), account)
-	if unfinished, err := j.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
-		t.Errorf("still told as unfinished: %+v %v", unfinished, err)
-	}
-	if r, err := j.Record(t.Context(), id); err != nil || r.ResumedBy == 0 || r.Unfinished() {
-		t.Errorf("%+v %v", r, err)
-	}
+	unfinished, err := j.Unfinished(t.Context())
+	assert.That(t, err == nil && len(unfinished) == 0, "still told as unfinished: %+v %v", unfinished, err)
+	r, err := j.Record(t.Context(), id)
+	assert.That(t, err == nil && r.ResumedBy != 0 && !r.Unfinished(), "%+v %v", r, err)
 	return made, account
 }
 
@@ -99,9 +97,8 @@ func TestResumeOfAnUndo(t *testing.T) {
 				victim := journaledBy(t, d, false)
 				must.Get(victim.Undo(ctx, undo, nil))(t)
 				victim.Close()
-				if r := lastRecord(t, j); !r.Unfinished() || r.Uncertain() == 0 {
-					t.Fatalf("%+v", r)
-				}
+				r := lastRecord(t, j)
+				must.That(t, r.Unfinished() && r.Uncertain() != 0, "%+v", r)
 				resumed, account := wantResumed(t, s.path, s.from, s.to)
 				t.Logf(
 					"%d done, %d arrived, %d unsent, %d undecided; %d moved",
@@ -174,10 +171,9 @@ func TestResumeOfAnImport(t *testing.T) {
 		want.File = func(_ string, each func(*message.Message) error) error {
 			return file("", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
 		}
-		if other, err := resume.Of(topology([]*model.Queue{q}), want); err != nil ||
-			!strings.Contains(other.Refusal.Words(), "was changed since") {
-			t.Errorf("another file: %q %v", other.Refusal.Words(), err)
-		}
+		other, err := resume.Of(topology([]*model.Queue{q}), want)
+		assert.That(t, err == nil && strings.Contains(other.Refusal.Words(), "was changed since"),
+			"another file: %q %v", other.Refusal.Words(), err)
 		want.File = file
 		resumed, err := resume.Of(topology([]*model.Queue{q}), want)
 		must.That(t, err == nil && !resumed.Refusal.Refused() && len(resumed.Undecided) == 0, "%+v %v", resumed, err)

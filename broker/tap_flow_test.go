@@ -227,9 +227,8 @@ func TestTapOfBadMessages(t *testing.T) {
 	for i, row := range tap.awaitRows(len(bad)) {
 		assert.That(t, row.Message.Properties.MessageID == bad[i].MessageId && row.Message.BodyBytes == len(bad[i].Body),
 			"%d: %+v", i, row)
-		if waited, known := row.Waited.Get(); known {
-			t.Errorf("%q waited %v", bad[i].MessageId, waited)
-		}
+		waited, known := row.Waited.Get()
+		assert.That(t, !known, "%q waited %v", bad[i].MessageId, waited)
 		assert.That(t, row.Message.Properties.MessageID != "text" || row.Unclear != "", "an unreadable x-death is not told")
 	}
 	tap.end()

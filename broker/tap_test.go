@@ -225,18 +225,17 @@ func TestTapSeesWhatNoQueueTakes(t *testing.T) {
 			buffer := a.queue("buffer", model.Classic, "x-dead-letter-exchange", dlx, "x-dead-letter-routing-key",
 				"nobody", "x-message-ttl", int64(50))
 			topology := topologyNow(t)
-			if p := trace.PlanTap(topology,
-				trace.TapWant{VHost: "/", Exchanges: []string{dlx}}); !strings.Contains(p.Refusal.Words(), "no binding of") {
-				t.Errorf("nothing is bound to it, and the tap says %q", p.Refusal.Words())
-			}
+			p := trace.PlanTap(topology,
+				trace.TapWant{VHost: "/", Exchanges: []string{dlx}})
+			assert.That(t, strings.Contains(p.Refusal.Words(), "no binding of"),
+				"nothing is bound to it, and the tap says %q", p.Refusal.Words())
 			tap := startTap(a, client(t), topology,
 				trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx}, Unrouted: true}), nil)
 			a.send("", buffer.Name, numbered(3)...)
 			for _, row := range tap.awaitRows(3) {
-				if should, ok := row.Should.Get(); row.From != buffer.Name || row.Reason != model.Expired || !ok ||
-					should != 50*time.Millisecond {
-					t.Errorf("%+v", row)
-				}
+				should, ok := row.Should.Get()
+				assert.That(t, row.From == buffer.Name && row.Reason == model.Expired && ok && should == 50*time.Millisecond,
+					"%+v", row)
 			}
 			tap.end()
 		})

@@ -78,9 +78,8 @@ func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 	options := fmt.Sprintf("[{cert, %s}, {key, {'ECPrivateKey', %s}}, {verify, verify_none}]", text(der), text(private))
 	const call = `rabbit_networking:ensure_ssl(), rabbit_networking:start_ssl_listener({"127.0.0.1", %d}, %s, 2).`
 	start := fmt.Sprintf(call, port, options)
-	if out, err := n.Control(t.Context(), "eval", start); err != nil {
-		t.Fatal(err, out)
-	}
+	out, err := n.Control(t.Context(), "eval", start)
+	must.That(t, err == nil, "%v %v", err, out)
 	return fmt.Sprintf("127.0.0.1:%d", port), authority
 }
 

@@ -75,9 +75,8 @@ func twoAtOnce(
 	})
 	running.Wait()
 	for _, s := range []*stage{one, &two} {
-		if a := s.account; s.err != nil || a.Stopped != "" || a.Refused+a.Returned+a.Unknown > 0 {
-			t.Errorf("%v %+v", s.err, a)
-		}
+		a := s.account
+		assert.That(t, s.err == nil && a.Stopped == "" && a.Refused+a.Returned+a.Unknown <= 0, "%v %+v", s.err, a)
 	}
 	if done := one.account.Moved + two.account.Moved + two.account.Dropped; done != n {
 		t.Errorf("%d of %d were moved or dropped", done, n)

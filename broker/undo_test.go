@@ -223,9 +223,8 @@ func TestUndoOfADrop(t *testing.T) {
 
 		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: n, Moved: n})
 		a.await(from.QueueRef, n)
-		if again := planUndo(t, c, j, account.JournalID, from); !strings.Contains(again.Refusal.Words(), "nothing to undo") {
-			t.Errorf("a second undo: %+v", again)
-		}
+		again := planUndo(t, c, j, account.JournalID, from)
+		assert.That(t, strings.Contains(again.Refusal.Words(), "nothing to undo"), "a second undo: %+v", again)
 		wantSame(t, a.drain(untouched, n), a.drain(from.QueueRef, n))
 		records, err := j.Records(t.Context(), 0)
 		assert.That(t, err == nil && len(records) == 2 && records[0].Undoes == account.JournalID &&
@@ -256,9 +255,8 @@ func TestUndoOfAReplay(t *testing.T) {
 
 				channel := a.open() // a consumer takes the first of them, and all that was there before
 				for range 200 + taken {
-					if _, ok, err := channel.Get(to.Name, true); !ok || err != nil {
-						t.Fatal(ok, err)
-					}
+					_, ok, err := channel.Get(to.Name, true)
+					must.That(t, ok && err == nil, "%v %v", ok, err)
 				}
 				account = undo(t, c, j, account.JournalID, from, to)
 				wantOutcome(t, account, outcome{Planned: n, Moved: n - taken, Gone: taken})
@@ -318,9 +316,8 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 			left -= done
 			a.await(from.QueueRef, left)
 		}
-		if records, err := j.Records(t.Context(), 0); err != nil || len(records) != 2 || records[0].Unfinished() {
-			t.Errorf("%+v %v", records, err)
-		}
+		records, err := j.Records(t.Context(), 0)
+		assert.That(t, err == nil && len(records) == 2 && !records[0].Unfinished(), "%+v %v", records, err)
 	})
 }
 

@@ -13,9 +13,8 @@ import (
 // api sends a request to the management API.
 func api(t testing.TB, method, path, body string) {
 	t.Helper()
-	if _, err := manage.Send(context.WithoutCancel(t.Context()), method, node.API()+path, body); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
+	_, err := manage.Send(context.WithoutCancel(t.Context()), method, node.API()+path, body)
+	must.That(t, err == nil, "%s: %v", path, err)
 }
 
 // otherUser makes the user "other" with every right on "/", and returns the URL to connect as it.

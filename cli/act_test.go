@@ -137,10 +137,10 @@ func TestDryRunChangesNothing(t *testing.T) {
 			t.Errorf("%v: exit status %d: %s", args, r.status, r.stderr)
 		}
 	}
-	if wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to",
-		"exchange:master/user.created")); strings.Join(wide.Recipients, " ") != "ucenter@user user-monitor" {
-		t.Errorf("as first published it would reach %v", wide.Recipients)
-	}
+	wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to",
+		"exchange:master/user.created"))
+	assert.That(t, strings.Join(wide.Recipients, " ") == "ucenter@user user-monitor",
+		"as first published it would reach %v", wide.Recipients)
 	// The broker puts what a look held back into its queue after the channel is closed: not at the same instant.
 	await(t, fmt.Sprintf("the queues hold %v as before", before),
 		func() bool { return maps.Equal(before, v.counts(pubsubQueues...)) })
@@ -162,9 +162,8 @@ func TestReplayOne(t *testing.T) {
 		account.ElapsedMS != nil && account.Problems == nil, "the account is %s", r.out)
 	want[from]--
 	want["ucenter@user"]++
-	if got := v.counts(pubsubQueues...); !maps.Equal(got, want) {
-		t.Errorf("the queues have %v instead of %v", got, want)
-	}
+	got := v.counts(pubsubQueues...)
+	assert.That(t, maps.Equal(got, want), "the queues have %v instead of %v", got, want)
 	moved := v.take("ucenter@user")[0]
 	assert.That(t, moved.MessageId == *third.MessageID && string(moved.Body) == *third.Body &&
 		moved.Exchange == "master" && moved.RoutingKey == "ucenter@user", "moved was %+v", moved)
@@ -286,10 +285,9 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 	moved := *account.Moved
 	assert.That(t, moved != 0 && moved < 60, "the account is %s", out.String())
 	await(t, "all that was not moved is back", func() bool { return v.count("failed")+v.count("worker") >= 60 })
-	if failed, worker := v.count("failed"), v.count("worker"); worker < moved || worker > moved+*account.Unknown ||
-		failed+worker > 60+*account.Unknown {
-		t.Errorf("%d are in failed and %d in worker, by the account %s", failed, worker, out.String())
-	}
+	failed, worker := v.count("failed"), v.count("worker")
+	assert.That(t, worker >= moved && worker <= moved+*account.Unknown && failed+worker <= 60+*account.Unknown,
+		"%d are in failed and %d in worker, by the account %s", failed, worker, out.String())
 }
 
 // TestFormatOnATerminal: a person gets a table, a script JSON.
@@ -299,9 +297,8 @@ func TestFormatOnATerminal(t *testing.T) {
 	v.fill("q", 1)
 	status, screen := terminal(t, nil, "MESSAGE ID", "", "peek", "q", "--url", v.url(), "--api", node.API())
 	assert.That(t, status == cli.ExitDone && strings.Contains(screen, "m-1"), "exit status %d: %s", status, screen)
-	if r := v.run("peek", "q"); !json.Valid([]byte(r.out)) {
-		t.Errorf("a script gets %s", r.out)
-	}
+	r := v.run("peek", "q")
+	assert.That(t, json.Valid([]byte(r.out)), "a script gets %s", r.out)
 }
 
 func TestMove(t *testing.T) {
@@ -318,10 +315,10 @@ func TestMove(t *testing.T) {
 		len(plan.Ways) != 1 || plan.Ways[0].RoutingKey != "parking" {
 		t.Errorf("the plan is %s", dry.out)
 	}
-	if counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry",
-		"--dry-run")); !strings.Contains(strings.Join(counted.Strips, " "), "x-death") || len(counted.Keeps) > 0 {
-		t.Errorf("into a buffer it strips %v and keeps %v", counted.Strips, counted.Keeps)
-	}
+	counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry",
+		"--dry-run"))
+	assert.That(t, strings.Contains(strings.Join(counted.Strips, " "), "x-death") && len(counted.Keeps) == 0,
+		"into a buffer it strips %v and keeps %v", counted.Strips, counted.Keeps)
 	for _, test := range []struct{ to, want string }{
 		{"queue:nope", "there is no queue TestMove/nope"},
 		{"queue:" + from, "the queue they are in"},

@@ -121,9 +121,8 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	v.fill("failed", 2)
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "1", "--yes"))
 	file := filepath.Join(t.TempDir(), "messages")
-	if r := v.run("export", "failed", file); r.status != cli.ExitDone {
-		t.Fatal(r.stderr)
-	}
+	r := v.run("export", "failed", file)
+	must.That(t, r.status == cli.ExitDone, "%v", r.stderr)
 	v.declare("source", nil)
 	v.declare("rest", nil)
 	v.fill("source", 60)
@@ -153,9 +152,8 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		}
 		k.answer("y")
 		k.asked("the plan is no longer valid: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
-		if status := <-k.done; status != cli.ExitRefused {
-			t.Errorf("%s: exit status %d: %s", test.question, status, k.shown.String())
-		}
+		status := <-k.done
+		assert.That(t, status == cli.ExitRefused, "%s: exit status %d: %s", test.question, status, k.shown.String())
 		configure(t, http.MethodDelete, policy, "")
 	}
 }
@@ -239,9 +237,8 @@ func TestBoundWhileItRuns(t *testing.T) {
 	await(t, "it runs for a while", func() bool { return v.count("worker") > 50 })
 	v.bind("audit", "", "master")
 	status := <-ended
-	if moved := v.count("worker"); moved >= n {
-		t.Errorf("it went on to its end: %d moved", moved)
-	}
+	moved := v.count("worker")
+	assert.That(t, moved < n, "it went on to its end: %d moved", moved)
 	const early = "it ended early: exchange master, key k now also reaches "
 	assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), early+v.name+"/audit"),
 		"exit status %d: %s", status, errs.String())

@@ -54,9 +54,8 @@ func TestCanary(t *testing.T) {
 	account := decode[accountContract](t, r)
 	assert.That(t, r.status == cli.ExitRefused && account.counts() == "14 1 0 0 0 0" && account.CameBack != nil &&
 		*account.CameBack == 1, "exit status %d: %s", r.status, r.out)
-	if want := "1 of 1 came back; 13 were not touched"; !strings.Contains(r.stderr, want) {
-		t.Errorf("%q is not in %s", want, r.stderr)
-	}
+	want := "1 of 1 came back; 13 were not touched"
+	assert.That(t, strings.Contains(r.stderr, want), "%q is not in %s", want, r.stderr)
 	<-fails
 	fails <- false
 	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")

@@ -90,9 +90,8 @@ func TestCauseBehindMany(t *testing.T) {
 	k.asked("drop 3 messages of", 1)
 	k.asked("3 messages as of", 1)
 	k.answer("y")
-	if status := <-k.done; status != cli.ExitDone {
-		t.Errorf("exit status %d: %s", status, k.shown.String())
-	}
+	status := <-k.done
+	assert.That(t, status == cli.ExitDone, "exit status %d: %s", status, k.shown.String())
 	assert.Equal(t, v.count("many.failed"), before, "messages are left")
 }
 
@@ -109,9 +108,8 @@ func TestCausesOfWhatJustFailed(t *testing.T) {
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	found := decode[causesContract](t, v.run("causes"))
 	if len(found.NotRead) == 1 { // a look has a cost before 4.3
-		if n := found.NotRead[0].Messages; n == nil || *n != 3 || *found.Ready != 3 {
-			t.Errorf("not read: %+v", found.NotRead)
-		}
+		n := found.NotRead[0].Messages
+		assert.That(t, n != nil && *n == 3 && *found.Ready == 3, "not read: %+v", found.NotRead)
 	} else if found.Read != 3 {
 		t.Errorf("it says %+v", found)
 	}
@@ -156,18 +154,14 @@ func TestCauses(t *testing.T) {
 		orders.Queues[0] != v.name+"/stock.failed" || orders.Evidence != "error" || orders.Sample == "" {
 		t.Errorf("the first cause is %+v", orders)
 	}
-	if smtp := causeOf(t, found, "550 5.1.1 <<email>>: unknown"); smtp.Messages != 2 {
-		t.Errorf("%+v", smtp)
-	}
-	if none := causeOf(t, found, ""); none.Evidence != "nothing" || none.Messages != 1 {
-		t.Errorf("%+v", none)
-	}
-	if all := decode[causesContract](t, v.run("causes", "--read-costly")); all.Read != 12 || len(all.NotRead) != 0 {
-		t.Errorf("with what costs %+v", all)
-	}
-	if one := decode[causesContract](t, v.run("causes", "--queues", "mail.*")); one.Read != 4 || *one.Ready != 4 {
-		t.Errorf("of mail %+v", one)
-	}
+	smtp := causeOf(t, found, "550 5.1.1 <<email>>: unknown")
+	assert.That(t, smtp.Messages == 2, "%+v", smtp)
+	none := causeOf(t, found, "")
+	assert.That(t, none.Evidence == "nothing" && none.Messages == 1, "%+v", none)
+	all := decode[causesContract](t, v.run("causes", "--read-costly"))
+	assert.That(t, all.Read == 12 && len(all.NotRead) == 0, "with what costs %+v", all)
+	one := decode[causesContract](t, v.run("causes", "--queues", "mail.*"))
+	assert.That(t, one.Read == 4 && *one.Ready == 4, "of mail %+v", one)
 	few := decode[causesContract](t, v.run("causes", "--queues", "stock?failed", "--limit", "2"))
 	assert.That(t, few.Read == 2 && *few.Ready == 6 && len(few.NotRead) == 1 && *few.NotRead[0].Messages == 4,
 		"two of each queue are %+v", few)
@@ -219,10 +213,9 @@ func TestByCause(t *testing.T) {
 		!strings.Contains(r.stderr, "3 messages exported") {
 		t.Errorf("%+v", r)
 	}
-	if lines, err := os.ReadFile(file); err != nil || strings.Count(string(lines), "\n") != 3 ||
-		strings.Count(string(lines), `"smtp`) < 3 {
-		t.Errorf("%v: %s", err, lines)
-	}
+	lines, err := os.ReadFile(file)
+	assert.That(t, err == nil && strings.Count(string(lines), "\n") == 3 && strings.Count(string(lines), `"smtp`) >= 3,
+		"%v: %s", err, lines)
 	dry := v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table")
 	if !strings.Contains(dry.out, "would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp) ||
 		!strings.Contains(dry.stderr, "cause "+smtp+": 550 5.1.1") || v.count("mail.failed") != 12 {
@@ -290,9 +283,8 @@ func TestCauseIsFrozen(t *testing.T) {
 		k.asked("drop 3 messages of", 1)
 		v.failing(name, "later", "ValueError: no order %", 2)
 		k.answer("y")
-		if status := <-k.done; status != cli.ExitDone {
-			t.Errorf("exit status %d: %s", status, k.shown.String())
-		}
+		status := <-k.done
+		assert.That(t, status == cli.ExitDone, "exit status %d: %s", status, k.shown.String())
 		k.asked("2 came later and stay in "+v.name+"/"+name+" (after ", 1)
 		k.asked(`"came_later": 2`, 1)
 		assert.Equal(t, ids(v.take(name)), "other-1 other-2 later-1 later-2", "%s: left", name)

@@ -66,9 +66,8 @@ func TestConfigExample(t *testing.T) {
 		"exit status %d, the first line is %q: %s", status, first, errs)
 	assert.Contains(t, errs, "does not exist yet", "it does not say that there is no file")
 	env := written(t, out)
-	if _, err := (config.Flags{Context: "shop"}).Connection(env); err != nil {
-		t.Errorf("the example is not usable: %v", err)
-	}
+	_, err := (config.Flags{Context: "shop"}).Connection(env)
+	assert.That(t, err == nil, "the example is not usable: %v", err)
 	if _, _, errs = run(env, "config"); !strings.Contains(errs, "the file exists") {
 		t.Errorf("it does not say that the file is there: %q", errs)
 	}

@@ -74,9 +74,8 @@ func TestGoingToContexts(t *testing.T) {
 		return visit.goes, nil
 	}
 	args := []string{"--context", "one", "--read-only", "--no-journal"}
-	if status := p.Run(t.Context(), args); status != cli.ExitDone || at != len(visits) {
-		t.Errorf("exit status %d after %d dashboards", status, at)
-	}
+	status := p.Run(t.Context(), args)
+	assert.That(t, status == cli.ExitDone && at == len(visits), "exit status %d after %d dashboards", status, at)
 	tty.Close()
 	said, _ := io.ReadAll(master)
 	taken := regexp.MustCompile("[^\\r\\n]*\\r\x1b\\[K")

@@ -75,9 +75,8 @@ func TestCompletion(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	args := []string{"__complete", "peek", "--url", v.url(), "--api", node.API(), ""}
-	if status := program(strings.NewReader(""), &out, &errs).Run(ctx, args); status != cli.ExitDone {
-		t.Fatalf("exit status %d: %s", status, errs.String())
-	}
+	status := program(strings.NewReader(""), &out, &errs).Run(ctx, args)
+	must.That(t, status == cli.ExitDone, "exit status %d: %s", status, errs.String())
 	names, _, _ := strings.Cut(out.String(), ":") // what follows is for the shell
 	assert.That(t, names == "Grüße 世界\nplain\ntwolines\n", "%q", out.String())
 }

@@ -68,10 +68,9 @@ func TestReplayEdited(t *testing.T) {
 	second := e.Samples[1]
 	got, lines := strings.Join(second.Differences, "\n"), "header tries: 0 → 7\n- \"n\": \"1\",\n+ \"n\": 1,"
 	assert.That(t, second.MessageID == "m-2" && got == lines, "%s:\n%s\nwant\n%s", second.MessageID, got, lines)
-	if before, after := second.Before.Body, second.After.Body; second.Before.Position != 2 ||
-		!strings.Contains(before, `"n": "1",`) || strings.Replace(before, `"1"`, "1", 1) != after {
-		t.Errorf("before %q, after %q", before, after)
-	}
+	before, after := second.Before.Body, second.After.Body
+	assert.That(t, second.Before.Position == 2 && strings.Contains(before, `"n": "1",`) &&
+		strings.Replace(before, `"1"`, "1", 1) == after, "before %q, after %q", before, after)
 	table := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "table")
 	for _, want := range []string{
 		"edit: 600 of 602 messages are changed, 1 is published unchanged, 1 stays in the queue", "message 2 (m-2):",
@@ -95,9 +94,8 @@ func TestReplayEdited(t *testing.T) {
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
 	assert.That(t, strings.Contains(shown.stderr, "changed by the jq program if .body.n") &&
 		strings.Contains(shown.out, "the body ("), "the journal shows %s%s", shown.out, shown.stderr)
-	if undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes"); undo.status != cli.ExitDone {
-		t.Errorf("exit status %d: %s", undo.status, undo.stderr)
-	}
+	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
+	assert.That(t, undo.status == cli.ExitDone, "exit status %d: %s", undo.status, undo.stderr)
 	await(t, "all are back", func() bool { return v.count("failed") == n+2 })
 	if got := wholes(v.take("failed")); !slices.Equal(got, want) {
 		for i := range got {
@@ -149,9 +147,8 @@ func TestEditIsRefused(t *testing.T) {
 	if account := decode[accountContract](t, r); r.status != cli.ExitDone || account.counts() != "3 3 0 0 0 0" {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
-	if got := v.take("worker"); len(got) != 3 || string(got[0].Body) != `{"n":2}` {
-		t.Errorf("%d messages are there", len(got))
-	}
+	got := v.take("worker")
+	assert.That(t, len(got) == 3 && string(got[0].Body) == `{"n":2}`, "%d messages are there", len(got))
 }
 
 // TestEditedCanary: a canary that comes back stops what a program has changed, too, and what was sent is undone.

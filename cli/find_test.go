@@ -167,9 +167,8 @@ func TestFind(t *testing.T) {
 		assert.That(t, r.status == cli.ExitUsage && r.out == "", "%v: exit status %d, %s", c.args, r.status, r.out)
 		checkSentence(t, r.stderr, c.words...)
 	}
-	if n := v.counts("a-orders", "orders.failed"); n["a-orders"] != 5 || n["orders.failed"] != 2 {
-		t.Errorf("left are %v", n)
-	}
+	n := v.counts("a-orders", "orders.failed")
+	assert.That(t, n["a-orders"] == 5 && n["orders.failed"] == 2, "left are %v", n)
 }
 
 // TestFindOne: one id among all messages of many queues.
@@ -188,9 +187,8 @@ func TestFindOne(t *testing.T) {
 			})
 			must.Do(t, err)
 		}
-		if ok, err := last.WaitContext(t.Context()); err != nil || !ok {
-			t.Fatalf("publish: %v %v", ok, err)
-		}
+		ok, err := last.WaitContext(t.Context())
+		must.That(t, err == nil && ok, "publish: %v %v", ok, err)
 	}
 	text := fmt.Sprintf(`"o-%d-%d"`, queues-2, each-1)
 	hits, end := found(t, v.run("find", text))

@@ -107,10 +107,9 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 			}
 			assert.NoDiff(t, cmp.Diff(test.rows, rows))
 			raw := must.Get(json.Marshal(flowsOf(looping(test.rate))))(t)
-			if text := string(raw); !strings.Contains(text, test.inJSON) ||
-				strings.Contains(text, "redelivered_per_second") != test.mentions {
-				t.Errorf("no %s in %s", test.inJSON, text)
-			}
+			text := string(raw)
+			assert.That(t, strings.Contains(text, test.inJSON) &&
+				strings.Contains(text, "redelivered_per_second") == test.mentions, "no %s in %s", test.inJSON, text)
 		})
 	}
 }

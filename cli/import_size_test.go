@@ -54,9 +54,8 @@ func TestImportOfALargeFile(t *testing.T) {
 	must.Do(t, lines.Flush())
 	file.Close()
 	var r result
-	if peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:to", "--dry-run") }); peak > 32<<20 {
-		t.Errorf("%d MB", peak>>20)
-	}
+	peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:to", "--dry-run") })
+	assert.That(t, peak <= 32<<20, "%d MB", peak>>20)
 	assert.That(t, *decode[accountContract](t, r).Planned == n, "%+v", r)
 }
 

@@ -232,14 +232,12 @@ func wantImportKept(t *testing.T, v *vhost) {
 	}](t, v.run("journal", "-n", "1")).Records[0]
 	assert.That(t, record.Operation == "import" && record.From == "to" && record.Moved == 20 && record.User == "guest" &&
 		record.State == "ended", "%+v", record)
-	if shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table"); !strings.Contains(shown.out,
-		"20 imported") || !strings.Contains(shown.out, "r-19") {
-		t.Errorf("%+v", shown)
-	}
-	if r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes"); r.status != cli.ExitRefused ||
-		!strings.Contains(r.stderr, "is an import: to remove its messages, drop them from") {
-		t.Errorf("%+v", r)
-	}
+	shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table")
+	assert.That(t, strings.Contains(shown.out,
+		"20 imported") && strings.Contains(shown.out, "r-19"), "%+v", shown)
+	r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes")
+	assert.That(t, r.status == cli.ExitRefused &&
+		strings.Contains(r.stderr, "is an import: to remove its messages, drop them from"), "%+v", r)
 }
 
 // elsewhere is a journal of what was done on another cluster.

@@ -33,8 +33,7 @@ func TestReplayLater(t *testing.T) {
 	}
 	await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
 	for _, d := range v.take("orders") {
-		if death, ok := d.Headers["x-first-death-queue"]; !ok || death != "orders.retry" {
-			t.Errorf("%s died in %v", d.MessageId, death)
-		}
+		death, ok := d.Headers["x-first-death-queue"]
+		assert.That(t, ok && death == "orders.retry", "%s died in %v", d.MessageId, death)
 	}
 }

@@ -131,9 +131,8 @@ func TestFlows(t *testing.T) {
 			strings.Join(b.Targets, " ") != "ucenter@user" || b.Reason == "" {
 			t.Errorf("this is not the buffer: %+v", b)
 		}
-		if f := flow.Failed[0]; f.Queue != "ucenter@user@failed" || f.Reason == "" {
-			t.Errorf("this is not the failed queue: %+v", f)
-		}
+		f := flow.Failed[0]
+		assert.That(t, f.Queue == "ucenter@user@failed" && f.Reason != "", "this is not the failed queue: %+v", f)
 		table := v.run("flows", "-o", "table")
 		for _, want := range []string{"ucenter@user@retry", "30s (argument)", "ucenter@user through master"} {
 			assert.That(t, strings.Contains(table.out, want), "%q is not in\n%s", want, table.out)
@@ -164,9 +163,8 @@ func TestPeek(t *testing.T) {
 		d := m.Deaths[0]
 		assert.That(t, d.Queue == "ucenter@user@retry" && d.Reason == "expired" && d.Count != 0 && d.Exchange != nil &&
 			len(d.RoutingKeys) > 0, "death of message %d: %+v", i+1, d)
-		if when, err := time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time); err != nil || time.Since(when) > 24*time.Hour {
-			t.Errorf("the time of its death is %q", d.Time)
-		}
+		when, err := time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time)
+		assert.That(t, err == nil && time.Since(when) <= 24*time.Hour, "the time of its death is %q", d.Time)
 	}
 	assert.Contains(t, r.stderr, "the first 3 of", "nothing is said of the others")
 	again := decode[peekContract](t, v.run("peek", queue, "-n", "3"))
@@ -175,9 +173,8 @@ func TestPeek(t *testing.T) {
 			t.Errorf("a second look sees %s at %d instead of %s", *m.MessageID, i+1, *peeked.Messages[i].MessageID)
 		}
 	}
-	if after := v.count(queue); after != before {
-		t.Errorf("%d messages are left of %d", after, before)
-	}
+	after := v.count(queue)
+	assert.That(t, after == before, "%d messages are left of %d", after, before)
 	table := v.run("peek", queue, "-o", "table")
 	deaths := "expired" // once, as far as the broker tells
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
@@ -283,9 +280,8 @@ func TestHeaderValues(t *testing.T) {
 	} {
 		g, _ := json.Marshal(got[key])
 		w, _ := json.Marshal(want)
-		if _, there := got[key]; !there || string(g) != string(w) {
-			t.Errorf("%s is %s instead of %s", key, g, w)
-		}
+		_, there := got[key]
+		assert.That(t, there && string(g) == string(w), "%s is %s instead of %s", key, g, w)
 	}
 }
 
@@ -346,10 +342,9 @@ func TestFindings(t *testing.T) {
 	found := decode[findingsContract](t, r).Findings
 	assert.That(t, len(found) > 0 && found[0].Level == "error" && found[0].Queue == "buffer" && found[0].Code != "" &&
 		found[0].Message != "" && found[0].Remedy != "", "found %s", r.out)
-	if table := v.run("findings", "-o", "table"); !strings.Contains(table.out, "buffer") ||
-		!strings.Contains(table.out, "remedy") || table.status != cli.ExitRefused {
-		t.Errorf("found %s", table.out)
-	}
+	table := v.run("findings", "-o", "table")
+	assert.That(t, strings.Contains(table.out, "buffer") && strings.Contains(table.out, "remedy") &&
+		table.status == cli.ExitRefused, "found %s", table.out)
 }
 
 // TestHeldDeadLettersAreSaid: a quorum queue keeps what no queue takes, and shows nothing of it (dead-letter-strategy
@@ -371,9 +366,8 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 		flows = v.run("flows")
 		return strings.Contains(flows.out, `"dead_letters_held": 3`)
 	})
-	if table := v.run("flows", "-o", "table"); !strings.Contains(table.out, "0 +3 held") {
-		t.Errorf("flows: %s", table.out)
-	}
+	table := v.run("flows", "-o", "table")
+	assert.That(t, strings.Contains(table.out, "0 +3 held"), "flows: %s", table.out)
 	if r := v.run("peek", "jobs"); r.status != cli.ExitDone ||
 		!strings.Contains(r.stderr, "it holds 3 dead letters that no queue has taken yet") {
 		t.Errorf("peek: exit status %d, %s%s", r.status, r.out, r.stderr)

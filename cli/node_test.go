@@ -127,12 +127,10 @@ func decode[T any](t *testing.T, r result) T {
 	var v T
 	decoder := json.NewDecoder(strings.NewReader(r.out))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&v); err != nil {
-		t.Fatalf("%v in %s (%s)", err, r.out, r.stderr)
-	}
-	if rest, _ := io.ReadAll(decoder.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
-		t.Fatalf("after the object there is %q", rest)
-	}
+	err := decoder.Decode(&v)
+	must.That(t, err == nil, "%v in %s (%s)", err, r.out, r.stderr)
+	rest, _ := io.ReadAll(decoder.Buffered())
+	must.That(t, len(bytes.TrimSpace(rest)) == 0, "after the object there is %q", rest)
 	return v
 }
 
@@ -170,9 +168,8 @@ func configure(t *testing.T, method, path, body string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := manage.Send(ctx, method, node.API()+"/api/"+path, body); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
+	_, err := manage.Send(ctx, method, node.API()+"/api/"+path, body)
+	must.That(t, err == nil, "%s: %v", path, err)
 }
 
 // url is the AMQP URL of the vhost.
@@ -207,9 +204,8 @@ func (v *vhost) publish(exchange, key string, message amqp.Publishing) {
 	defer cancel()
 	confirm, err := v.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, message)
 	must.Do(v.t, err)
-	if acked, err := confirm.WaitContext(ctx); err != nil || !acked {
-		v.t.Fatalf("publish: %v %v", acked, err)
-	}
+	acked, err := confirm.WaitContext(ctx)
+	must.That(v.t, err == nil && acked, "publish: %v %v", acked, err)
 }
 
 // fill publishes messages with the ids m-1, m-2, …

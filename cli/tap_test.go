@@ -53,9 +53,8 @@ func lines[T any](t *testing.T, text string) []T {
 		decoder := json.NewDecoder(strings.NewReader(line))
 		decoder.DisallowUnknownFields()
 		var v T
-		if err := decoder.Decode(&v); err != nil {
-			t.Fatalf("%v in %q", err, line)
-		}
+		err := decoder.Decode(&v)
+		must.That(t, err == nil, "%v in %q", err, line)
 		all = append(all, v)
 	}
 	return all
@@ -88,9 +87,8 @@ func TestTap(t *testing.T) {
 	for i := range 3 {
 		v.publish("front", "in", amqp.Publishing{MessageId: fmt.Sprintf("m-%d\x1b[2J", i), Body: []byte("{}")})
 	}
-	if code := status(); code != cli.ExitDone {
-		t.Errorf("exit status %d: %s", code, errs.String())
-	}
+	code := status()
+	assert.That(t, code == cli.ExitDone, "exit status %d: %s", code, errs.String())
 	died, seen := 0, map[string]time.Time{}
 	for _, row := range lines[passedContract](t, out.String()) {
 		if row.From == "" {
@@ -180,8 +178,7 @@ func TestTapTable(t *testing.T) {
 		Headers: amqp.Table{"x-death": "damaged"},
 	})
 	must.Equal(t, status(), cli.ExitDone)
-	if text := out.String(); !strings.Contains(text, "unknown") || !strings.Contains(text, "buffer") ||
-		!strings.Contains(text, "é…") || strings.Contains(text, "-1") {
-		t.Error(text)
-	}
+	text := out.String()
+	assert.That(t, strings.Contains(text, "unknown") && strings.Contains(text, "buffer") && strings.Contains(text, "é…") &&
+		!strings.Contains(text, "-1"), "%v", text)
 }

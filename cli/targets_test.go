@@ -210,9 +210,8 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	if r = v.run("replay", "parking", "--dry-run"); r.status != cli.ExitDone {
 		t.Fatalf("exit status %d: %s", r.status, r.stderr)
 	}
-	if plan := decode[accountContract](t, r); strings.Join(plan.Recipients, " ") != "mail" {
-		t.Errorf("it reaches %v", plan.Recipients)
-	}
+	plan := decode[accountContract](t, r)
+	assert.That(t, strings.Join(plan.Recipients, " ") == "mail", "it reaches %v", plan.Recipients)
 	// MassTransit tells the vhost: the queue of the same name here is another one.
 	v.declare("mail_error", nil)
 	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})

@@ -138,10 +138,9 @@ func TestTwoBrokers(t *testing.T) {
 func TestSilentAPI(t *testing.T) {
 	v := newVHost(t)
 	var out, errs bytes.Buffer
-	if status := impatient(&out, &errs).Run(t.Context(), []string{"flows", "--url", v.url(), "--api", "http://" +
-		silent(t)}); status != cli.ExitConnect || out.Len() > 0 {
-		t.Errorf("exit status %d: %s", status, out.String())
-	}
+	status := impatient(&out, &errs).Run(t.Context(), []string{"flows", "--url", v.url(), "--api", "http://" +
+		silent(t)})
+	assert.That(t, status == cli.ExitConnect && out.Len() <= 0, "exit status %d: %s", status, out.String())
 	said := strings.SplitAfter(errs.String(), "\n")
 	assert.That(t, len(said) == 4 && strings.Contains(said[0], "within 500ms: dlxtop asks again") &&
 		strings.Contains(said[1], "within 1s: dlxtop asks again"), "it is asked three times: %q", said)
@@ -293,9 +292,8 @@ func TestDashboardOpens(t *testing.T) {
 	}
 	amqpURL := strings.Replace(node.AMQP(), "guest:guest", user+":s3cr3t", 1)
 	api := strings.Replace(node.API(), "guest:guest@", "", 1)
-	if status := p.Run(t.Context(), []string{"--url", amqpURL, "--api", api, "--read-only"}); status != cli.ExitDone {
-		t.Errorf("exit status %d: %s", status, errs.String())
-	}
+	status := p.Run(t.Context(), []string{"--url", amqpURL, "--api", api, "--read-only"})
+	assert.That(t, status == cli.ExitDone, "exit status %d: %s", status, errs.String())
 	assert.That(t, opened.User == user && opened.ReadOnly && opened.VHost == "", "opened on %+v", opened)
 }
 
@@ -315,8 +313,7 @@ func TestNothingConfigured(t *testing.T) {
 		c.AMQP = "amqp://guest:guest@" + amqpAddress
 		return newBroker(c, j, reread)
 	}
-	if status := p.Run(t.Context(), []string{"flows"}); status != cli.ExitConnect || out.Len() > 0 {
-		t.Errorf("exit status %d: %s", status, out.String())
-	}
+	status := p.Run(t.Context(), []string{"flows"})
+	assert.That(t, status == cli.ExitConnect && out.Len() <= 0, "exit status %d: %s", status, out.String())
 	checkSentence(t, errs.String(), "--url", "DLXTOP_URL", "config.toml", "`dlxtop demo`")
 }

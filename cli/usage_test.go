@@ -137,10 +137,9 @@ func TestExamplesAreCommands(t *testing.T) {
 				}
 			}
 			out.Reset()
-			if status := program.Run(t.Context(), append(args, "--help")); status != cli.ExitDone ||
-				args[0] != "help" && !strings.Contains(out.String(), "\n  "+c.Use) {
-				t.Errorf("%s: %q: %d, %s", c.Use, example, status, errs.String())
-			}
+			status := program.Run(t.Context(), append(args, "--help"))
+			assert.That(t, status == cli.ExitDone && (args[0] == "help" || strings.Contains(out.String(), "\n  "+c.Use)),
+				"%s: %q: %d, %s", c.Use, example, status, errs.String())
 		}
 	}
 }

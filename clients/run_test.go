@@ -96,9 +96,8 @@ func (r *clientRun) manage(method, at, body string) []byte {
 func (r *clientRun) do(mode ...string) {
 	r.t.Helper()
 	run := r.program.run(append(r.environment, "AMQP_URL="+r.url()), mode...)
-	if out, err := run.CombinedOutput(); err != nil {
-		r.t.Fatalf("%v: %v\n%s", mode, err, out)
-	}
+	out, err := run.CombinedOutput()
+	must.That(r.t, err == nil, "%v: %v\n%s", mode, err, out)
 }
 
 // depth is how many messages are ready in a queue, as the broker counts them; none when there is no such queue.

@@ -16,9 +16,8 @@ func remove(t *testing.T, declared topology) {
 	defer closeConnection(conn)
 	channel := must.Get(conn.Channel())(t)
 	for _, q := range declared.queues {
-		if _, err := channel.QueueDelete(q.name, false, false, false); err != nil {
-			t.Error(err)
-		}
+		_, err := channel.QueueDelete(q.name, false, false, false)
+		assert.That(t, err == nil, "%v", err)
 	}
 	for _, e := range declared.exchanges {
 		assert.Succeeds(t, channel.ExchangeDelete(e.name, false, false))
@@ -44,9 +43,8 @@ func TestRunAllIsReadyWhenComplete(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"RetryQueue", "worker-queue", "worker-queue-5s", "ucenter@user", "user-monitor"} {
-		if queue, ok := shown[name]; !ok || *queue.Consumers != 1 {
-			t.Errorf("%s is shown as %+v, want one consumer", name, queue)
-		}
+		queue, ok := shown[name]
+		assert.That(t, ok && *queue.Consumers == 1, "%s is shown as %+v, want one consumer", name, queue)
 	}
 	if failed := shown["ucenter@user@failed"]; *failed.Ready < 12 {
 		t.Errorf("ucenter@user@failed has %d messages, want the 12 of the seed", *failed.Ready)

@@ -152,9 +152,8 @@ func TestHaltResumeStop(t *testing.T) {
 	t.Logf("resumed in %s", time.Since(begin))
 	assert.Equal(t, node.AMQP(), url, "the URL changed from")
 	conn = must.Get(dial(t.Context(), url, "test"))(t)
-	if ready, err := depth(conn, "kept"); err != nil || ready != 3 {
-		t.Errorf("after a halt the durable queue has %d messages, %v; want 3", ready, err)
-	}
+	ready, err := depth(conn, "kept")
+	assert.That(t, err == nil && ready == 3, "after a halt the durable queue has %d messages, %v; want 3", ready, err)
 
 	left := remainsOf(node)
 	must.Do(t, node.Stop())
@@ -270,16 +269,14 @@ func TestDockerCommands(t *testing.T) {
 		assert.That(t, strings.Contains(run, wanted), "%q is missing in: %s", wanted, run)
 	}
 	assert.That(t, strings.HasSuffix(run, " rabbitmq:4-management"), "it ends with another image: %s", run)
-	if got, want := strings.Join(dockerControl(l, "stop_app"),
-		" "), "docker exec dlxtop-1-1 rabbitmqctl stop_app"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	got, want := strings.Join(dockerControl(l, "stop_app"),
+		" "), "docker exec dlxtop-1-1 rabbitmqctl stop_app"
+	assert.That(t, got == want, "got %s, want %s", got, want)
 }
 
 func TestControl(t *testing.T) {
-	if out, err := shared.Control(t.Context(), "eval", "1 + 1."); err != nil || out != "2" {
-		t.Errorf("%q %v", out, err)
-	}
+	out, err := shared.Control(t.Context(), "eval", "1 + 1.")
+	assert.That(t, err == nil && out == "2", "%q %v", out, err)
 	if _, err := shared.Control(t.Context(), "no_such_command"); err == nil ||
 		!strings.Contains(err.Error(), "no_such_command") {
 		t.Errorf("%v", err)

@@ -162,12 +162,10 @@ func TestDeclare(t *testing.T) {
 				return // a second one would not be let in
 			}
 			before := counts(t, name)
-			if err := scenario.Declare(t.Context(), broker); err != nil {
-				t.Errorf("the second time: %v", err)
-			}
-			if after := counts(t, name); total(after) != total(before) {
-				t.Errorf("the second Declare changed the messages from %v to %v", before, after)
-			}
+			err := scenario.Declare(t.Context(), broker)
+			assert.That(t, err == nil, "the second time: %v", err)
+			after := counts(t, name)
+			assert.That(t, total(after) == total(before), "the second Declare changed the messages from %v to %v", before, after)
 		})
 	}
 }
@@ -220,9 +218,8 @@ func TestRunMoves(t *testing.T) {
 				return nil
 			})
 			cancel()
-			if err := <-ended; err != nil {
-				t.Errorf("Run ended with %v", err)
-			}
+			err := <-ended
+			assert.That(t, err == nil, "Run ended with %v", err)
 		})
 	}
 }
@@ -297,9 +294,8 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil)
 	await(t, connection)
 	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("Run ended with %v", err)
-	}
+	err := <-ended
+	assert.That(t, err == nil, "Run ended with %v", err)
 }
 
 func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {

@@ -58,9 +58,8 @@ func TestAlarm(t *testing.T) {
 
 	control("set_vm_memory_high_watermark", noLimit)
 	screen.WaitFor("What happened", "1 message moved")
-	if err := command.Wait(); err != nil || command.ProcessState.ExitCode() != cli.ExitDone {
-		t.Errorf("%v: %s", err, errs.String())
-	}
+	err := command.Wait()
+	assert.That(t, err == nil && command.ProcessState.ExitCode() == cli.ExitDone, "%v: %s", err, errs.String())
 	if n := strings.Count(errs.String(), "waits at 0 of 1: the broker blocks publishers"); n != 1 ||
 		!strings.Contains(errs.String(), "warning: memory alarm on") || strings.Contains(errs.String(), "\x1b") {
 		t.Errorf("standard error has\n%s", errs.String())

@@ -337,9 +337,8 @@ func (c *clusterTrial) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
 // must runs dlxtop to its end.
 func (c *clusterTrial) must(args ...string) {
 	c.t.Helper()
-	if command, out := c.start(args...); command.Wait() != nil {
-		c.t.Fatalf("%v: %s", args, out)
-	}
+	command, out := c.start(args...)
+	must.That(c.t, command.Wait() == nil, "%v: %s", args, out)
 }
 
 // whole waits until all nodes run, and both queues have their messages.
@@ -401,9 +400,8 @@ func (c *clusterTrial) readOutcomes(record int, recorded map[string]string) {
 			Outcome string `json:"outcome"`
 		} `json:"entries"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &shown); err != nil && command.ProcessState.ExitCode() == cli.ExitDone {
-		c.t.Fatal(err, out)
-	}
+	err := json.Unmarshal(out.Bytes(), &shown)
+	must.That(c.t, err == nil || command.ProcessState.ExitCode() != cli.ExitDone, "%v %v", err, out)
 	for _, e := range shown.Entries {
 		recorded[e.ID] = e.Outcome
 	}

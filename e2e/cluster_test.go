@@ -50,9 +50,8 @@ func startCluster(t *testing.T) []*demo.Node {
 func (c *cluster) send(method, path string, body any) {
 	c.t.Helper()
 	text := must.Get(json.Marshal(body))(c.t)
-	if _, err := manage.Send(c.t.Context(), method, c.nodes[0].API()+"/api/"+path, string(text)); err != nil {
-		c.t.Fatalf("%s: %v", path, err)
-	}
+	_, err := manage.Send(c.t.Context(), method, c.nodes[0].API()+"/api/"+path, string(text))
+	must.That(c.t, err == nil, "%s: %v", path, err)
 }
 
 // declare makes a durable queue, led by a node.
@@ -96,9 +95,8 @@ func (c *cluster) publish(queue string, n int) {
 	for i := range n {
 		m := amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), DeliveryMode: amqp.Persistent}
 		confirm := must.Get(channel.PublishWithDeferredConfirm("", queue, false, false, m))(c.t)
-		if ok, err := confirm.WaitContext(ctx); err != nil || !ok {
-			c.t.Fatalf("publish to %s: %t %v", queue, ok, err)
-		}
+		ok, err := confirm.WaitContext(ctx)
+		must.That(c.t, err == nil && ok, "publish to %s: %t %v", queue, ok, err)
 	}
 }
 
@@ -128,9 +126,8 @@ func (c *cluster) run(args ...string) (status int, out, errs string) {
 	command.Env = append(built.Environment(), "HOME="+c.t.TempDir())
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
-	if err := command.Run(); err != nil && command.ProcessState == nil {
-		c.t.Fatal(err)
-	}
+	err := command.Run()
+	must.That(c.t, err == nil || command.ProcessState != nil, "%v", err)
 	return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
@@ -249,9 +246,8 @@ func (c *cluster) checkStoppedQueues(gone string) {
 			plan := peek.For(down, ref, peek.Want{Insist: true})
 			assert.That(t, !plan.Allowed() && strings.Contains(plan.Refusal.Words(), gone),
 				"%s may be looked at: %q", name, plan.Refusal.Words())
-			if declare, totals := down.Countable(ref); declare || totals {
-				t.Errorf("%s may be counted", name)
-			}
+			declare, totals := down.Countable(ref)
+			assert.That(t, !declare && !totals, "%s may be counted", name)
 		}
 	}
 }
@@ -265,9 +261,8 @@ func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 	_, err = client.Peek(c.t.Context(), plan)
 	assert.That(c.t, errors.Is(err, model.ErrQueueDown) && !errors.Is(err, model.ErrQueueGone), "a peek says %v", err)
 	counts, err := client.Count(c.t.Context(), []model.QueueRef{plan.Queue, {VHost: "/", Name: "orders"}})
-	if _, counted := counts[plan.Queue]; err != nil || counted || len(counts) != 1 {
-		c.t.Errorf("a count says %v %v", counts, err)
-	}
+	_, counted := counts[plan.Queue]
+	assert.That(c.t, err == nil && !counted && len(counts) == 1, "a count says %v %v", counts, err)
 }
 
 func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {

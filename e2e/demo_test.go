@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -50,9 +51,8 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	connection.Close()
 	flows := exec.Command(built.Program, "flows", "--url", amqpURL, "--api", api)
 	flows.Env = built.Environment()
-	if text, err := flows.CombinedOutput(); err != nil || !bytes.HasPrefix(text, []byte("{")) {
-		t.Errorf("flows: %v %s", err, text)
-	}
+	text, err := flows.CombinedOutput()
+	assert.That(t, err == nil && bytes.HasPrefix(text, []byte("{")), "flows: %v %s", err, text)
 	must.Do(t, command.Process.Signal(os.Interrupt))
 	rest, _ := io.ReadAll(out)
 	if err := command.Wait(); err != nil || len(rest) > 0 {

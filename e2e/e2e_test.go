@@ -100,9 +100,8 @@ func TestReplayInTheDashboard(t *testing.T) {
 	moved := after[worker][0]
 	assert.That(t, moved.MessageId == chosen.MessageId && bytes.Equal(moved.Body, chosen.Body) &&
 		moved.Exchange == "master" && moved.RoutingKey == worker, "moved was %+v instead of %+v", moved, chosen)
-	if mark, ok := moved.Headers["dlxtop-replay"].(string); !ok || !strings.HasPrefix(mark, "count=1;") {
-		t.Errorf("it is not marked as replayed: %v", moved.Headers)
-	}
+	mark, ok := moved.Headers["dlxtop-replay"].(string)
+	assert.That(t, ok && strings.HasPrefix(mark, "count=1;"), "it is not marked as replayed: %v", moved.Headers)
 	delete(moved.Headers, "dlxtop-replay")
 	clean := chosen
 	clean.Headers = amqp.Table{}
@@ -151,9 +150,8 @@ func (s *system) bringBack(screen *built.Terminal, failed string, chosen amqp.De
 		return len(after[failed]) == n
 	})
 	back, worker := after[failed][n-1], strings.TrimSuffix(failed, "@failed")
-	if got, want := written(back), written(chosen); got != want || len(after[worker]) > 0 {
-		s.t.Errorf("the message came back as\n%s\ninstead of\n%s", got, want)
-	}
+	got, want := written(back), written(chosen)
+	assert.That(s.t, got == want && len(after[worker]) == 0, "the message came back as\n%s\ninstead of\n%s", got, want)
 }
 
 func TestEndsOfTheDashboard(t *testing.T) {
@@ -171,9 +169,8 @@ func TestEndsOfTheDashboard(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			screen := built.Open(t, built.ToNode()...)
 			screen.WaitForPoll("ucenter@user")
-			if modes := screen.Modes(); !modes.Alt || modes.Cursor {
-				t.Errorf("the dashboard does not have the terminal: %+v", modes)
-			}
+			modes := screen.Modes()
+			assert.That(t, modes.Alt && !modes.Cursor, "the dashboard does not have the terminal: %+v", modes)
 			if !strings.Contains(screen.Rendered(), "\x1b[38;") {
 				t.Error("the dashboard has no colours") // as it has none where CI is set: see internal/unasked
 			}

@@ -118,7 +118,6 @@ func TestWithoutHome(t *testing.T) {
 	text, status := m.run("/one", nil, "--context", "prod", "flows")
 	assert.That(t, status == cli.ExitUsage && strings.Contains(text, "XDG_CONFIG_HOME"),
 		"exit status %d: %s", status, text)
-	if files := m.written(); len(files) > 0 {
-		t.Errorf("%v were written", files)
-	}
+	files := m.written()
+	assert.That(t, len(files) == 0, "%v were written", files)
 }

@@ -25,9 +25,8 @@ func (c *cluster) cut() (mend func()) {
 // eval evaluates an Erlang expression on a node.
 func (c *cluster) eval(node int, expression string) {
 	c.t.Helper()
-	if out, err := c.nodes[node].Control(c.t.Context(), "eval", expression); err != nil {
-		c.t.Fatal(out, err)
-	}
+	out, err := c.nodes[node].Control(c.t.Context(), "eval", expression)
+	must.That(c.t, err == nil, "%v %v", out, err)
 }
 
 // breakNetwork: a network that was broken and is whole again leaves a partition where the metadata are in Mnesia

@@ -70,7 +70,6 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 		}
 	}
 	must.Do(t, command.Process.Signal(syscall.SIGHUP))
-	if err := command.Wait(); err != nil || depth.Of(t, channel, worker) != n {
-		t.Errorf("%v\n%s", err, said.String())
-	}
+	err := command.Wait()
+	assert.That(t, err == nil && depth.Of(t, channel, worker) == n, "%v\n%s", err, said.String())
 }

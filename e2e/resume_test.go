@@ -94,9 +94,8 @@ func TestEndsOfAReplay(t *testing.T) {
 			for i := range n {
 				must.Equal(t, got[fmt.Sprint(i)], 1, "%d is there", i)
 			}
-			if left := depth.Of(t, channel, failed); left > 0 {
-				t.Errorf("%d are left", left)
-			}
+			left := depth.Of(t, channel, failed)
+			assert.That(t, left <= 0, "%d are left", left)
 		})
 	}
 }

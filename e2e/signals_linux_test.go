@@ -72,9 +72,8 @@ func (s *system) inShell(args ...string) *built.Terminal {
 	s.t.Helper()
 	const script = `"$@"; while [ $? -gt 128 ] && [ -n "$(jobs -s)" ]; do echo STOPPED; read -r; fg; done
 		echo ENDED; read -r`
-	if _, err := exec.LookPath("bash"); err != nil {
-		s.t.Fatal("this test needs a shell with job control: ", err)
-	}
+	_, err := exec.LookPath("bash")
+	must.That(s.t, err == nil, "%v %v", "this test needs a shell with job control: ", err)
 	args = append([]string{"-mc", script, "bash", built.Program}, built.ToNode(args...)...)
 	return built.Start(s.t, exec.Command("bash", args...))
 }
@@ -95,9 +94,8 @@ func TestKillsLeaveTheTerminal(t *testing.T) {
 				status = 2 // Go's, with a trace of each goroutine
 			}
 			screen.WaitForEnd(status)
-			if text := screen.Text(); status == 2 && !strings.Contains(text, "goroutine") {
-				t.Errorf("it does not tell where it was: %s", text)
-			}
+			text := screen.Text()
+			assert.That(t, status != 2 || strings.Contains(text, "goroutine"), "it does not tell where it was: %s", text)
 		})
 	}
 }
@@ -217,9 +215,8 @@ func TestSuspendOfACommand(t *testing.T) {
 	screen.WaitFor("STOPPED")
 	screen.Press("\r")
 	screen.WaitFor("ENDED")
-	if left := len(s.look()[failed]); left != 0 {
-		t.Errorf("%d of %d are left", left, n)
-	}
+	left := len(s.look()[failed])
+	assert.That(t, left == 0, "%d of %d are left", left, n)
 }
 
 // TestKilledBesideAnEditor: what is being written is not thrown away: the program ends when the editor has, and does
@@ -245,7 +242,6 @@ func TestKilledBesideAnEditor(t *testing.T) {
 	screen.Press("done\r")
 	screen.WaitForEnd(cli.ExitInterrupted)
 	assert.That(t, restored(screen, usual), "the terminal is not as before")
-	if after := len(s.look()["ucenter@user@failed"]); after != before {
-		t.Errorf("%d messages are left of %d", after, before)
-	}
+	after := len(s.look()["ucenter@user@failed"])
+	assert.That(t, after == before, "%d messages are left of %d", after, before)
 }

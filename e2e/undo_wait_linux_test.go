@@ -133,9 +133,8 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	case <-time.After(built.Patience):
 		t.Fatalf("it waits for ever\n%s", said.String())
 	}
-	if ready := depth.Of(t, channel, failed); ready != n {
-		t.Errorf("%d are there, want %d\n%s", ready, n, said.String())
-	}
+	ready := depth.Of(t, channel, failed)
+	assert.That(t, ready == n, "%d are there, want %d\n%s", ready, n, said.String())
 	assert.Contains(t, said.String(), "looked at all of "+failed+": order kept", "it does not say what its look costs")
 	found := map[string]bool{}
 	for {

@@ -78,13 +78,11 @@ func TestCreateDoesNoHarm(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{path, late} {
-		if content, _ := os.ReadFile(name); !bytes.Equal(content, kept) {
-			t.Errorf("%s now holds %q", name, content)
-		}
+		content, _ := os.ReadFile(name)
+		assert.That(t, bytes.Equal(content, kept), "%s now holds %q", name, content)
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
-		t.Errorf("left behind: %v", entries)
-	}
+	entries, _ := os.ReadDir(dir)
+	assert.That(t, len(entries) == 2, "left behind: %v", entries)
 	must.Do(t, os.WriteFile(filepath.Join(dir, "x.part"), nil, 0o600))
 	refused(filepath.Join(dir, "x"), "remove it", some(1))
 }

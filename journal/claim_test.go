@@ -65,9 +65,8 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff([]int{1, 2, 3, 4}, granted))
 	_, _, err = claim(second, nil, 1, 2, 3)
 	wantClaimed(t, err, one, plan.ClaimRunning)
-	if records, _ := second.Records(t.Context(), 0); len(records) != 2 {
-		t.Errorf("a claim that got nothing has begun: %+v", records)
-	}
+	records, _ := second.Records(t.Context(), 0)
+	assert.That(t, len(records) == 2, "a claim that got nothing has begun: %+v", records)
 	two, granted, err := claim(second, nil, 4, 5)
 	if check(t, err); !cmp.Equal(granted, []int{5}) {
 		t.Errorf("granted %v", granted)

@@ -83,9 +83,8 @@ func TestUnusableDirectory(t *testing.T) {
 	wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, "in its way", "XDG_STATE_HOME")
 
 	path = "/proc/dlxtop/journal.db" // read-only for root, too
-	if err := open(t, journal.Options{Path: path}).Check(t.Context()); !errors.Is(err, plan.ErrJournal) {
-		t.Error(err)
-	}
+	err := open(t, journal.Options{Path: path}).Check(t.Context())
+	assert.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
 }
 
 // What does not fit is not there at all, and what was there before is.
@@ -98,8 +97,7 @@ func TestWhatDoesNotFitLeavesTheRecordAsItWas(t *testing.T) {
 	large[1].Message.Body = make([]byte, 500_000)
 	wantError(t, j.Write(id, large, nil), path, "the disk is full", "make room")
 	check(t, j.Pragma(t.Context(), "max_page_count = 1000000"), j.Write(id, dropped(7), nil))
-	if got := read(t, j, id); len(got) != 1 || got[0].Position != 7 {
-		t.Errorf("%+v", got)
-	}
+	got := read(t, j, id)
+	assert.That(t, len(got) == 1 && got[0].Position == 7, "%+v", got)
 	assert.Equal(t, len(read(t, j, 1)), 3, "entries are left of what was there before")
 }

@@ -123,9 +123,8 @@ func TestWhatWasDone(t *testing.T) {
 			t.Errorf("%s: %v %v", name, info.Mode(), err)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.lock")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.lock"))
+	assert.That(t, len(left) == 0, "left behind: %v", left)
 }
 
 func TestUndoneMessagesAreMarked(t *testing.T) {
@@ -149,9 +148,8 @@ func TestUndoneMessagesAreMarked(t *testing.T) {
 	if got = read(t, j, id); !got[0].Undone || got[1].Undone || len(got[1].Undoing) > 0 {
 		t.Errorf("when it has ended: %+v", got)
 	}
-	if r, err := j.Record(t.Context(), id); err != nil || r.Undone != 1 {
-		t.Errorf("%+v %v", r, err)
-	}
+	r, err := j.Record(t.Context(), id)
+	assert.That(t, err == nil && r.Undone == 1, "%+v %v", r, err)
 }
 
 // What Write and Settle returned from is there after a kill, and the record is found unfinished; while the
@@ -196,10 +194,9 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	check(t, err)
 	must.That(t, len(unfinished) == 1, "%+v", unfinished)
 	r := unfinished[0]
-	if n, done := len(read(t, j, r.ID)), r.Account.Dropped; n < said || n > said+2 || r.Entries != n || done < said/2 ||
-		done > n/2 || r.Uncertain() != n-done {
-		t.Errorf("%d entries after %d were said to be durable: %+v", n, said, r)
-	}
+	n, done := len(read(t, j, r.ID)), r.Account.Dropped
+	assert.That(t, n >= said && n <= said+2 && r.Entries == n && done >= said/2 && done <= n/2 && r.Uncertain() == n-done,
+		"%d entries after %d were said to be durable: %+v", n, said, r)
 	explained := strings.Join(append(r.Certain(), r.Interrupted()), "\n")
 	for _, want := range []string{
 		"ended during the drop 1 of failed",
@@ -348,8 +345,7 @@ func TestBegunByManyAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0); err != nil || len(records) != 4 {
-			t.Errorf("%d records: %v", len(records), err)
-		}
+		records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0)
+		assert.That(t, err == nil && len(records) == 4, "%d records: %v", len(records), err)
 	}
 }

@@ -44,9 +44,8 @@ func TestLooks(t *testing.T) {
 	}
 	end := func(e peek.LookEnd, want int64) {
 		t.Helper()
-		if after, err := l.End("shop", looked, e); err != nil || after != want {
-			t.Errorf("%+v: %d %v, want %d", e, after, err, want)
-		}
+		after, err := l.End("shop", looked, e)
+		assert.That(t, err == nil && after == want, "%+v: %d %v, want %d", e, after, err, want)
 		wantHighest(t, dir, want)
 	}
 	if all, err := l.Looked(t.Context(), "shop"); err != nil || len(all) > 0 {
@@ -147,9 +146,8 @@ func TestLooksThatEnded(t *testing.T) {
 		t.Helper()
 		of, err := newLooks(t, dir).LookedAt(t.Context(), "shop", looked)
 		all, e := newLooks(t, dir).Looked(t.Context(), "shop")
-		if diff := cmp.Diff(of, all[looked]); err != nil || e != nil || diff != "" {
-			t.Error(err, e, diff)
-		}
+		diff := cmp.Diff(of, all[looked])
+		assert.That(t, err == nil && e == nil && diff == "", "%v %v %v", err, e, diff)
 		assert.That(t, of.Ended.Times == times && of.Ended.Before == before && of.Ended.Any() == (times > 0),
 			"%+v, want %d times, %d before", of, times, before)
 	}

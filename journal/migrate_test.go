@@ -90,9 +90,8 @@ func TestFirstVersion(t *testing.T) {
 	}
 	all.Wait()
 	j := open(t, journal.Options{Path: path})
-	if got := read(t, j, 7); len(got) != 3 || got[0].Undone || !got[1].Undone || got[2].Outcome != plan.Dropped {
-		t.Errorf("%+v", got)
-	}
+	got := read(t, j, 7)
+	assert.That(t, len(got) == 3 && !got[0].Undone && got[1].Undone && got[2].Outcome == plan.Dropped, "%+v", got)
 	id, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 2, 3}})
 	assert.That(t, err == nil && id == 10 && len(granted) == 2, "%d %v %v", id, granted, err)
 }
@@ -129,9 +128,8 @@ func TestEditOfARecord(t *testing.T) {
 	chain, err := j.Chain(t.Context(), id)
 	assert.That(t, err == nil && chain[0].Edit == program.Text && chain[0].Intent.Mend != nil &&
 		chain[0].Intent.Mend.Text == program.Text, "%+v %v", chain, err)
-	if old, err := j.Record(t.Context(), 7); err != nil || old.Edit != "" {
-		t.Errorf("%+v %v", old, err)
-	}
+	old, err := j.Record(t.Context(), 7)
+	assert.That(t, err == nil && old.Edit == "", "%+v %v", old, err)
 	db, err := sql.Open("sqlite", path)
 	check(t, err)
 	defer db.Close()
@@ -191,15 +189,12 @@ func TestFingerprintsOfBefore(t *testing.T) {
 		r.Uncertain() != 1 || r.Told() != "1 moved, 1 unknown; unfinished" {
 		t.Errorf("%+v: %s", r, r.Told())
 	}
-	if got := read(t, j, 11); len(got) != 2 || got[0].Sent.Reached[0] != "worker" || got[0].Outcome != plan.Moved {
-		t.Errorf("%+v", got)
-	}
+	got := read(t, j, 11)
+	assert.That(t, len(got) == 2 && got[0].Sent.Reached[0] == "worker" && got[0].Outcome == plan.Moved, "%+v", got)
 	chain, err := j.Chain(t.Context(), 11)
 	assert.That(t, err == nil && len(chain) == 1 && chain[0].OtherPrints, "%+v %v", chain, err)
-	if _, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 3}}); err != nil ||
-		len(granted) != 2 {
-		t.Errorf("%v %v", granted, err)
-	}
+	_, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 3}})
+	assert.That(t, err == nil && len(granted) == 2, "%v %v", granted, err)
 	var version int
 	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
 	assert.That(t, version >= 5, "the version is %d", version)

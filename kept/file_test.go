@@ -27,9 +27,8 @@ func TestFile(t *testing.T) {
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode is %v: %v", info.Mode(), err)
 	}
-	if files, err := os.ReadDir(filepath.Dir(f.Path)); len(files) != 1 || err != nil {
-		t.Errorf("there are %d files beside it: %v", len(files), err)
-	}
+	files, err := os.ReadDir(filepath.Dir(f.Path))
+	assert.That(t, len(files) == 1 && err == nil, "there are %d files beside it: %v", len(files), err)
 }
 
 func TestFileThatIsNone(t *testing.T) {
@@ -37,14 +36,12 @@ func TestFileThatIsNone(t *testing.T) {
 	large := filepath.Join(dir, "large")
 	must.Do(t, os.WriteFile(large, bytes.Repeat([]byte("x"), 9<<20), 0o600))
 	for _, path := range []string{dir, large} {
-		if text, err := (kept.File{Path: path}).Load(); err == nil {
-			t.Errorf("%s has %d bytes", path, len(text))
-		}
+		text, err := (kept.File{Path: path}).Load()
+		assert.That(t, err != nil, "%s has %d bytes", path, len(text))
 	}
 	for _, path := range []string{"", filepath.Join(large, "dlxtop", kept.Name), dir} {
 		assert.That(t, (kept.File{Path: path}).Save([]byte("{}")) != nil, "%q was written", path)
 	}
-	if files, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(files) != 1 {
-		t.Errorf("%d files are left: %v", len(files), err)
-	}
+	files, err := os.ReadDir(filepath.Dir(dir))
+	assert.That(t, err == nil && len(files) == 1, "%d files are left: %v", len(files), err)
 }

@@ -21,9 +21,8 @@ func newIndex(t *testing.T) kept.Index {
 
 func (x indexed) check(name, want string) {
 	x.t.Helper()
-	if text, err := x.Load(name); string(text) != want || err != nil {
-		x.t.Errorf("%s has %d bytes, want %d: %v", name, len(text), len(want), err)
-	}
+	text, err := x.Load(name)
+	assert.That(x.t, string(text) == want && err == nil, "%s has %d bytes, want %d: %v", name, len(text), len(want), err)
 }
 
 type indexed struct {
@@ -52,9 +51,8 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.check("two", "")
-	if files, err := os.ReadDir(x.Dir); len(files) != 0 || err != nil {
-		t.Errorf("there are %d files: %v", len(files), err)
-	}
+	files, err := os.ReadDir(x.Dir)
+	assert.That(t, len(files) == 0 && err == nil, "there are %d files: %v", len(files), err)
 }
 
 // A directory that others could read is closed to them.
@@ -109,9 +107,8 @@ func TestIndexNowhere(t *testing.T) {
 	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for _, x := range []kept.Index{{}, {Dir: filepath.Join(file, kept.IndexDir)}} {
 		assert.That(t, x.Save("one", []byte("text")) != nil, "%q was written", x.Dir)
-		if text, _ := x.Load("one"); text != nil {
-			t.Errorf("%q has %q", x.Dir, text)
-		}
+		text, _ := x.Load("one")
+		assert.That(t, text == nil, "%q has %q", x.Dir, text)
 	}
 }
 

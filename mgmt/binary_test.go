@@ -42,7 +42,6 @@ func TestBinaryRoutingKeys(t *testing.T) {
 	}
 	assert.That(t, keys["other"] == written && keys["header"] == key, "keys %q", keys)
 	ref := model.QueueRef{VHost: vhost, Name: "buffer"}
-	if set := topology.Settings(ref).Key; set.Value != key {
-		t.Errorf("the dead-letter key is %q", set.Value)
-	}
+	set := topology.Settings(ref).Key
+	assert.That(t, set.Value == key, "the dead-letter key is %q", set.Value)
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -26,9 +27,8 @@ func TestFirstRequestsAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, c := range clients {
 			wg.Go(func() {
-				if _, _, err := c.queues(t.Context(), false); err != nil {
-					t.Error(err)
-				}
+				_, _, err := c.queues(t.Context(), false)
+				assert.That(t, err == nil, "%v", err)
 			})
 		}
 		wg.Wait()

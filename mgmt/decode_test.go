@@ -192,8 +192,7 @@ func BenchmarkDecodeTenThousandQueues(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if queues, odd, err := decodeQueues(b, text); err != nil || len(odd) > 0 || len(queues) != 10000 {
-			b.Fatal(len(queues), odd, err)
-		}
+		queues, odd, err := decodeQueues(b, text)
+		must.That(b, err == nil && len(odd) == 0 && len(queues) == 10000, "%v %v %v", len(queues), odd, err)
 	}
 }

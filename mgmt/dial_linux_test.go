@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -25,9 +26,8 @@ func TestALateConnection(t *testing.T) {
 	t.Cleanup(server.Close)
 	defer time.AfterFunc(6*time.Second, server.Start).Stop()
 	c := client(t, Options{URL: through("http://" + address), Timeout: patience})
-	if _, err := c.Check(t.Context()); err != nil {
-		t.Errorf("an API that accepts connections after 6 s: %v", err)
-	}
+	_, err := c.Check(t.Context())
+	assert.That(t, err == nil, "an API that accepts connections after 6 s: %v", err)
 }
 
 // crowded is a listener that has no room for another connection until one is accepted.

@@ -62,9 +62,8 @@ func TestFindingRequeueLoop(t *testing.T) {
 	}
 	for _, kind := range []string{"classic", "quorum"} {
 		// The count of consumers may be told later than the rates (4.0.5).
-		if f := s.finds("requeue-loop", "loop."+kind); !strings.Contains(f.Evidence, "acknowledged 0.0/s") {
-			t.Errorf("%+v", f)
-		}
+		f := s.finds("requeue-loop", "loop."+kind)
+		assert.That(t, strings.Contains(f.Evidence, "acknowledged 0.0/s"), "%+v", f)
 	}
 	s.silent("requeue-loop", "works.classic", "works.quorum", "restarted.classic", "restarted.quorum")
 }

@@ -36,9 +36,8 @@ var recordedVersions = []string{"3.10.8", "4.0.5", "4.3.6"}
 // checkWords checks that an error can be shown: one printable line, and not a long one whatever the input was.
 func checkWords(t *testing.T, err error) {
 	t.Helper()
-	if text := err.Error(); model.Printable(text) != text || len(text) > 1000 {
-		t.Errorf("the error cannot be shown: %q", text)
-	}
+	text := err.Error()
+	assert.That(t, model.Printable(text) == text && len(text) <= 1000, "the error cannot be shown: %q", text)
 }
 
 // A list loses nothing but what cannot be read, and says so: each of its elements is a queue, or is told.
@@ -81,9 +80,8 @@ func FuzzQueueList(f *testing.F) {
 
 func checkQueue(t *testing.T, q *model.Queue) {
 	for _, rate := range []model.Opt[float64]{q.PublishRate, q.DeliverRate, q.AckRate, q.RedeliverRate} {
-		if r, known := rate.Get(); known && (math.IsNaN(r) || math.IsInf(r, 0)) {
-			t.Errorf("queue %q has a rate of %v", q.Name, r)
-		}
+		r, known := rate.Get()
+		assert.That(t, !known || !math.IsNaN(r) && !math.IsInf(r, 0), "queue %q has a rate of %v", q.Name, r)
 	}
 	assert.That(t, q.Type != "", "queue %q has no type", q.Name)
 }
@@ -112,9 +110,8 @@ func FuzzTable(f *testing.F) {
 		written, err := json.Marshal(table)
 		must.That(t, err == nil, "%v cannot be written: %v", table, err)
 		again, err := decodeTable(written)
-		if diff := cmp.Diff(table, again); err != nil || diff != "" {
-			t.Errorf("written as %s and read again, %v: %s", written, err, diff)
-		}
+		diff := cmp.Diff(table, again)
+		assert.That(t, err == nil && diff == "", "written as %s and read again, %v: %s", written, err, diff)
 	})
 }
 
@@ -247,9 +244,8 @@ func FuzzShallow(f *testing.F) {
 		must.That(t, !json.Valid(text) || json.Valid(kept), "%q is no JSON any more", kept)
 		assert.That(t, bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > deepest || bytes.Equal(kept, text),
 			"%q is changed to %q", text, kept)
-		if left := depthOf(kept); json.Valid(text) && left > deepest+1 {
-			t.Errorf("%d levels are left", left)
-		}
+		left := depthOf(kept)
+		assert.That(t, !json.Valid(text) || left <= deepest+1, "%d levels are left", left)
 	})
 }
 
@@ -282,8 +278,7 @@ func TestADeepTableIsReadOnce(t *testing.T) {
 		must.That(t, err == nil && len(odd) == 0 && len(queues) == 1 && queues[0].Arguments["x-message-ttl"] == int64(5),
 			"%d queues, odd %.200q, %v", len(queues), odd, err)
 		// Read again at each level, it is some 700 MB.
-		if took := after.TotalAlloc - before.TotalAlloc; took > 200<<20 {
-			t.Errorf("it took %d MB of memory in all", took>>20)
-		}
+		took := after.TotalAlloc - before.TotalAlloc
+		assert.That(t, took <= 200<<20, "it took %d MB of memory in all", took>>20)
 	}
 }

@@ -81,9 +81,8 @@ func (b broker) post(path, body string) { b.t.Helper(); b.send(http.MethodPost, 
 
 func (b broker) send(method, path, body string) {
 	b.t.Helper()
-	if _, err := manage.Send(context.WithoutCancel(b.t.Context()), method, b.API()+"/api/"+path, body); err != nil {
-		b.t.Fatalf("%s: %v", path, err)
-	}
+	_, err := manage.Send(context.WithoutCancel(b.t.Context()), method, b.API()+"/api/"+path, body)
+	must.That(b.t, err == nil, "%s: %v", path, err)
 }
 
 // vhost creates a vhost that lives as long as the test.

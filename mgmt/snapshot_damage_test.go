@@ -154,11 +154,9 @@ func TestADeepQueueHidesNoOther(t *testing.T) {
 	s := poll(t, c)
 	must.That(t, len(s.Queues) == 2 && len(s.Missing) == 0, "%d queues, missing %q", len(s.Queues), s.Missing)
 	for name, ttl := range map[string]int64{"a": 1000, "d": 2000} {
-		if q := find(t, s, name); q.Arguments["x-message-ttl"] != ttl {
-			t.Errorf("queue %s has %v", name, q.Arguments["x-message-ttl"])
-		}
+		q := find(t, s, name)
+		assert.That(t, q.Arguments["x-message-ttl"] == ttl, "queue %s has %v", name, q.Arguments["x-message-ttl"])
 	}
-	if counts, err := c.Counts(t.Context()); err != nil || len(counts) != 2 {
-		t.Errorf("%v, %v", counts, err)
-	}
+	counts, err := c.Counts(t.Context())
+	assert.That(t, err == nil && len(counts) == 2, "%v, %v", counts, err)
 }

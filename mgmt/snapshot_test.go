@@ -104,10 +104,9 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 		o.ClusterName == "" || o.Erlang == "" || o.RatesMode != "basic" || o.StatsOff || o.ClockSkew.Or(time.Hour) != 0 {
 		t.Errorf("overview %+v", o)
 	}
-	if checked, err := c.Check(t.Context()); err != nil || !cmp.Equal(checked, o,
-		cmp.AllowUnexported(model.Opt[time.Duration]{})) {
-		t.Errorf("Check says %+v, %v; the snapshot %+v", checked, err, o)
-	}
+	checked, err := c.Check(t.Context())
+	assert.That(t, err == nil && cmp.Equal(checked, o,
+		cmp.AllowUnexported(model.Opt[time.Duration]{})), "Check says %+v, %v; the snapshot %+v", checked, err, o)
 }
 
 // wantPubsubBindings wants the bindings that the scenario pubsub declares, and no others.
@@ -157,9 +156,8 @@ func TestPoliciesAreJoined(t *testing.T) {
 	q := find(t, s, "q")
 	assert.That(t, q.Type == model.Quorum && q.SingleActive && q.Policy == "" && len(q.PolicyDefinition) == 0 &&
 		q.DeadLettering.Or(-1) == 0, "quorum queue %+v", q)
-	if limit, ok := q.Arguments.Integer("x-delivery-limit"); !ok || limit != 5 {
-		t.Errorf("arguments of the quorum queue: %v", q.Arguments)
-	}
+	limit, ok := q.Arguments.Integer("x-delivery-limit")
+	assert.That(t, ok && limit == 5, "arguments of the quorum queue: %v", q.Arguments)
 	for _, x := range s.Exchanges {
 		if x.Name != "x" {
 			continue
@@ -233,10 +231,9 @@ func TestCountsAreCurrent(t *testing.T) {
 			`{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
 	}
 	counts := must.Get(c.Counts(t.Context()))(t)
-	if got := counts[model.QueueRef{VHost: vhost, Name: "c"}]; len(counts) != 2 || got.Ready.Or(-1) != 3 ||
-		got.Unacked.Or(-1) != 0 {
-		t.Errorf("counts %v: they should have the three messages at once", counts)
-	}
+	got := counts[model.QueueRef{VHost: vhost, Name: "c"}]
+	assert.That(t, len(counts) == 2 && got.Ready.Or(-1) == 3 && got.Unacked.Or(-1) == 0,
+		"counts %v: they should have the three messages at once", counts)
 	s := pollUntil(t, c, "the statistics have the messages",
 		func(s *model.Snapshot) bool { return find(t, s, "c").Published.Or(0) == 3 })
 	q := find(t, s, "c")
@@ -269,9 +266,8 @@ func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
 	if !s.Overview.Version.AtLeast(4, 0) { // 4.x does not look into the queue for it
 		s = pollUntil(t, c, "the head's timestamp is known",
 			func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").HeadTimestamp.Known() })
-		if got := find(t, s, "example.delay.life").HeadTimestamp.Or(time.Time{}); !got.Equal(head) {
-			t.Errorf("the head's timestamp is %s, not %s", got, head)
-		}
+		got := find(t, s, "example.delay.life").HeadTimestamp.Or(time.Time{})
+		assert.That(t, got.Equal(head), "the head's timestamp is %s, not %s", got, head)
 	}
 }
 
@@ -311,10 +307,9 @@ func TestAnotherClusterAtTheSameAddress(t *testing.T) {
 	poll(t, c)
 	moved.Store(true)
 	var connect *model.ConnectError
-	if _, err := c.Snapshot(t.Context()); !errors.As(err, &connect) || connect.Kind != model.TwoBrokers ||
-		!strings.Contains(connect.Cause, "another@one now") {
-		t.Errorf("%v", err)
-	}
+	_, err := c.Snapshot(t.Context())
+	assert.That(t, errors.As(err, &connect) && connect.Kind == model.TwoBrokers &&
+		strings.Contains(connect.Cause, "another@one now"), "%v", err)
 	moved.Store(false)
 	poll(t, c)
 }

@@ -59,9 +59,8 @@ func TestConnectionsAreKept(t *testing.T) {
 		must.Get(c.Counts(t.Context()))(t)
 	}
 	// A request that begins before the transport has taken the last connection back makes another.
-	if n := w.connections.Load(); n > 2*mostAtOnce {
-		t.Errorf("5 polls took %d connections, not %d at most", n, 2*mostAtOnce)
-	}
+	n := w.connections.Load()
+	assert.That(t, n <= 2*mostAtOnce, "5 polls took %d connections, not %d at most", n, 2*mostAtOnce)
 }
 
 // TestOneRequestAtATime: a poll behind another one never has two requests in flight.
@@ -97,9 +96,8 @@ func TestRefusalsKeepTheConnection(t *testing.T) {
 	var w wire
 	w.under(c)
 	for range 5 {
-		if _, err := c.Counts(t.Context()); err == nil {
-			t.Fatal("a vhost that does not exist has counts")
-		}
+		_, err := c.Counts(t.Context())
+		must.That(t, err != nil, "a vhost that does not exist has counts")
 	}
 	assert.Equal(t, w.connections.Load(), 1, "5 refused requests took")
 }
@@ -124,9 +122,8 @@ func TestListsAreCompressed(t *testing.T) {
 		plain, err = io.Copy(io.Discard, resp.Body)
 		return err
 	}))
-	if got := w.received.Load(); plain < 5000 || got > plain/3 {
-		t.Errorf("a list of %d bytes came as %d bytes", plain, got)
-	}
+	got := w.received.Load()
+	assert.That(t, plain >= 5000 && got <= plain/3, "a list of %d bytes came as %d bytes", plain, got)
 }
 
 // mute accepts connections and never answers.
@@ -154,9 +151,8 @@ func TestCancelReturnsPromptly(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: patience})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(300*time.Millisecond, cancel)
-			if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled after 300 ms: %v", err)
-			}
+			_, err := c.Snapshot(ctx)
+			assert.That(t, errors.Is(err, context.Canceled), "cancelled after 300 ms: %v", err)
 		})
 	}
 }

@@ -18,7 +18,6 @@ func TestConfirmedConsumers(t *testing.T) {
 		worker: {Consumers: one}, read: {Consumers: one, Held: true},
 	}, false)
 	assert.Equal(t, confirmed.Queues[worker].Consumers, one, "the worker")
-	if n := confirmed.Queues[read].Consumers; n.Or(0) != 0 {
-		t.Errorf("what dlxtop read has %v consumers", n)
-	}
+	n := confirmed.Queues[read].Consumers
+	assert.That(t, n.Or(0) == 0, "what dlxtop read has %v consumers", n)
 }

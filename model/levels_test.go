@@ -69,9 +69,8 @@ func TestMovesOfLevels(t *testing.T) {
 		for i, m := range c.moves {
 			moves[refs[i]] = m
 		}
-		if got := moves.Of(levels); got.In != c.in || got.Out != c.out {
-			t.Errorf("%s: %v in, %v out", c.name, got.In, got.Out)
-		}
+		got := moves.Of(levels)
+		assert.That(t, got.In == c.in && got.Out == c.out, "%s: %v in, %v out", c.name, got.In, got.Out)
 	}
 	one := model.Moves{refs[0]: rates(3, 2, 1)}
 	assert.Equal(t, one.Of(&model.Buffer{Member: model.Member{Queue: refs[0]}}), rates(3, 2, 1), "of one queue")

@@ -100,8 +100,7 @@ func TestPrintableCells(t *testing.T) {
 		text := rapid.StringOf(rapid.OneOf(rapid.SampledFrom(joining), rapid.Rune())).Draw(t, "text")
 		p := model.Printable(text)
 		checkCells(t, p)
-		if again := model.Printable(p); again != p {
-			t.Errorf("%q, then %q", p, again)
-		}
+		again := model.Printable(p)
+		assert.That(t, again == p, "%q, then %q", p, again)
 	})
 }

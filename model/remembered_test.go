@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -17,9 +18,8 @@ func TestRolesAreRemembered(t *testing.T) {
 		return build.TopologyOf("4.0.5", parts...).Snapshot
 	}
 	running := model.NewTopology(at(1))
-	if n := len(running.Flows()); n != 1 || len(model.NewTopology(at(0)).Flows()) != 0 {
-		t.Fatalf("%d flows: this does not need a memory", n)
-	}
+	n := len(running.Flows())
+	must.That(t, n == 1 && len(model.NewTopology(at(0)).Flows()) == 0, "%d flows: this does not need a memory", n)
 	stopped := running.Next(at(0))
 	changed := stopped.Next(at(0, build.Queue("other")))
 	for name, topology := range map[string]*model.Topology{"stopped": stopped, "changed": changed} {

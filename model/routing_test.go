@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -163,9 +164,8 @@ func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
 	if r := topology.Route("/", "x", []string{"k"}, nil); !r.Unread || r.Exact || r.Why == "" {
 		t.Errorf("%+v", r)
 	}
-	if f := findings.Of(topology); len(f) != 0 {
-		t.Errorf("findings about routing that nobody read: %+v", f)
-	}
+	f := findings.Of(topology)
+	assert.That(t, len(f) == 0, "findings about routing that nobody read: %+v", f)
 	if r := topology.Route("/", "", []string{"a"}, nil); len(r.Queues) != 1 || !r.Exact {
 		t.Errorf("the default exchange needs no bindings: %+v", r)
 	}
@@ -224,9 +224,8 @@ func TestTopicMatchesAsTheRuleSays(t *testing.T) {
 			"pattern"), ".")
 		key := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", ""}), 0, 7).Draw(t, "key"), ".")
 		p, k := model.TopicWords(pattern), model.TopicWords(key)
-		if got, want := model.TopicMatches(p, k), topicRule(p, k); got != want {
-			t.Fatalf("pattern %q, key %q: %v, want %v", pattern, key, got, want)
-		}
+		got, want := model.TopicMatches(p, k), topicRule(p, k)
+		must.That(t, got == want, "pattern %q, key %q: %v, want %v", pattern, key, got, want)
 	})
 }
 

@@ -73,9 +73,8 @@ func TestWhatAPollRepeatsIsInMemoryOnce(t *testing.T) {
 		assert.That(t, kept.Pointer() == table.Pointer(), "the arguments of %s are kept twice", before.Queues[i].Name)
 	}
 	q, ok := second.Queue(build.Ref("w"))
-	if was, _ := first.Queue(build.Ref("w")); !ok || q.Ready.Or(0) != 2 || was.Ready.Or(0) != 1 {
-		t.Errorf("%v and %v are ready", was.Ready, q.Ready)
-	}
+	was, _ := first.Queue(build.Ref("w"))
+	assert.That(t, ok && q.Ready.Or(0) == 2 && was.Ready.Or(0) == 1, "%v and %v are ready", was.Ready, q.Ready)
 	assert.That(t, &polled.Bindings[0] != &after.Bindings[0], "the poll itself was changed")
 }
 

@@ -50,8 +50,7 @@ func TestADamagedRecordTakesNoMemory(t *testing.T) {
 	const levels = 20_000
 	record := strings.Repeat("\x00", 18) + strings.Repeat("\xff\xff\xff\x7f\x00F", levels)
 	limit.Keep(t, len(record), func() {
-		if _, err := parseHead(record); !errors.Is(err, errRecord) {
-			t.Error(err)
-		}
+		_, err := parseHead(record)
+		assert.That(t, errors.Is(err, errRecord), "%v", err)
 	})
 }

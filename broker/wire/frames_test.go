@@ -69,9 +69,8 @@ func claimed(t *testing.T, in *incoming, stream []byte) (all []content) {
 		switch frame[0] {
 		case frameHeader:
 			left, body = bodySize(frame), nil
-			if properties, ok := propertiesOf(frame); !ok || len(properties) != 2 || left == 0 {
-				t.Fatalf("a header came through: %.100q", frame)
-			}
+			properties, ok := propertiesOf(frame)
+			must.That(t, ok && len(properties) == 2 && left != 0, "a header came through: %.100q", frame)
 		case frameBody:
 			body = append(body, frame[frameHead:len(frame)-1]...)
 			if left -= uint64(len(frame) - frameExtra); left == 0 {

@@ -120,15 +120,13 @@ func (p *peer) publishes(t *testing.T, headers model.Table) {
 	size, err := tableSize(headers)
 	encoded := encodeTable(nil, headers)
 	assert.That(t, err == nil && size == len(encoded), "%d bytes are %d: %v", size, len(encoded), err)
-	if again := decodeTable(encoded, 0); !bytes.Equal(encodeTable(nil, again), encoded) {
-		t.Errorf("%v becomes %v", headers, again)
-	}
+	again := decodeTable(encoded, 0)
+	assert.That(t, bytes.Equal(encodeTable(nil, again), encoded), "%v becomes %v", headers, again)
 	payload := p.publish(t, &out)
 	properties, ok := propertiesIn(payload)
 	_, published := decodeProperties(properties)
-	if got := encodeTable(nil, published); !ok || !bytes.Equal(got, encoded) {
-		t.Errorf("published %q, want %q", got, encoded)
-	}
+	got := encodeTable(nil, published)
+	assert.That(t, ok && bytes.Equal(got, encoded), "published %q, want %q", got, encoded)
 }
 
 // TestPropertiesAreWrittenAsTheLibraryDoes: with each combination of properties, a content header is what amqp091-go
@@ -164,9 +162,8 @@ func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 			MessageId: q.MessageID, Timestamp: q.Timestamp, Type: q.Type, UserId: q.UserID, AppId: q.AppID, Body: out.Body,
 		})
 		must.Do(t, err)
-		if want := <-p.published; !bytes.Equal(got, want) {
-			t.Errorf("%+v is written %q, want %q", out, got, want)
-		}
+		want := <-p.published
+		assert.That(t, bytes.Equal(got, want), "%+v is written %q, want %q", out, got, want)
 	}
 }
 

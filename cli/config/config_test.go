@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // The example has every key, and none that there is not.
@@ -21,9 +23,8 @@ func TestExampleHasEveryKey(t *testing.T) {
 			of = reflect.TypeFor[brokerContext]()
 		}
 		for i := range of.NumField() {
-			if key := append(table, of.Field(i).Tag.Get("toml")); !meta.IsDefined(key...) {
-				t.Errorf("the example does not have %s", strings.Join(key, "."))
-			}
+			key := append(table, of.Field(i).Tag.Get("toml"))
+			assert.That(t, meta.IsDefined(key...), "the example does not have %s", strings.Join(key, "."))
 		}
 	}
 	has()

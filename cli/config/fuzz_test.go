@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -16,9 +17,8 @@ import (
 // checkShown checks that an error can be shown: one printable line, and not a long one whatever the input was.
 func checkShown(t *testing.T, err error) {
 	t.Helper()
-	if text := err.Error(); model.Printable(text) != text || len(text) > 1000 {
-		t.Errorf("the error cannot be shown: %q", text)
-	}
+	text := err.Error()
+	assert.That(t, model.Printable(text) == text && len(text) <= 1000, "the error cannot be shown: %q", text)
 }
 
 // A URL is a broker that both adapters take, written and read again the same one; or an error that does not repeat it.
@@ -109,10 +109,9 @@ func FuzzWithoutPasswords(f *testing.F) {
 			return
 		}
 		limit.Keep(t, len(before)+len(after), func() {
-			if shown := WithoutPasswords(before + "amqp://" + user + ":" + password + "@" +
-				after); strings.Contains(shown, password) {
-				t.Errorf("%q has the password %q", shown, password)
-			}
+			shown := WithoutPasswords(before + "amqp://" + user + ":" + password + "@" +
+				after)
+			assert.That(t, !strings.Contains(shown, password), "%q has the password %q", shown, password)
 		})
 	})
 }

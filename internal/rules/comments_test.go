@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -71,9 +72,8 @@ func TestCommentsNameWhatExists(t *testing.T) {
 	for _, c := range comments {
 		at, text := files.Position(c.Pos()), c.Text()
 		for _, n := range namedThing.FindAllStringSubmatch(text, -1) {
-			if d := declared[n[1]]; d != nil && !d[n[2]] {
-				t.Errorf("%s: there is no %s", at, n[0])
-			}
+			d := declared[n[1]]
+			assert.That(t, d == nil || d[n[2]], "%s: there is no %s", at, n[0])
 		}
 		for _, file := range namedFile.FindAllString(text, -1) {
 			if file[0] != '/' && !strings.Contains(paths.String(), "/"+file+"\n") { // others stand in examples

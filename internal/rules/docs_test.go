@@ -134,9 +134,8 @@ func TestExampleNamesThemes(t *testing.T) {
 			return map[string]string{"HOME": "/home/you"}[name]
 		},
 	}
-	if status := program.Run(t.Context(), []string{"config"}); status != cli.ExitDone {
-		t.Fatalf("exit status %d: %s", status, errs.String())
-	}
+	status := program.Run(t.Context(), []string{"config"})
+	must.That(t, status == cli.ExitDone, "exit status %d: %s", status, errs.String())
 	for _, theme := range ui.Themes() {
 		assert.That(t, strings.Contains(out.String(), `"`+theme+`"`), "the example does not name the theme %s", theme)
 	}

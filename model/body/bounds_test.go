@@ -46,9 +46,8 @@ func TestViewsAreBounded(t *testing.T) {
 			m := messageOf(body, "", "")
 			var v View
 			limit.Keep(t, len(body), func() { v = Read(m) })
-			if shown := shownOf(v); shown > 4*maxShown {
-				t.Errorf("%s: %d bytes in %d lines", v.Format, shown, len(v.Lines))
-			}
+			shown := shownOf(v)
+			assert.That(t, shown <= 4*maxShown, "%s: %d bytes in %d lines", v.Format, shown, len(v.Lines))
 			assert.That(t, len(body) <= 1<<20 || strings.Contains(v.Note, "the first "), "note %q", v.Note)
 		})
 	}
@@ -86,9 +85,8 @@ func TestLaidJSONIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`\[("[ -!#-Z\]-~]{0,5}"|-?[0-9]{1,20}|\{"a": ?[0-9]\}|\[\]|\{ \}|true)( ?, ?("[ -!#-Z\]-~]{0,5}"|[0-9]|\[[0-9] ,\[\] \]|null)){0,4} ?\]`).Draw(t, "json")
 		var l layout
-		if shown := l.structure([]byte(s)); shown != len(s) {
-			t.Fatalf("%d of %d bytes", shown, len(s))
-		}
+		shown := l.structure([]byte(s))
+		must.That(t, shown == len(s), "%d of %d bytes", shown, len(s))
 		var got strings.Builder
 		for _, line := range l.lines {
 			got.WriteString(line.String())
@@ -137,9 +135,8 @@ func FuzzBody(f *testing.F) {
 		for _, line := range append(append(again.Lines, v.Title, v.Note, v.Problem), read(raw).Lines...) {
 			build.CheckPrintable(t, line)
 		}
-		if shown := shownOf(v) + shownOf(raw); shown > 16*maxShown {
-			t.Errorf("%d bytes are shown", shown)
-		}
+		shown := shownOf(v) + shownOf(raw)
+		assert.That(t, shown <= 16*maxShown, "%d bytes are shown", shown)
 		assert.That(t, strings.Join(again.Lines, "\n") == strings.Join(read(v).Lines, "\n") && again.Title == v.Title,
 			"read twice it is %+v and %+v", again, v)
 		assert.That(t, (v.Format == Empty || v.Format == NotKept) == (len(body) == 0), "%d bytes are %s", len(body), v.Format)
@@ -151,17 +148,15 @@ func FuzzBody(f *testing.F) {
 		plain := !bytes.ContainsFunc(body, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' })
 		if text := strings.Join(again.Lines, "\n"); v.Format == JSON && v.Title == "" && v.Note == "" && plain &&
 			!strings.Contains(text, "(JSON in a string)") {
-			if was, is := compacted(t, body), compacted(t, []byte(text)); was != is {
-				t.Errorf("%s is shown as %s", was, is)
-			}
+			was, is := compacted(t, body), compacted(t, []byte(text))
+			assert.That(t, was == is, "%s is shown as %s", was, is)
 		}
 	})
 }
 
 func compacted(t *testing.T, text []byte) string {
 	var b bytes.Buffer
-	if err := json.Compact(&b, text); err != nil {
-		t.Errorf("%s is no JSON: %v", text, err)
-	}
+	err := json.Compact(&b, text)
+	assert.That(t, err == nil, "%s is no JSON: %v", text, err)
 	return b.String()
 }

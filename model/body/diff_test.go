@@ -46,9 +46,8 @@ func TestCompare(t *testing.T) {
 		{"a", "", "a <"},
 	} {
 		rows, near := Compare(linesOf(strings.Fields(c.left)...), linesOf(strings.Fields(c.right)...))
-		if got := drawn(rows); got != c.want || !near {
-			t.Errorf("%s / %s:\n%s", c.left, c.right, got)
-		}
+		got := drawn(rows)
+		assert.That(t, got == c.want && near, "%s / %s:\n%s", c.left, c.right, got)
 	}
 }
 

@@ -100,9 +100,8 @@ func shown(t testing.TB, v View) (of any) {
 	}
 	d := json.NewDecoder(strings.NewReader(b.String()))
 	d.UseNumber()
-	if err := d.Decode(&of); err != nil {
-		t.Fatalf("%v: %s", err, b.String())
-	}
+	err := d.Decode(&of)
+	must.That(t, err == nil, "%v: %s", err, b.String())
 	return of
 }
 
@@ -219,9 +218,8 @@ func TestBadSchemas(t *testing.T) {
 		{"a", "", "needs descriptors and a message"},
 		{"a", "{{nothing}}", "no field nothing"},
 	} {
-		if _, err := NewSchema(bad.file, nil, nil, bad.name, "", ""); err == nil || !strings.Contains(err.Error(), bad.want) {
-			t.Errorf("%+v: %v", bad, err)
-		}
+		_, err := NewSchema(bad.file, nil, nil, bad.name, "", "")
+		assert.That(t, err != nil && strings.Contains(err.Error(), bad.want), "%+v: %v", bad, err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/serial"
 )
@@ -187,7 +188,6 @@ func TestTypesAsTheLibrary(t *testing.T) {
 	}
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool { same(f.Messages()); return true })
 	slices.Sort(want)
-	if diff := cmp.Diff(want, types.names()); diff != "" || len(want) < 20 {
-		t.Error(len(want), diff)
-	}
+	diff := cmp.Diff(want, types.names())
+	assert.That(t, diff == "" && len(want) >= 20, "%v %v", len(want), diff)
 }

@@ -285,9 +285,8 @@ func TestRead(t *testing.T) {
 		})
 	}
 	m := message.Message{BodyBytes: 10 << 20}
-	if v := Read(&m); v.Format != NotKept || v.Note != "the body (10M) was not kept" {
-		t.Errorf("not kept: %+v", v)
-	}
+	v := Read(&m)
+	assert.That(t, v.Format == NotKept && v.Note == "the body (10M) was not kept", "not kept: %+v", v)
 }
 
 // javaObjects are objects as Java 17 wrote them, by name.
@@ -328,9 +327,8 @@ func TestRawBodyIsAsItLiesInTheQueue(t *testing.T) {
 		order: order, "a b": "a b",
 		gzipped("")[:3]: "00000000  1f 8b 08                                          ...",
 	} {
-		if v := read(Raw(messageOf(body, "application/json", ""))); v.Lines[0] != want || v.Title != "" {
-			t.Errorf("%q: %+v", body, v)
-		}
+		v := read(Raw(messageOf(body, "application/json", "")))
+		assert.That(t, v.Lines[0] == want && v.Title == "", "%q: %+v", body, v)
 	}
 }
 

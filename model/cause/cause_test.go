@@ -81,9 +81,8 @@ func TestID(t *testing.T) {
 	for text, valid := range map[string]bool{
 		string(first): true, strings.ToUpper(string(first)): true, "": false, "12": false, "12345678901z": false,
 	} {
-		if id, ok := ParseID(text); ok != valid || ok && id != first {
-			t.Errorf("%q is read as %s, %v", text, id, ok)
-		}
+		id, ok := ParseID(text)
+		assert.That(t, ok == valid && (!ok || id == first), "%q is read as %s, %v", text, id, ok)
 	}
 }
 
@@ -94,9 +93,8 @@ func TestIDsStayTheSame(t *testing.T) {
 		"f774a36a65d0": {Deaths: []message.Death{died(model.Rejected, "mail")}},
 		"d2a2beb941d4": {},
 	} {
-		if got := Of(mail, m).ID(); got != id {
-			t.Errorf("%s became %s", id, got)
-		}
+		got := Of(mail, m).ID()
+		assert.That(t, got == id, "%s became %s", id, got)
 	}
 }
 

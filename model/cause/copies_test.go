@@ -3,6 +3,7 @@ package cause
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -30,9 +31,8 @@ func TestCopiesInSeveralQueuesAreOneMessage(t *testing.T) {
 	add(stock, "m1", "w")
 	check := func(g *Groups) {
 		t.Helper()
-		if list := g.List(); len(list) != 1 || list[0].Messages != 10 || list[0].Different != 5 {
-			t.Errorf("%+v", list)
-		}
+		list := g.List()
+		assert.That(t, len(list) == 1 && list[0].Messages == 10 && list[0].Different == 5, "%+v", list)
 	}
 	check(g)
 	kept := NewGroups()

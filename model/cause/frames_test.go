@@ -98,9 +98,8 @@ func TestOwnFrameOfAnotherRelease(t *testing.T) {
 	const stack = "Traceback (most recent call last):\n" +
 		"  File \"/srv/releases/20260304/shop/mail.py\", line 12, in send\nE: x"
 	later := strings.NewReplacer("20260304", "20260401", "12", "17").Replace(stack)
-	if a, b := ownFrame(stack), ownFrame(later); a != b || a == "" {
-		t.Errorf("%q became %q", a, b)
-	}
+	a, b := ownFrame(stack), ownFrame(later)
+	assert.That(t, a == b && a != "", "%q became %q", a, b)
 }
 
 func TestHeadOf(t *testing.T) {

@@ -50,9 +50,8 @@ func FuzzRecall(f *testing.F) {
 		}
 		again := NewGroups()
 		if kept := g.Keep("rabbit@one", mail, e); kept != nil {
-			if same, err := again.Recall(kept, "rabbit@one", mail); err != nil || same != e {
-				t.Errorf("it keeps %+v as %+v: %v", e, same, err)
-			}
+			same, err := again.Recall(kept, "rabbit@one", mail)
+			assert.That(t, err == nil && same == e, "it keeps %+v as %+v: %v", e, same, err)
 		}
 	})
 }

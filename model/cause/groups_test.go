@@ -59,9 +59,8 @@ func TestNothingIsGroupedByQueue(t *testing.T) {
 	for i := range mostCauses + 1 {
 		g.Add(mail, failed("ValueError: no such thing as "+word(i)))
 	}
-	if got := shown(g); !strings.HasPrefix(got, want+"; ValueError: no such thing… 5001 ") {
-		t.Errorf("coarser: %.300s", got)
-	}
+	got := shown(g)
+	assert.That(t, strings.HasPrefix(got, want+"; ValueError: no such thing… 5001 "), "coarser: %.300s", got)
 }
 
 func TestGroups(t *testing.T) {
@@ -125,9 +124,8 @@ func TestTooManyCauses(t *testing.T) {
 	if slices.Sort(levels); sum != many+10 || !slices.Equal(levels, []Level{Whole, FirstWords, NoText}) {
 		t.Errorf("%d messages at the levels %v: %s", sum, levels, shown(g)[:1000])
 	}
-	if exact := list[0]; exact.Cause.Level != Whole || exact.Messages != 10 {
-		t.Errorf("the exact one became %+v", exact)
-	}
+	exact := list[0]
+	assert.That(t, exact.Cause.Level == Whole && exact.Messages == 10, "the exact one became %+v", exact)
 	for _, at := range list[1:] {
 		assert.That(t, at.Cause.Level.Words() != "", "%s does not say that it is coarse", at.Cause)
 	}

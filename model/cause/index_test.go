@@ -212,8 +212,7 @@ func BenchmarkManyCauses(b *testing.B) {
 		for _, m := range messages {
 			g.Add(mail, m)
 		}
-		if n := len(g.List()); n > mostCauses || g.Read() != len(messages) {
-			b.Fatalf("%d causes", n)
-		}
+		n := len(g.List())
+		must.That(b, n <= mostCauses && g.Read() == len(messages), "%d causes", n)
 	}
 }

@@ -59,15 +59,13 @@ func TestStatesFile(t *testing.T) {
 	text = must.Get(WithStates(text, "rabbit@b", func(s States) { s.Mark(g, Seen, now) }))(t)
 	for broker, want := range map[string]State{"rabbit@a": Resolved, "rabbit@b": Seen, "rabbit@c": New} {
 		s, err := StatesIn(text, broker)
-		if m := s.Of(g.ID); err != nil || m.State != want {
-			t.Errorf("at %s it is %+v: %v", broker, m, err)
-		}
+		m := s.Of(g.ID)
+		assert.That(t, err == nil && m.State == want, "at %s it is %+v: %v", broker, m, err)
 	}
 	s, _ := StatesIn(text, "rabbit@a")
-	if note := s.Of(g.ID).Note; !strings.HasPrefix(note, "fixed in") || len(note) > mostNote ||
-		strings.Contains(note, "\x1b") {
-		t.Errorf("the note is %q", note)
-	}
+	note := s.Of(g.ID).Note
+	assert.That(t, strings.HasPrefix(note, "fixed in") && len(note) <= mostNote && !strings.Contains(note, "\x1b"),
+		"the note is %q", note)
 	for _, damaged := range []string{
 		"{", "[]", `{"format":2}`, `{"format":1,"brokers":{"a":{"nonsense":{"state":"seen"}}}}`,
 		`{"format":1,"brokers":{"a":{"c33aa49c3b16":{"state":"lost"}}}}`, string(text[:len(text)/2]), "\x00\x01",

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -22,9 +23,8 @@ func TestRecent(t *testing.T) {
 	g.Add(queue, failed("order 12 not found")) // it does not say when
 	recent := g.Recent(now, time.Hour, 6)
 	id := (Cause{Evidence: ByDeath, Kind: "rejected", Queue: "mail"}).ID()
-	if want := []float64{1, 0, 0, 0, 1, 3}; len(recent) != 1 || !slices.Equal(recent[id], want) {
-		t.Errorf("it is %v, not %v", recent, want)
-	}
+	want := []float64{1, 0, 0, 0, 1, 3}
+	assert.That(t, len(recent) == 1 && slices.Equal(recent[id], want), "it is %v, not %v", recent, want)
 	g.Forget(queue)
 	if recent := g.Recent(now, time.Hour, 6); len(recent) != 0 {
 		t.Errorf("without messages it is %v", recent)

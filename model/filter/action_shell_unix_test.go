@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -61,8 +62,7 @@ func TestValuesRefusedInCommands(t *testing.T) {
 	} {
 		a := must.Get(NewAction("a", "n", "", test.command, test.shell))(t)
 		m := message.Message{Properties: message.Properties{MessageID: test.value}}
-		if words, err := a.Command(&m); err == nil || a.Offered(&m) {
-			t.Errorf("%+v: %q", test, words)
-		}
+		words, err := a.Command(&m)
+		assert.That(t, err != nil && !a.Offered(&m), "%+v: %q", test, words)
 	}
 }

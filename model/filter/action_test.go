@@ -156,9 +156,8 @@ func TestActionMistakes(t *testing.T) {
 		{"a", "n", "", "  ", "the program"},
 		{"a", "n", "", "c 'x", "not closed"},
 	} {
-		if _, err := NewAction(test.key, test.name, test.url, test.command, false); err == nil ||
-			!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%+v: %v", test, err)
-		}
+		_, err := NewAction(test.key, test.name, test.url, test.command, false)
+		assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\n"),
+			"%+v: %v", test, err)
 	}
 }

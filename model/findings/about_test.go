@@ -40,7 +40,6 @@ func TestAboutAFlow(t *testing.T) {
 		codes = append(codes, f.Code)
 	}
 	assert.List(t, codes, []string{"a", "c", "f"})
-	if of := about.Queue(model.QueueRef{VHost: "/", Name: "other"}); len(of) != 1 || of[0].Code != "b" {
-		t.Errorf("%+v", of)
-	}
+	of := about.Queue(model.QueueRef{VHost: "/", Name: "other"})
+	assert.That(t, len(of) == 1 && of[0].Code == "b", "%+v", of)
 }

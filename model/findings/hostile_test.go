@@ -77,10 +77,8 @@ func TestHostileTopologies(t *testing.T) {
 		assert.That(t, len(r.Queues) == 1 && r.Exact, "%+v", r)
 	})
 	t.Run("a TTL as text is no TTL", func(t *testing.T) {
-		if s := build.TopologyOf("3.10.8",
-			tests["arguments of the wrong type"]...).Settings(build.Ref("q")); s.TTL.Set || s.DLX.Set ||
-			s.MaxLength.Set || s.DeliveryLimit.Set {
-			t.Errorf("%+v", s)
-		}
+		s := build.TopologyOf("3.10.8",
+			tests["arguments of the wrong type"]...).Settings(build.Ref("q"))
+		assert.That(t, !s.TTL.Set && !s.DLX.Set && !s.MaxLength.Set && !s.DeliveryLimit.Set, "%+v", s)
 	})
 }

@@ -83,9 +83,7 @@ func TestIdleChildEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for began := time.Now(); mend.HasChild(); {
-			if time.Since(began) > time.Minute {
-				t.Fatal("the child does not end")
-			}
+			must.That(t, time.Since(began) <= time.Minute, "the child does not end")
 		}
 		back()
 	}
@@ -98,8 +96,7 @@ func BenchmarkApply(b *testing.B) {
 		Headers: map[string]any{"x-tenant": "acme", "x-tries": int32(3)},
 	}
 	for b.Loop() {
-		if _, changed, err := p.Apply(&m); err != nil || !changed {
-			b.Fatal(err)
-		}
+		_, changed, err := p.Apply(&m)
+		must.That(b, err == nil && changed, "%v", err)
 	}
 }

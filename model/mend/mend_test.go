@@ -165,10 +165,8 @@ func TestProperties(t *testing.T) {
 		made, changed, err := program(t, text).Apply(&in)
 		is := in
 		want(&is)
-		if diff := cmp.Diff(is, made, cmp.Comparer(func(a, b message.Properties) bool { return a == b })); diff != "" ||
-			!changed || err != nil {
-			t.Errorf("%s: changed %t, %v: %s", text, changed, err, diff)
-		}
+		diff := cmp.Diff(is, made, cmp.Comparer(func(a, b message.Properties) bool { return a == b }))
+		assert.That(t, diff == "" && changed && err == nil, "%s: changed %t, %v: %s", text, changed, err, diff)
 	}
 }
 

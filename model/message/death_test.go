@@ -141,9 +141,8 @@ func TestParseDeathsOfManyEntries(t *testing.T) {
 	deaths, problem := ParseDeaths(model.Table{"x-death": entries})
 	assert.That(t, len(deaths) == len(entries) && strings.HasSuffix(problem, "and 499,999 more problems"),
 		"%d deaths, %q", len(deaths), problem)
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("took %v", took)
-	}
+	took := time.Since(began)
+	assert.That(t, took <= 20*time.Second, "took %v", took)
 }
 
 // What 3.10.8, 4.0.5 and 4.3.6 wrote, recorded: queue, r for rejected or e for expired, count, and second of the first.
@@ -178,9 +177,8 @@ func TestNewestDeathIsFirst(t *testing.T) {
 		for i := range deaths {
 			got = append(got, deaths[i].Queue)
 		}
-		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" || problem != "" {
-			t.Errorf("%s: %s%s", c.name, diff, problem)
-		}
+		diff := cmp.Diff(c.want, strings.Join(got, " "))
+		assert.That(t, diff == "" && problem == "", "%s: %s%s", c.name, diff, problem)
 	}
 }
 

@@ -73,9 +73,8 @@ func TestNoEnvelope(t *testing.T) {
 		{Body: []byte(`{"queue_name":"q","actor_name":"send","options":[{"retries":1}],"message_id":"1"}`)},
 		{Body: []byte(`["queue_name","actor_name","options","message_id"]`)},
 	} {
-		if e, ok := m.Envelope(); ok {
-			t.Errorf("%s: %+v", m.Body, e)
-		}
+		e, ok := m.Envelope()
+		assert.That(t, !ok, "%s: %+v", m.Body, e)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
@@ -16,8 +17,7 @@ func FuzzParseExpiration(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if d, ok := ParseExpiration(s); ok && (d < 0 || build.Noon.Add(d).Before(build.Noon.Add(-time.Nanosecond))) {
-			t.Errorf("%q is %v", s, d)
-		}
+		d, ok := ParseExpiration(s)
+		assert.That(t, !ok || d >= 0 && !build.Noon.Add(d).Before(build.Noon.Add(-time.Nanosecond)), "%q is %v", s, d)
 	})
 }

@@ -235,9 +235,8 @@ func TestFailureOfEachConvention(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := c.m.Failure()
-			if diff := cmp.Diff(c.want, got); diff != "" || !ok {
-				t.Error(ok, diff)
-			}
+			diff := cmp.Diff(c.want, got)
+			assert.That(t, diff == "" && ok, "%v %v", ok, diff)
 			assert.That(t, got.String() == c.text, "%q, want %q", got, c.text)
 		})
 	}
@@ -251,9 +250,8 @@ func TestNoFailure(t *testing.T) {
 		{Body: []byte(`{"actor_name":"send","queue_name":"mail","options":{}}`)},
 		{Headers: model.Table{"x-error": "", "error": model.Table{}, "retry_info": "no JSON", "rascal": "text"}},
 	} {
-		if f, ok := m.Failure(); ok {
-			t.Errorf("%v: %#v", m, f)
-		}
+		f, ok := m.Failure()
+		assert.That(t, !ok, "%v: %#v", m, f)
 	}
 }
 

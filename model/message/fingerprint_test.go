@@ -74,9 +74,8 @@ func TestFingerprintTellsMessagesApart(t *testing.T) {
 		m := fingerprinted()
 		change(&m)
 		f := FingerprintOf(&m)
-		if other, ok := seen[f]; ok {
-			t.Errorf("%s is the same as %s", name, other)
-		}
+		other, ok := seen[f]
+		assert.That(t, !ok, "%s is the same as %s", name, other)
 		seen[f] = name
 		assert.That(t, f == FingerprintOf(&m), "%s: not the same twice", name)
 	}

@@ -112,9 +112,8 @@ func TestNoFrameworkWithoutEvidence(t *testing.T) {
 		{Body: []byte(`{"jid":"jobtype args`)},
 		{Body: []byte("\x80\x04 a picture")},
 	} {
-		if got := m.Frameworks(); got != nil {
-			t.Errorf("%v %s: %v", m.Headers, m.Body, got)
-		}
+		got := m.Frameworks()
+		assert.That(t, got == nil, "%v %s: %v", m.Headers, m.Body, got)
 	}
 }
 
@@ -122,9 +121,8 @@ func TestTwoFrameworksInOneMessage(t *testing.T) {
 	m := Message{Headers: celeryHeaders(), Body: []byte(dramatiqActor)}
 	m.Headers["x-exception-message"] = "no"
 	assert.List(t, m.Frameworks(), []Framework{"Spring AMQP", "Celery", "Dramatiq"})
-	if got, _ := m.Framework(); got != "Spring AMQP" {
-		t.Error(got)
-	}
+	got, _ := m.Framework()
+	assert.That(t, got == "Spring AMQP", "%v", got)
 }
 
 // What it costs to recognize a message, the mean of all frameworks and as many of none: under 2 µs.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -47,9 +48,8 @@ func FuzzEnvelope(f *testing.F) {
 			e, ok = m.Envelope()
 			again, _ = m.Envelope()
 		})
-		if diff := cmp.Diff(e, again, sameMessage); diff != "" || FingerprintOf(&m) != before {
-			t.Errorf("opened twice: %s", diff)
-		}
+		diff := cmp.Diff(e, again, sameMessage)
+		assert.That(t, diff == "" && FingerprintOf(&m) == before, "opened twice: %s", diff)
 		if !ok || e.Problem != "" {
 			assert.That(t, !ok || e.Framework != "" && model.Printable(e.Problem) == e.Problem, "%+v", e)
 			return
@@ -82,9 +82,8 @@ func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 		var object map[string]any
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
-		if err := d.Decode(&object); err != nil {
-			t.Fatalf("%s is no JSON: %v", text, err)
-		}
+		err := d.Decode(&object)
+		must.That(t, err == nil, "%s is no JSON: %v", text, err)
 		return object
 	}
 	was, is := members(m.Body), members(e.Original.Body)
@@ -107,9 +106,8 @@ func FuzzExpirationOfEasyNetQ(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		limit.Keep(t, len(s), func() {
 			got, ok := milliSpan(s)
-			if _, valid := ParseExpiration(got); !valid && got != "" || !ok && got != "" {
-				t.Errorf("%q is %q, which a broker refuses", s, got)
-			}
+			_, valid := ParseExpiration(got)
+			assert.That(t, (valid || got == "") && (ok || got == ""), "%q is %q, which a broker refuses", s, got)
 			if again, ok := milliSpan(got); again != got || !ok {
 				t.Errorf("%q is %q, and that %q", s, got, again)
 			}
@@ -153,9 +151,8 @@ func FuzzFailure(f *testing.F) {
 		var failure Failure
 		var ok bool
 		limit.Keep(t, len(kind)+len(message)+len(trace)+len(body), func() { failure, ok = m.Failure() })
-		if again, _ := m.Failure(); again != failure {
-			t.Errorf("asked twice: %+v, %+v", failure, again)
-		}
+		again, _ := m.Failure()
+		assert.That(t, again == failure, "asked twice: %+v, %+v", failure, again)
 		if !ok {
 			return
 		}

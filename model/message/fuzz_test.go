@@ -35,9 +35,8 @@ func FuzzParseMessage(f *testing.F) {
 		again, err := ParseMessage(written)
 		must.That(t, err == nil && again.Fingerprint == m.Fingerprint && again.Position == m.Position &&
 			again.Redelivered == m.Redelivered, "written as %s it is another message, %v:\n%+v\n%+v", written, err, m, again)
-		if twice := build.CheckLine(t, again.JSON()); !bytes.Equal(written, twice) {
-			t.Errorf("written twice it is\n%s\n%s", written, twice)
-		}
+		twice := build.CheckLine(t, again.JSON())
+		assert.That(t, bytes.Equal(written, twice), "written twice it is\n%s\n%s", written, twice)
 	})
 }
 
@@ -76,10 +75,9 @@ func FuzzParseDeaths(f *testing.F) {
 		limit.Keep(t, len(text), func() { deaths, problem = ParseDeaths(headers) })
 		assert.That(t, fingerprintOfTable(headers) == before, "the header has changed")
 		assert.That(t, model.Printable(problem) == problem && len(problem) <= 300, "problem %q", problem)
-		if entries, isList := header.([]any); isList && (len(deaths) > len(entries) ||
-			len(deaths) < len(entries) && problem == "") {
-			t.Errorf("%d deaths of %d entries, and the problem %q", len(deaths), len(entries), problem)
-		}
+		entries, isList := header.([]any)
+		assert.That(t, !isList || len(deaths) <= len(entries) && (len(deaths) >= len(entries) || problem != ""),
+			"%d deaths of %d entries, and the problem %q", len(deaths), len(entries), problem)
 		m := Message{Headers: headers, Deaths: deaths, DeathsError: problem}
 		for _, d := range deaths {
 			assert.That(t, (d.Queue != "" || d.Reason != "") && d.Count >= 0 && (d.Time.IsZero() || d.Time.Unix() >= 1 &&

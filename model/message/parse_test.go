@@ -71,8 +71,7 @@ func TestParseMessageRefuses(t *testing.T) {
 		`{"properties":{"timestamp":"yesterday"}}`:                             "not a time",
 		`{"headers":{"a":{"$type":"decimal","value":{"scale":"none"}}}}`:       "not a value of type decimal",
 	} {
-		if _, err := ParseMessage([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v instead of %s", text, err, want)
-		}
+		_, err := ParseMessage([]byte(text))
+		assert.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %v instead of %s", text, err, want)
 	}
 }

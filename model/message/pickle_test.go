@@ -87,9 +87,8 @@ func TestNoPickle(t *testing.T) {
 		"too many steps": string(bomb) + ".",
 	} {
 		m := pickledMessage([]byte(body))
-		if text, _, ok := m.Pickled(); ok {
-			t.Errorf("%s: %s", name, text)
-		}
+		text, _, ok := m.Pickled()
+		assert.That(t, !ok, "%s: %s", name, text)
 	}
 }
 
@@ -97,9 +96,8 @@ func TestNoPickle(t *testing.T) {
 func TestPickledCallIsAName(t *testing.T) {
 	m := pickledMessage([]byte("cos\nsystem\n(S'touch pickled'\ntR."))
 	text, whole, ok := m.Pickled()
-	if want := `{"$class":"os.system","args":["touch pickled"]}`; !ok || !whole || string(text) != want {
-		t.Errorf("%s, want %s", text, want)
-	}
+	want := `{"$class":"os.system","args":["touch pickled"]}`
+	assert.That(t, ok && whole && string(text) == want, "%s, want %s", text, want)
 }
 
 // A pickle is read within bounds, as the same thing twice, and its body stays as it is.

@@ -113,9 +113,8 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 	} {
 		f, _ := c.m.Failure()
 		got, _ := c.m.Reset(ResetWish{})
-		if diff := cmp.Diff(c.want, got.Headers); diff != "" || f.String() != c.failure {
-			t.Errorf("%s: %q %s", c.name, f, diff)
-		}
+		diff := cmp.Diff(c.want, got.Headers)
+		assert.That(t, diff == "" && f.String() == c.failure, "%s: %q %s", c.name, f, diff)
 	}
 }
 

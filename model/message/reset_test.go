@@ -112,9 +112,8 @@ func TestReset(t *testing.T) {
 			assert.NoDiff(t, cmp.Diff(test.resets, resets))
 			assert.NoDiff(t, cmp.Diff(test.want, got.Headers))
 			assert.That(t, FingerprintOf(&m) == before, "the message itself was changed")
-			if again, more := got.Reset(ResetWish{}); more != nil || FingerprintOf(again) != FingerprintOf(got) {
-				t.Errorf("reset twice: %+v", more)
-			}
+			again, more := got.Reset(ResetWish{})
+			assert.That(t, more == nil && FingerprintOf(again) == FingerprintOf(got), "reset twice: %+v", more)
 		})
 	}
 }
@@ -134,10 +133,8 @@ func TestResetAsWished(t *testing.T) {
 	recovery["shop:user:save"] = model.Table{"immediateNack": true, "forwarded": int32(1)}
 	got, resets = m.Reset(ResetWish{MarksOnly: true})
 	left := got.Headers["rascal"].(model.Table)
-	if diff := cmp.Diff(model.Table{"shop:user:save": model.Table{"forwarded": int32(1)}}, left["recovery"]); diff != "" ||
-		len(resets) != 1 || left["error"] == nil {
-		t.Error(diff, resets)
-	}
+	diff := cmp.Diff(model.Table{"shop:user:save": model.Table{"forwarded": int32(1)}}, left["recovery"])
+	assert.That(t, diff == "" && len(resets) == 1 && left["error"] != nil, "%v %v", diff, resets)
 }
 
 // A count in a JSON body is written without touching another byte.
@@ -150,9 +147,8 @@ func TestResetOfABody(t *testing.T) {
 		got, _ := m.Reset(ResetWish{})
 		assert.That(t, string(got.Body) == test.want && got.BodyBytes == len(test.want), "%s\nwant %s", got.Body, test.want)
 		m.Body = m.Body[:len(m.Body)-1] // the rest was not kept
-		if cut, resets := m.Reset(ResetWish{}); cut != &m {
-			t.Error(resets)
-		}
+		cut, resets := m.Reset(ResetWish{})
+		assert.That(t, cut == &m, "%v", resets)
 	}
 }
 

@@ -92,13 +92,11 @@ func TestSymfonyIsReset(t *testing.T) {
 	}
 	got, resets := php.Reset(ResetWish{})
 	first := symfonyEnvelope(symfonyInvoice, symfonyBus)
-	if diff := cmp.Diff(want, resets); diff != "" || !bytes.Equal(got.Body, first) {
-		t.Errorf("%s\n%s\nwant %s", diff, got.Body, first)
-	}
+	diff := cmp.Diff(want, resets)
+	assert.That(t, diff == "" && bytes.Equal(got.Body, first), "%s\n%s\nwant %s", diff, got.Body, first)
 	kept, _ := php.Reset(ResetWish{KeepTries: true})
-	if retried := symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries); !bytes.Equal(kept.Body, retried) {
-		t.Errorf("%s\nwant %s", kept.Body, retried)
-	}
+	retried := symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries)
+	assert.That(t, bytes.Equal(kept.Body, retried), "%s\nwant %s", kept.Body, retried)
 	got, _ = json.Reset(ResetWish{})
 	left := model.Table{
 		"type": "SendInvoice", "Content-Type": "application/json",
@@ -133,9 +131,8 @@ func TestBadSymfony(t *testing.T) {
 		if _, ok := m.Failure(); ok {
 			t.Errorf("%.60s", body)
 		}
-		if same, resets := m.Reset(ResetWish{}); same != &m || resets != nil {
-			t.Errorf("%.60s: %v", body, resets)
-		}
+		same, resets := m.Reset(ResetWish{})
+		assert.That(t, same == &m && resets == nil, "%.60s: %v", body, resets)
 	}
 }
 
@@ -153,9 +150,8 @@ func FuzzSymfonyBody(f *testing.F) {
 			if got == &m {
 				return
 			}
-			if s, ok := got.symfony(); !ok || len(s.stale) > 0 {
-				t.Errorf("%q became %q", body, got.Body)
-			}
+			s, ok := got.symfony()
+			assert.That(t, ok && len(s.stale) == 0, "%q became %q", body, got.Body)
 		})
 	})
 }
@@ -200,8 +196,7 @@ func TestWhenSymfonySentAMessageAgain(t *testing.T) {
 		from, to, ok := c.m.SentAgain()
 		assert.That(t, ok == c.ok && (!ok || from.Equal(at) && to.Equal(at.Add(time.Second))),
 			"%s: between %v and %v, %v", name, from, to, ok)
-		if n, _, _ := c.m.Retried(); c.ok && n == 0 {
-			t.Errorf("%s: no tries", name)
-		}
+		n, _, _ := c.m.Retried()
+		assert.That(t, !c.ok || n != 0, "%s: no tries", name)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -27,8 +28,7 @@ func TestPlanIsData(t *testing.T) {
 		}},
 	}
 	for _, p := range plans {
-		if read, err := build.ThroughJSON(p); err != nil || !reflect.DeepEqual(p, read) {
-			t.Errorf("%v\n%+v\n%+v", err, p, read)
-		}
+		read, err := build.ThroughJSON(p)
+		assert.That(t, err == nil && reflect.DeepEqual(p, read), "%v\n%+v\n%+v", err, p, read)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -48,8 +49,7 @@ func TestWhatMayBeLookedAtWithoutBeingAsked(t *testing.T) {
 	} {
 		c.queue.QueueRef = build.Ref("q")
 		b := model.BehaviourOf(model.ParseVersion(c.version))
-		if p := OfQueue(&c.queue, c.settings, b, Want{}); p.Free != c.free {
-			t.Errorf("%s: free is %v: %s", c.name, p.Free, p.Cost)
-		}
+		p := OfQueue(&c.queue, c.settings, b, Want{})
+		assert.That(t, p.Free == c.free, "%s: free is %v: %s", c.name, p.Free, p.Cost)
 	}
 }

@@ -120,9 +120,8 @@ func TestPlanSurvivesJSON(t *testing.T) {
 				delete(made.Headers, message.ReplayHeader)
 			}
 			assert.NoDiff(t, cmp.Diff(a, b, sameData))
-			if x, y := p.Selection.Picker(p.From), read.Selection.Picker(p.From); x.Pick(&m) != y.Pick(&m) {
-				t.Error("it picks another message")
-			}
+			x, y := p.Selection.Picker(p.From), read.Selection.Picker(p.From)
+			assert.That(t, x.Pick(&m) == y.Pick(&m), "it picks another message")
 		})
 	}
 }

@@ -48,11 +48,9 @@ func TestDraftComesBackAsItWas(t *testing.T) {
 				!d.Same(&got) || len(d.Differences(&got)) > 0 {
 				t.Errorf("%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
 			}
-			if f, told := formerOf(&message.Message{Properties: d.Properties, Headers: d.Headers, Body: d.Body},
-				&message.Publishing{Properties: got.Properties, Headers: got.Headers, Body: got.Body}); !told ||
-				len(f.Headers) > 0 {
-				t.Errorf("%q: it counts as changed: %+v", body, f)
-			}
+			f, told := formerOf(&message.Message{Properties: d.Properties, Headers: d.Headers, Body: d.Body},
+				&message.Publishing{Properties: got.Properties, Headers: got.Headers, Body: got.Body})
+			assert.That(t, told && len(f.Headers) == 0, "%q: it counts as changed: %+v", body, f)
 		}
 	}
 	if d := draftOf("a\x1b[2Jb"); bytes.ContainsRune(d.Text(), '\x1b') {
@@ -157,9 +155,8 @@ func TestEditedReplay(t *testing.T) {
 	r := Record{Operation: Replay, User: "guest"}
 	line := must.Get(model.JSONLine(e.JSON()))(t)
 	again := must.Get(ParseEntry(line))(t)
-	if got, want := strings.Join(r.Changes(&again),
+	got, want := strings.Join(r.Changes(&again),
 		"; "), "without user_id somebody; without old, x-death; changed dlxtop-replay, own; changed expiration, the "+
-		"body (21B instead of 8B)"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+		"body (21B instead of 8B)"
+	assert.That(t, got == want, "%s, want %s", got, want)
 }

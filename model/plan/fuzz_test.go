@@ -41,9 +41,8 @@ func FuzzParseEntry(f *testing.F) {
 		written := build.CheckLine(t, e.JSON())
 		again, err := ParseEntry(written)
 		must.That(t, err == nil, "written as %s it cannot be read: %v", written, err)
-		if twice := build.CheckLine(t, again.JSON()); !bytes.Equal(written, twice) {
-			t.Errorf("written twice it is\n%s\n%s", written, twice)
-		}
+		twice := build.CheckLine(t, again.JSON())
+		assert.That(t, bytes.Equal(written, twice), "written twice it is\n%s\n%s", written, twice)
 	})
 }
 
@@ -76,8 +75,7 @@ func FuzzParseDraft(f *testing.F) {
 		if err != nil || !d.Same(&again) || !bytes.Equal(d.Body, again.Body) {
 			t.Errorf("written and read again it is another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
 		}
-		if lines := d.Differences(&again); len(lines) > 0 {
-			t.Errorf("differences where there are none: %q", lines)
-		}
+		lines := d.Differences(&again)
+		assert.That(t, len(lines) == 0, "differences where there are none: %q", lines)
 	})
 }

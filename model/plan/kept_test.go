@@ -42,10 +42,9 @@ func TestDeliveryTime(t *testing.T) {
 			file := ImportWant{To: build.Ref("orders"), KeepDelay: test.keep}
 			file.Add(topology, &m)
 			imported := ForImport(topology, file)
-			if says := strings.Join(warned(imported.Warnings), "\n"); !strings.Contains(says, test.warning) ||
-				test.warning == "" && strings.Contains(says, "x-opt") || strings.Join(imported.Strips, " ") != test.strips {
-				t.Errorf("an import strips %s, says %s", imported.Strips, says)
-			}
+			says := strings.Join(warned(imported.Warnings), "\n")
+			assert.That(t, strings.Contains(says, test.warning) && (test.warning != "" || !strings.Contains(says, "x-opt")) &&
+				strings.Join(imported.Strips, " ") == test.strips, "an import strips %s, says %s", imported.Strips, says)
 			edited := newRun(topology, ActionWant{
 				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",

@@ -100,9 +100,8 @@ func TestOneClueOfManyKeys(t *testing.T) {
 		t.Errorf("%d times %q, not %q once", len(outvoted), strings.Join(outvoted[:min(len(outvoted), 1)], ""), want)
 	}
 	const line = "orders (its origin, exchange events, key order.0) (50 messages, by 50 routing keys)"
-	if lines := plan.Evidence(); len(lines) != 1 || lines[0] != line {
-		t.Errorf("%d lines, %q, not %q", len(lines), lines, line)
-	}
+	lines := plan.Evidence()
+	assert.That(t, len(lines) == 1 && lines[0] == line, "%d lines, %q, not %q", len(lines), lines, line)
 }
 
 // A worker that is gone, but is in another vhost: which one is the first of them.

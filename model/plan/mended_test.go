@@ -97,12 +97,10 @@ func TestMendedIsAsItWouldBePublished(t *testing.T) {
 		must.That(t, err == nil && p.Mended.Same == 1, "%v %v %v", name, err, p.Mended)
 		run.Mend = nil
 		plain, err := run.Publishing(&messages[0])
-		if diff := cmp.Diff(plain, mended, sameData); diff != "" || err != nil {
-			t.Errorf("%s: %v %s", name, err, diff)
-		}
-		if n, _, _ := (&message.Message{Headers: mended.Headers}).Replays(); mark && n != 3 || !mark && n != 2 {
-			t.Errorf("%s: %v", name, mended.Headers)
-		}
+		diff := cmp.Diff(plain, mended, sameData)
+		assert.That(t, diff == "" && err == nil, "%s: %v %s", name, err, diff)
+		n, _, _ := (&message.Message{Headers: mended.Headers}).Replays()
+		assert.That(t, (!mark || n == 3) && (mark || n == 2), "%s: %v", name, mended.Headers)
 	}
 }
 
@@ -122,9 +120,8 @@ func TestMendedMustBePublishable(t *testing.T) {
 		assert.That(t, strings.Contains(p.Refusal.Words(), test.want) && p.Mended.Stay == 2,
 			"%s: %q, %+v", test.name, p.Refusal.Words(), p.Mended)
 		run := p.On(topology)
-		if _, err := run.Publishing(&numbered(1)[0]); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		_, err := run.Publishing(&numbered(1)[0])
+		assert.That(t, err != nil && strings.Contains(err.Error(), test.want), "%s: %v", test.name, err)
 	}
 }
 
@@ -164,9 +161,8 @@ func TestMendedMove(t *testing.T) {
 func TestEndlessProgram(t *testing.T) {
 	p, _ := mendedBy(t, `if .body.n == "1" then . else def f: f; f end`, numbered(1000), nil)
 	assert.Equal(t, p.Refusal.Words(), "the jq program did not end within 1 million steps")
-	if m := p.Mended; m.Same != 1 || m.Stay != 999 || m.Failures[0].Messages != mostEndless {
-		t.Errorf("%+v", m)
-	}
+	m := p.Mended
+	assert.That(t, m.Same == 1 && m.Stay == 999 && m.Failures[0].Messages == mostEndless, "%+v", m)
 	none, _ := mendedBy(t, `.`, numbered(2), nil)
 	assert.That(t, len(none.Warnings) > 0 && isKind[mendsNothing](none.Warnings[len(none.Warnings)-1].WarningKind),
 		"%+v", none.Warnings)

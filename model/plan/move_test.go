@@ -115,9 +115,8 @@ func TestMoveTargets(t *testing.T) {
 func TestMoveOpensNoEnvelope(t *testing.T) {
 	body := []byte(`{"Exception":"x","RoutingKey":"k","Exchange":"e","Queue":"w","DateTime":"2020-01-01T00:00:00Z","BasicProperties":{},"Message":"{}"}`)
 	m := message.Message{Properties: message.Properties{Type: message.EasyNetQType}, Body: body, BodyBytes: len(body)}
-	if _, ok := m.Envelope(); !ok {
-		t.Fatal("it is no envelope")
-	}
+	_, ok := m.Envelope()
+	must.That(t, ok, "it is no envelope")
 	plan := newRun(build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("parking")),
 		moveWant("parking", m))
 	p, err := plan.Publishing(&m)

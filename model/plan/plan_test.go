@@ -62,10 +62,8 @@ func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 		Operation: Replay, From: build.Ref("orders.dlq"), Sample: message.MessageList{m},
 		Planned: 1,
 	})
-	if want := (model.Address{Exchange: "orders", RoutingKey: "created"}); len(plan.Ways) != 1 ||
-		plan.Ways[0].Address != want {
-		t.Fatalf("goes to %+v, want %v", plan.Ways, want)
-	}
+	want := (model.Address{Exchange: "orders", RoutingKey: "created"})
+	must.That(t, len(plan.Ways) == 1 && plan.Ways[0].Address == want, "goes to %+v, want %v", plan.Ways, want)
 }
 
 func TestReplayIsRefused(t *testing.T) {
@@ -103,9 +101,8 @@ func TestPublishingRefusesWhomThePlanDoesNotName(t *testing.T) {
 		Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user"}}, Planned: 1,
 	})
 	plan.Recipients = nil
-	if _, err := plan.Publishing(&message.Message{}); err == nil || !strings.Contains(err.Error(), "ucenter@user") {
-		t.Errorf("%v", err)
-	}
+	_, err := plan.Publishing(&message.Message{})
+	assert.That(t, err != nil && strings.Contains(err.Error(), "ucenter@user"), "%v", err)
 }
 
 func TestReplayWarns(t *testing.T) {
@@ -165,9 +162,8 @@ func TestParseTarget(t *testing.T) {
 		assert.That(t, err == nil && mode == test.mode && address == test.want, "%q: %v %v %v", test.to, mode, address, err)
 	}
 	for _, bad := range []string{"queue:", "somewhere", "exchange:"} {
-		if _, _, err := target.Parse(bad, model.Unknown[string]()); err == nil {
-			t.Errorf("%q is accepted", bad)
-		}
+		_, _, err := target.Parse(bad, model.Unknown[string]())
+		assert.That(t, err != nil, "%q is accepted", bad)
 	}
 }
 
@@ -231,10 +227,9 @@ func TestSplitTarget(t *testing.T) {
 	} {
 		topology := build.TopologyOf("4.0.5", slices.Concat(append(test.parts, worker)...)...)
 		a, err := target.Split(topology, build.Ref("f"), test.typed)
-		if got := a.Exchange + " " + a.RoutingKey; err == nil && got != test.want ||
-			err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %q, %v", test.name, got, err)
-		}
+		got := a.Exchange + " " + a.RoutingKey
+		assert.That(t, (err != nil || got == test.want) && (err == nil || strings.Contains(err.Error(), test.want)),
+			"%s: %q, %v", test.name, got, err)
 		if err == nil {
 			p := New(topology, wantTo(t, topology, "f", "exchange:"+test.typed))
 			assert.Equal(t, p.To(), test.to, "%s: the plan", test.name)

@@ -109,10 +109,9 @@ func TestPromiseOfAWay(t *testing.T) {
 		},
 		Planned: 3, Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: ""},
 	})
-	if promise := plan.Promise(); len(promise.Ways) != 1 ||
-		model.Names(promise.Ways[0].Reaches) != model.Names(build.Refs("a", "b")) {
-		t.Errorf("%+v", promise)
-	}
+	promise := plan.Promise()
+	assert.That(t, len(promise.Ways) == 1 && model.Names(promise.Ways[0].Reaches) == model.Names(build.Refs("a", "b")),
+		"%+v", promise)
 }
 
 func TestUndoPromiseChanges(t *testing.T) {
@@ -147,8 +146,7 @@ func TestLossesGrow(t *testing.T) {
 		is      Promise
 		changes int
 	}{{losing(3, 7), 0}, {losing(2, 6), 0}, {Promise{}, 0}, {losing(3, 8), 1}, {losing(4, 7), 1}} {
-		if got := was.Changes(&test.is); len(got) != test.changes {
-			t.Errorf("%+v: %+v", test.is, got)
-		}
+		got := was.Changes(&test.is)
+		assert.That(t, len(got) == test.changes, "%+v: %+v", test.is, got)
 	}
 }

@@ -19,9 +19,8 @@ func FuzzParseTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, to string) {
 		mode, address, err := target.Parse(to, model.Unknown[string]())
 		if err != nil {
-			if text := err.Error(); model.Printable(text) != text {
-				t.Errorf("the error cannot be shown: %q", text)
-			}
+			text := err.Error()
+			assert.That(t, model.Printable(text) == text, "the error cannot be shown: %q", text)
 			return
 		}
 		p := Plan{Operation: Replay, Target: target.Target{Mode: mode, Fixed: address}}

@@ -244,7 +244,6 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 		}
 	}
 	assert.List(t, got, []int{1, 3, 4, 6, 0, 2})
-	if left, want := r.Left(), (Claim{Positions: []int{5, 7}, Known: []int64{9}}); !reflect.DeepEqual(left, want) {
-		t.Errorf("%+v is left instead of %+v", left, want)
-	}
+	left, want := r.Left(), (Claim{Positions: []int{5, 7}, Known: []int64{9}})
+	assert.That(t, reflect.DeepEqual(left, want), "%+v is left instead of %+v", left, want)
 }

@@ -61,10 +61,9 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 			refused := p.Refusal.Refused() && p.Refusal[0].Kind == OtherBroker
 			assert.That(t, err == nil && refused == (test.refused && !insist),
 				"%+v, insisting %v: %q %v", test, insist, p.Refusal.Words(), err)
-			if words := p.Refusal.Words(); refused &&
-				!strings.Contains(words, "on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)") {
-				t.Error(words)
-			}
+			words := p.Refusal.Words()
+			assert.That(t, !refused ||
+				strings.Contains(words, "on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)"), "%v", words)
 		}
 	}
 }
@@ -300,9 +299,7 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 			File: func(_ string, each func(*message.Message) error) error { return each(m) },
 		})
 		must.Do(t, err)
-		if p.Import.Undelays == keeps || (p.Unsent == 0) != keeps || keeps && (len(p.Undecided) != 1 ||
-			!strings.HasPrefix(p.Undecided[0].Why, "RabbitMQ may keep its copy back in orders")) {
-			t.Errorf("kept back: %v: %+v", keeps, p)
-		}
+		assert.That(t, p.Import.Undelays != keeps && (p.Unsent == 0) == keeps && (!keeps || len(p.Undecided) == 1 &&
+			strings.HasPrefix(p.Undecided[0].Why, "RabbitMQ may keep its copy back in orders")), "kept back: %v: %+v", keeps, p)
 	}
 }

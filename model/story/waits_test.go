@@ -230,9 +230,8 @@ func TestDueHistogramOfLevels(t *testing.T) {
 	topology, f := flowTo(parts...)
 	must.That(t, len(f.Buffers) == 1 && len(f.Buffers[0].Levels) == 6, "%+v", f.Buffers)
 	// 1, 3, 7, 15, 31 and 63 s at most.
-	if got, want := dueWords(topology, f, nothing, build.Noon), "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	got, want := dueWords(topology, f, nothing, build.Noon), "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"
+	assert.That(t, got == want, "%s, want %s", got, want)
 }
 
 // waitsIn sees the messages of a look from the last one to the first: the order makes no difference.

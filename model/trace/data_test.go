@@ -45,9 +45,7 @@ func wantSurvives[T any](t *testing.T, p T) T {
 	t.Helper()
 	read, err := build.ThroughJSON(p)
 	all := cmp.Exporter(func(reflect.Type) bool { return true })
-	if diff := cmp.Diff(p, read, all, cmp.Comparer(func(a, b *filter.Filter) bool { return a == b })); diff != "" ||
-		err != nil {
-		t.Error(diff, err)
-	}
+	diff := cmp.Diff(p, read, all, cmp.Comparer(func(a, b *filter.Filter) bool { return a == b }))
+	assert.That(t, diff == "" && err == nil, "%v %v", diff, err)
 	return read
 }

@@ -48,10 +48,9 @@ func TestPlanProbe(t *testing.T) {
 		!slices.ContainsFunc(p.Warnings, func(w Warning) bool { return w.Kind == heldUp && w.Messages == 3 }) {
 		t.Errorf("%+v", p)
 	}
-	if m := p.Publishing(); m.Properties.Expiration != "1000" || !p.IsProbe(&message.Message{Headers: m.Headers}) ||
-		p.IsProbe(&message.Message{Headers: model.Table{ProbeHeader: "x"}}) {
-		t.Errorf("%+v", m)
-	}
+	m := p.Publishing()
+	assert.That(t, m.Properties.Expiration == "1000" && p.IsProbe(&message.Message{Headers: m.Headers}) &&
+		!p.IsProbe(&message.Message{Headers: model.Table{ProbeHeader: "x"}}), "%+v", m)
 	for _, c := range []struct {
 		worker string
 		want   ProbeWant

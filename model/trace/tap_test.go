@@ -190,10 +190,9 @@ func TestPassedAsItTells(t *testing.T) {
 			row := NewPassing("/", tapTopology(c.skew)).See(&c.m, now)
 			assert.That(t, row.From == c.m.Deaths[0].Queue && row.Waited == c.waited && row.Should == c.should &&
 				row.Known == c.known, "from %q waited %v (%s), should %v", row.From, row.Waited, row.Known, row.Should)
-			if late, ok := row.Late.Get(); ok != (c.waited.Known() && c.should.Known()) || late != 0 &&
-				c.name != "held behind another" && c.name != "the queue is gone" {
-				t.Errorf("late %v", row.Late)
-			}
+			late, ok := row.Late.Get()
+			assert.That(t, ok == (c.waited.Known() && c.should.Known()) && (late == 0 || c.name == "held behind another" ||
+				c.name == "the queue is gone"), "late %v", row.Late)
 		})
 	}
 }
@@ -251,12 +250,11 @@ func TestPassedForgets(t *testing.T) {
 		sum += len(twins.seen)
 	}
 	assert.That(t, sum == tapRemembers && len(p.order) == tapRemembers, "%d are remembered", sum)
-	if row := p.See(&message.Message{
+	row := p.See(&message.Message{
 		Exchange: "dlx", Properties: message.Properties{MessageID: "5"},
 		Deaths: []message.Death{expiredIn("own", "1", 1)},
-	}, at); row.Known != WaitTapped {
-		t.Errorf("%+v", row)
-	}
+	}, at)
+	assert.That(t, row.Known == WaitTapped, "%+v", row)
 }
 
 func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
@@ -266,9 +264,8 @@ func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
 		3: {Deaths: []message.Death{expiredIn("retry", "", 3)}},
 		7: {Headers: model.Table{"x-retry-count": int32(7)}, Deaths: []message.Death{expiredIn("retry", "", 3)}},
 	} {
-		if got, ok := tries(&m).Get(); !ok || got != want {
-			t.Errorf("%+v: %d tries, want %d", m, got, want)
-		}
+		got, ok := tries(&m).Get()
+		assert.That(t, ok && got == want, "%+v: %d tries, want %d", m, got, want)
 	}
 	assert.That(t, !tries((&message.Message{DeathsError: "x"})).Known(), "nobody can read it, and it is counted")
 }

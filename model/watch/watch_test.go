@@ -377,12 +377,10 @@ func TestWatchRates(t *testing.T) {
 		}
 	})
 	rates, ok := p.watch.Rates(p.start.Add(p.at))[build.Ref("delay")]
-	if in := rates.Steady.In.Or(0); !ok || in < 90 || in > 110 {
-		t.Errorf("%.1f/s came in ten seconds, want about 100", in)
-	}
-	if out := rates.Latest.Out.Or(0); out < 75 || out > 125 {
-		t.Errorf("%.1f/s left in the last second, want about 100", out)
-	}
+	in := rates.Steady.In.Or(0)
+	assert.That(t, ok && in >= 90 && in <= 110, "%.1f/s came in ten seconds, want about 100", in)
+	out := rates.Latest.Out.Or(0)
+	assert.That(t, out >= 75 && out <= 125, "%.1f/s left in the last second, want about 100", out)
 	if rates := p.watch.Rates(p.start.Add(p.at + time.Minute)); len(rates) > 0 {
 		t.Errorf("%v are known a minute after the last count", rates)
 	}
