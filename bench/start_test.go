@@ -1,12 +1,19 @@
 package bench
 
 import (
+	"encoding/json"
 	"flag"
+	"fmt"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestMain builds dlxtop and starts a broker only where a benchmark or a test is asked for: there is none of its own in
@@ -40,5 +47,47 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // the loop also waits for the program to end
 	if info, err := os.Stat(built.Program); err == nil {
 		b.ReportMetric(float64(info.Size())/(1<<20), "MiB/binary")
+	}
+}
+
+// What people use instead of dlxtop.
+
+// shovel moves everything with a dynamic shovel that waits for confirms, with the settings of the web UI's "Move
+// messages", which gives amqp:///VHOST as the address: a connection inside the broker. It ends when all has arrived.
+func (c *bench) shovel(from, to, address string) {
+	c.Helper()
+	value := map[string]any{"value": map[string]any{
+		"src-protocol": "amqp091", "src-uri": address, "src-queue": from, "src-delete-after": "queue-length",
+		"src-prefetch-count": 1000,
+		"dest-protocol":      "amqp091", "dest-uri": address, "dest-queue": to, "ack-mode": "on-confirm",
+		"dest-add-forward-headers": false,
+	}}
+	body := must.Get(json.Marshal(value))(c)
+	c.shovels++ // one that ends with its last message may be there a while longer
+	url := fmt.Sprintf("%s/api/parameters/shovel/%%2F/bench-%d", c.node.API(), c.shovels)
+	must.Get(manage.Send(c.Context(), http.MethodPut, url, string(body)))(c)
+	c.await(to)
+}
+
+// getLoop looks at the first messages one by one, as many tools do.
+func (c *bench) getLoop(messages int) {
+	c.Helper()
+	for range messages {
+		if _, ok, err := c.channel.Get(benchFailed, false); err != nil || !ok {
+			c.Fatalf("a message: %v, %v", ok, err)
+		}
+	}
+}
+
+// getByAPI looks at the first messages with the management API, as the web UI does.
+func getByAPI(b *testing.B, n *demo.Node, queue string, messages int) {
+	b.Helper()
+	body := fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_true","encoding":"auto"}`, messages)
+	response, err := http.Post(n.API()+"/api/queues/%2F/"+queue+"/get", "application/json", strings.NewReader(body))
+	must.Do(b, err)
+	defer response.Body.Close()
+	var got []struct{ Payload string }
+	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || len(got) != messages {
+		b.Fatalf("%d messages: %v", len(got), err)
 	}
 }

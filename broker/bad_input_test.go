@@ -1,11 +1,19 @@
 package broker_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -66,11 +74,11 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 		a.publish(q.from.QueueRef, messages...)
 		all = append(all, q)
 	}
-	limit := func(bytes int) {
+	limit := func(most int) {
 		t.Helper()
 		_, err := n.Control(context.Background(), "eval",
 			fmt.Sprintf("application:set_env(rabbit, max_message_size, %[1]d), persistent_term:put(max_message_size, "+
-				"%[1]d).", bytes))
+				"%[1]d).", most))
 		assert.That(t, err == nil, "%v", err)
 	}
 	limit(8_000_000)
@@ -174,4 +182,257 @@ func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 	assert.That(t, connect.Kind == model.TwoBrokers && strings.Contains(connect.Cause, "belonged to"), "%+v", connect)
 	cable.lead(t, node)
 	assert.Succeeds(t, c.Check(t.Context(), ""))
+}
+
+// rawAMQP is an application that speaks AMQP without a client library: it publishes headers as bytes, and gets them
+// as bytes.
+type rawAMQP struct {
+	testing.TB
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+type rawFrame struct {
+	kind    byte
+	payload []byte
+}
+
+// dialNode is a connection on which nothing was said yet.
+func dialNode(t testing.TB, n *demo.Node) net.Conn {
+	t.Helper()
+	u := must.Get(url.Parse(n.AMQP()))(t)
+	conn := must.Get(net.Dial("tcp", u.Host))(t)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func newRaw(t testing.TB, n *demo.Node) *rawAMQP {
+	t.Helper()
+	conn := dialNode(t, n)
+	r := &rawAMQP{TB: t, conn: conn, reader: bufio.NewReader(conn)}
+	r.write([]byte("AMQP\x00\x00\x09\x01"))
+	r.read(10<<16 | 10) // connection.start
+	r.method(0, 10<<16|11, longText(""), shortText("PLAIN"), longText("\x00guest\x00guest"), shortText("en_US"))
+	r.read(10<<16 | 30) // tune
+	r.method(0, 10<<16|31, []byte{0, 10, 0, 2, 0, 0, 0, 0})
+	r.method(0, 10<<16|40, shortText("/"), shortText(""), []byte{0})
+	r.read(10<<16 | 41)
+	r.method(1, 20<<16|10, shortText(""))
+	r.read(20<<16 | 11)
+	r.method(1, 85<<16|10, []byte{0}) // confirm.select
+	r.read(85<<16 | 11)
+	return r
+}
+
+func shortText(s string) []byte { return append([]byte{byte(len(s))}, s...) }
+func longText(s string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
+}
+
+func (r *rawAMQP) write(b []byte) {
+	r.Helper()
+	must.Get(r.conn.Write(b))(r)
+}
+
+func rawFrameOf(kind byte, channel uint16, payload []byte) []byte {
+	b := binary.BigEndian.AppendUint16([]byte{kind}, channel)
+	return append(append(binary.BigEndian.AppendUint32(b, uint32(len(payload))), payload...), 0xCE)
+}
+
+func (r *rawAMQP) method(channel uint16, method uint32, arguments ...[]byte) {
+	r.Helper()
+	r.write(rawFrameOf(1, channel, append(binary.BigEndian.AppendUint32(nil, method), bytes.Join(arguments, nil)...)))
+}
+
+func (r *rawAMQP) frame() rawFrame {
+	r.Helper()
+	_ = r.conn.SetReadDeadline(time.Now().Add(patience))
+	for {
+		head := make([]byte, 7)
+		must.Get(io.ReadFull(r.reader, head))(r)
+		payload := make([]byte, binary.BigEndian.Uint32(head[3:])+1)
+		must.Get(io.ReadFull(r.reader, payload))(r)
+		if head[0] != 8 {
+			return rawFrame{head[0], payload[:len(payload)-1]}
+		}
+	}
+}
+
+// read takes the next method, which must be one of these, and returns which.
+func (r *rawAMQP) read(wanted ...uint32) uint32 {
+	r.Helper()
+	f := r.frame()
+	method := binary.BigEndian.Uint32(f.payload)
+	must.That(r, f.kind == 1 && slices.Contains(wanted, method), "the broker said %q", f.payload)
+	return method
+}
+
+// publish sends a message with a table as bytes, and waits for its confirm.
+func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
+	r.Helper()
+	const flags = 1<<13 | 1<<12 | 1<<7 // headers, delivery mode, message id
+	properties := append(binary.BigEndian.AppendUint16(nil, flags), longText(string(table))...)
+	r.publishWith(exchange, key, append(append(properties, 2), shortText(id)...), body)
+}
+
+// publishWith sends a message with properties as bytes, flags first, and waits for its confirm.
+func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
+	r.Helper()
+	r.method(1, 60<<16|40, []byte{0, 0}, shortText(exchange), shortText(key), []byte{0})
+	header := binary.BigEndian.AppendUint64([]byte{0, 60, 0, 0}, uint64(len(body)))
+	r.write(rawFrameOf(2, 1, append(header, properties...)))
+	for len(body) > 0 {
+		n := min(len(body), 131072-8)
+		r.write(rawFrameOf(3, 1, body[:n]))
+		body = body[n:]
+	}
+	r.read(60<<16 | 80)
+}
+
+// rawMessage is a message as its bytes came.
+type rawMessage struct {
+	id         string
+	table      []byte // without the counters of deliveries
+	body       []byte
+	properties []byte // all of them, the table among them: flags first
+}
+
+// drain takes everything out of a queue.
+func (r *rawAMQP) drain(queue string) (all []rawMessage) {
+	r.Helper()
+	for {
+		r.method(1, 60<<16|70, []byte{0, 0}, shortText(queue), []byte{1})
+		if r.read(60<<16|71, 60<<16|72) == 60<<16|72 {
+			return all
+		}
+		header := r.frame().payload
+		size, flags, properties := binary.BigEndian.Uint64(header[4:]), binary.BigEndian.Uint16(header[12:]), header[14:]
+		m := rawMessage{properties: header[12:]}
+		text := func(bit uint16) string {
+			if flags&bit == 0 {
+				return ""
+			}
+			n := int(properties[0])
+			s := string(properties[1 : 1+n])
+			properties = properties[1+n:]
+			return s
+		}
+		text(1 << 15)
+		text(1 << 14)
+		if flags&(1<<13) != 0 {
+			n := binary.BigEndian.Uint32(properties)
+			m.table, properties = properties[4:4+n], properties[4+n:]
+		}
+		for _, bit := range []uint16{1 << 12, 1 << 11} { // delivery mode, priority
+			if flags&bit != 0 {
+				properties = properties[1:]
+			}
+		}
+		for _, bit := range []uint16{1 << 10, 1 << 9, 1 << 8} {
+			text(bit)
+		}
+		m.id = text(1 << 7)
+		for uint64(len(m.body)) < size {
+			m.body = append(m.body, r.frame().payload...)
+		}
+		all = append(all, m)
+	}
+}
+
+// sorted is a table with the entries in the order of their names, in all depths: what two equal ones have in
+// common. Entries with one name stay in their order, and those named are left out. It knows nothing of the code
+// under test.
+func sorted(t testing.TB, table []byte, without ...string) []byte {
+	t.Helper()
+	type entry struct{ name, value string }
+	var entries []entry
+	for len(table) > 0 {
+		n := int(table[0])
+		name, rest := string(table[1:1+n]), table[1+n:]
+		size := sizeOf(t, rest)
+		e := entry{name, string(inOrder(t, rest[:size]))}
+		if table = rest[size:]; !slices.Contains(without, name) {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	var out []byte
+	for _, e := range entries {
+		out = append(append(out, shortText(e.name)...), e.value...)
+	}
+	return out
+}
+
+func inOrder(t testing.TB, value []byte) []byte {
+	t.Helper()
+	switch value[0] {
+	case 'F':
+		return append([]byte("F"), longText(string(sorted(t, value[5:])))...)
+	case 'A':
+		out, rest := []byte{}, value[5:]
+		for len(rest) > 0 {
+			n := sizeOf(t, rest)
+			out = append(out, inOrder(t, rest[:n])...)
+			rest = rest[n:]
+		}
+		return append([]byte("A"), longText(string(out))...)
+	}
+	return value
+}
+
+func sizeOf(t testing.TB, value []byte) int {
+	t.Helper()
+	sizes := map[byte]int{
+		'V': 0, 't': 1, 'b': 1, 'B': 1, 's': 2, 'u': 2, 'I': 4, 'i': 4, 'f': 4, 'D': 5, 'l': 8, 'L': 8, 'd': 8, 'T': 8,
+	}
+	if n, ok := sizes[value[0]]; ok {
+		return 1 + n
+	}
+	must.That(t, slices.Contains([]byte("SxAF"), value[0]), "the type %q", value[0])
+	return 5 + int(binary.BigEndian.Uint32(value[1:]))
+}
+
+// oddTables are tables that RabbitMQ takes and amqp091-go 1.16 reads, writes or keeps in another way, or not at all.
+func oddTables() map[string][]byte {
+	entry := func(name string, value ...byte) []byte { return append(shortText(name), value...) }
+	text := func(s string) []byte { return append([]byte{'S'}, longText(s)...) }
+	nested := func(depth int) []byte {
+		value := text("deep")
+		for range depth {
+			value = append([]byte{'F'}, longText(string(entry("t", value...)))...)
+		}
+		return entry("n", value...)
+	}
+	many := func(n int, value ...byte) (b []byte) {
+		for i := range n {
+			b = append(b, entry(fmt.Sprintf("h%05d", i), value...)...)
+		}
+		return b
+	}
+	full, none := bytes.Repeat([]byte{0xff}, 8), make([]byte, 8)
+	unsigned := func(name string, value []byte) []byte { return append(entry(name, 'L'), value...) }
+	return map[string][]byte{
+		"L":                append(unsigned("n", full), unsigned("m", none)...),
+		"u":                entry("n", 'u', 0xff, 0xff),
+		"i":                entry("n", 'i', 0xff, 0xff, 0xff, 0xff),
+		"20 deep":          nested(20),
+		"33 deep":          nested(33),
+		"40 deep":          nested(40),
+		"100 deep":         nested(100),
+		"130 deep":         nested(130),
+		"1500 deep":        nested(1500), // beyond what is read as tables
+		"a name twice":     append(entry("k", text("a")...), entry("k", text("b")...)...),
+		"bytes":            entry("n", append([]byte{'x'}, longText("\xff\x00\x1b")...)...),
+		"void":             entry("n", 'V'),
+		"a long name":      entry(string(bytes.Repeat([]byte("k"), 255)), text("a")...),
+		"before 1970":      entry("n", append([]byte{'T'}, full...)...),
+		"the last second":  entry("n", append([]byte{'T', 0x7f}, full[1:]...)...),
+		"no UTF-8":         entry("\xff\x9b31m", text("\xff\x9b31m")...),
+		"decimal":          entry("n", 'D', 0xff, 0x80, 0, 0, 0),
+		"array of 20000":   entry("a", append([]byte{'A'}, longText(string(bytes.Repeat([]byte("t\x01"), 20000)))...)...),
+		"5000 headers":     many(5000, 'I', 0, 0, 0, 1),
+		"9000 headers":     many(9000, 'I', 0, 0, 0, 1),
+		"10001 headers":    many(10001, 't', 1),
+		"almost one frame": entry("n", text(string(bytes.Repeat([]byte("x"), 131072-8-14-4-7-1-20)))...),
+	}
 }

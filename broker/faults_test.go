@@ -1,17 +1,25 @@
 package broker_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -179,5 +187,306 @@ func TestQueueDeletedWhileReplaying(t *testing.T) {
 		assert.That(t, account.Moved >= n || account.Stopped != "", "it does not say that it was stopped: %+v", account)
 		moved := a.ready(to.QueueRef)
 		assert.That(t, moved >= account.Moved && moved <= account.Moved+account.Unknown, "%d arrived: %+v", moved, account)
+	})
+}
+
+// TestFaultsOfTheNode strikes a whole node, which nobody else uses meanwhile: a stop and start, and an alarm.
+func TestFaultsOfTheNode(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	n := roughNode(t)
+	rounds := size.Rounds(1)
+	for _, f := range []struct {
+		name       string
+		operations []plan.Operation
+		messages   int
+		rate       float64 // so that it is still under way when it is struck; 0: as fast as it goes
+		strike     func(t *testing.T, n *demo.Node, stages []*stage, begin func())
+		check      func(*stage)
+	}{
+		{"broker stopped and started", both, size.Of(1500, 6000), 500, restart, func(*stage) {}},
+		{"memory alarm", []plan.Operation{plan.Replay}, size.Of(1500, 3000), 1000, alarm, wentOn},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			var total verdict
+			for round := range rounds {
+				t.Run(fmt.Sprint(round), func(t *testing.T) {
+					var stages []*stage
+					for _, operation := range f.operations {
+						for _, kind := range kinds {
+							s := newStage(t, n, operation, kind, f.messages)
+							s.rate = f.rate
+							stages = append(stages, s)
+						}
+					}
+					strikeAll(t, n, stages, f.strike)
+					struck := 0
+					for _, s := range stages {
+						s.app = newAppOn(t, n) // the old one may have lost its connection
+						f.check(s)
+						v := s.judge()
+						total.add(v)
+						struck += v.struck
+						s.deleteQueue(s.from.Name)
+						s.deleteQueue(s.to.Name)
+					}
+					assert.That(t, struck != 0, "all was over before it was struck")
+				})
+			}
+			t.Log(f.name + ": " + total.String())
+		})
+	}
+}
+
+// strikeAll runs all at once, and strikes them: strike says when they begin.
+func strikeAll(
+	t *testing.T,
+	n *demo.Node,
+	stages []*stage,
+	strike func(*testing.T, *demo.Node, []*stage, func()),
+) {
+	t.Helper()
+	var running sync.WaitGroup
+	strike(t, n, stages, func() {
+		for _, s := range stages {
+			running.Go(func() { s.run(t) })
+		}
+	})
+	running.Wait()
+}
+
+// restart stops the broker as an administrator would, and starts it again. That begins when some messages of a stage
+// are moved.
+func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
+	begin()
+	some := 1 + seed.Rand(t).IntN(stages[0].n/2)
+	stages[0].until(func() error {
+		if moved, _, ended := stages[0].progress(); !ended && moved < some {
+			return fmt.Errorf("%d of %d were moved", moved, some)
+		}
+		return nil
+	})
+	assert.Succeeds(t, n.Halt())
+	assert.Succeeds(t, n.Resume(t.Context()))
+}
+
+// alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish. That begins
+// when some messages of each stage are moved, and ends a moment after each was told to wait. rabbitmqctl takes its
+// time, so it is there before they begin, and does what it is told by files.
+func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
+	dir := t.TempDir()
+	must.Do(t, os.Chmod(dir, 0o777))
+	here, raise, lift := filepath.Join(dir, "here"), filepath.Join(dir, "raise"), filepath.Join(dir, "lift")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
+			Await = fun Await(File, Left) ->
+				case filelib:is_file(File) orelse Left =:= 0 of true -> ok; false -> timer:sleep(5), Await(File, Left - 1) end
+			end,
+			ok = file:write_file(%q, ""),
+			Await(%q, %[4]d),
+			vm_memory_monitor:set_vm_memory_high_watermark(0.000001),
+			Await(%[3]q, %[4]d),
+			vm_memory_monitor:set_vm_memory_high_watermark({absolute, "2GB"}).`,
+			here, raise, lift, patience/(5*time.Millisecond)))
+		ended <- err
+	}()
+	r := seed.Rand(t)
+	some := r.IntN(stages[0].n / 2)
+	all := func(what string, holds func(moved int, waited string) bool) {
+		t.Helper()
+		stages[0].until(func() error {
+			for _, s := range stages {
+				if moved, waited, ended := s.progress(); !ended && !holds(moved, waited) {
+					return fmt.Errorf("%s: %s: %d moved, waiting for %q", what, s.from, moved, waited)
+				}
+			}
+			return nil
+		})
+	}
+	tell := func(file string) {
+		t.Helper()
+		must.Do(t, os.WriteFile(file, nil, 0o600))
+	}
+	stages[0].until(func() error {
+		_, err := os.Stat(here)
+		return err
+	})
+	begin()
+	all("before the alarm", func(moved int, _ string) bool { return moved >= some })
+	tell(raise)
+	all("in the alarm", func(_ int, waited string) bool { return strings.Contains(waited, blocked) })
+	time.Sleep(seed.Within(r, time.Second))
+	tell(lift)
+	assert.Succeeds(t, <-ended)
+}
+
+const blocked = "blocks publishers" // is said of an alarm
+
+// wentOn checks that what was blocked was told as waiting, and went on.
+func wentOn(s *stage) {
+	if !s.account.Complete() || s.account.Waiting != "" {
+		s.Errorf("it did not go on: %+v", s.account)
+	}
+	if !strings.Contains(s.under.waited, blocked) {
+		s.Errorf("it was told to wait for %q", s.under.waited)
+	}
+}
+
+// fault is something that happens to a broker, or to the way there, while messages are moved or dropped.
+type fault struct {
+	name       string
+	kinds      []model.QueueType // nil: both
+	operations []plan.Operation  // nil: replay
+	set        func(*stage)      // before it begins; nil: nothing
+	strike     func(*stage)      // at a random moment; nil: nothing
+	latency    time.Duration     // of the cable, each way, more or less half of it
+	messages   int               // 0: 3000, in the sample 1000
+	complete   bool              // all of it is done nevertheless
+	ends       bool              // what it strikes comes to an early end, or leaves something undone
+}
+
+var both = []plan.Operation{plan.Replay, plan.Drop}
+
+var faults = []fault{
+	{name: "connection cut", operations: both, ends: true, strike: func(s *stage) { s.cable.cut() }},
+	{
+		name: "connection delayed", operations: both, complete: true, latency: 20 * time.Millisecond,
+		messages: size.Of(300, 1500), strike: func(s *stage) {
+			s.cable.pausedUntil.Store(time.Now().Add(seed.Within(s.random, time.Second)).UnixNano())
+		},
+	},
+	{name: "channel error, publishing", ends: true, strike: func(s *stage) { s.cable.poison.Store(basicPublish) }},
+	{
+		name: "channel error, source", operations: both, ends: true,
+		strike: func(s *stage) { s.cable.poison.Store(basicAck) },
+	},
+	{name: "target queue deleted", ends: true, strike: func(s *stage) {
+		s.destroyed = true
+		s.deleteQueue(s.to.Name)
+	}},
+	{name: "target exchange deleted", ends: true, set: func(s *stage) {
+		s.exchange, s.key = s.to.Name+".exchange", "k"
+		must.Do(s, s.channel.ExchangeDeclare(s.exchange, "direct", false, false, false, false, nil))
+		must.Do(s, s.channel.QueueBind(s.to.Name, "k", s.exchange, false, nil))
+	}, strike: func(s *stage) {
+		if err := s.channel.ExchangeDelete(s.exchange, false, false); err != nil {
+			s.Error(err)
+		}
+	}},
+	// A quorum queue takes what is under way when it is full: there have to be more than that.
+	{name: "target full, reject-publish", ends: true, messages: size.Of(2500, 3000), set: func(s *stage) {
+		s.retarget("x-max-length", s.random.Int32N(int32(s.n/4)), "x-overflow", "reject-publish")
+	}},
+	{
+		name: "target full, reject-publish-dlx", ends: true, kinds: []model.QueueType{model.Classic},
+		set: func(s *stage) { s.overflow("reject-publish-dlx") },
+	},
+	{name: "target full, drop-head", complete: true, set: func(s *stage) { s.overflow("drop-head") }},
+	{name: "permission withdrawn", operations: both, set: func(s *stage) {
+		name := "withdrawn-" + url.PathEscape(strings.ReplaceAll(s.Name(), "/", "-"))
+		u := must.Get(url.Parse(user(s, name, `{"configure":".*","write":".*","read":".*"}`)))(s)
+		s.user = u.User
+	}, strike: func(s *stage) {
+		user := url.PathEscape(s.user.Username())
+		switch s.random.IntN(4) {
+		case 0:
+			api(s, http.MethodPut, "/api/permissions/%2F/"+user, `{"configure":".*","write":"","read":".*"}`)
+		case 1:
+			api(s, http.MethodPut, "/api/permissions/%2F/"+user, `{"configure":".*","write":".*","read":""}`)
+		case 2:
+			api(s, http.MethodDelete, "/api/permissions/%2F/"+user, "")
+		default:
+			api(s, http.MethodDelete, "/api/users/"+user, "")
+		}
+	}},
+}
+
+// overflow lets the target hold some of the messages only, and those that it does not hold go aside.
+func (s *stage) overflow(what string) {
+	aside := s.queue("aside", model.Classic)
+	s.aside = append(s.aside, aside)
+	s.retarget("x-max-length", s.random.Int32N(int32(s.n)), "x-overflow", what, "x-dead-letter-exchange", "",
+		"x-dead-letter-routing-key", aside.Name)
+}
+
+// TestFaults lets each fault strike at random moments. No message is lost, and the account and the journal are true of
+// each of them.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	rounds := size.Rounds(2)
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			kinds, operations := f.kinds, f.operations
+			if kinds == nil {
+				kinds = ([]model.QueueType{model.Classic, model.Quorum})
+			}
+			if operations == nil {
+				operations = []plan.Operation{plan.Replay}
+			}
+			var total verdict
+			for round := range rounds {
+				kind, operation := kinds[round%len(kinds)], operations[(round/len(kinds))%len(operations)]
+				t.Run(fmt.Sprintf("%d %s %s", round, operation, kind), func(t *testing.T) {
+					total.add(f.once(t, operation, kind))
+				})
+			}
+			t.Log(f.name + ": " + total.String())
+		})
+	}
+}
+
+func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueType) verdict {
+	s := newStage(t, node, operation, kind, cmp.Or(f.messages, size.Of(600, 3000)))
+	if f.latency > 0 {
+		s.cable.latency, s.cable.jitter = f.latency, f.latency/2
+	}
+	if f.strike != nil {
+		s.cable.struck.Store(&strike{at: s.moment(t), do: func() { f.strike(s) }, done: make(chan struct{})})
+	}
+	if f.set != nil {
+		f.set(s)
+	}
+	s.runUntilStruck(t)
+	assert.That(t, !f.complete || s.account.Complete(), "it did not go on: %v %+v", s.err, s.account)
+	v := s.judge()
+	assert.That(t, !f.ends || v.struck != 0, "nothing was struck: %+v", s.account)
+	return v
+}
+
+func TestCancelledReplayTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for _, after := range []int{0, 1, 300, 1000} {
+			t.Run(fmt.Sprint(after), func(t *testing.T) {
+				t.Parallel()
+				a, c := newApp(t), client(t)
+				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+				n := size.Of(1500, 5000)
+				a.publish(from.QueueRef, numbered(n)...)
+				made := replayTo(t, from, to, plan.Selection{})
+				made.Planned = n
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() { // cancels when so many have arrived
+					for ctx.Err() == nil && a.ready(to.QueueRef) < after {
+						time.Sleep(time.Millisecond)
+					}
+					cancel()
+				}()
+				account, err := c.Execute(ctx, made, nil)
+				<-ctx.Done()
+				must.That(t, err == nil || ctx.Err() != nil, "%v", err)
+				if account.Moved == n {
+					t.Log("it was faster than the cancel")
+				} else if err == nil && account.Stopped == "" {
+					t.Error("it does not say that it was stopped")
+				}
+				assert.That(t, account.Unknown+account.Refused+account.Returned+account.Gone == 0, "%+v", account)
+				wantIDs(t, "moved", a.drain(to.QueueRef, account.Moved), count(n)[:account.Moved])
+				wantIDs(t, "kept", a.drain(from.QueueRef, n-account.Moved), count(n)[account.Moved:])
+			})
+		}
 	})
 }

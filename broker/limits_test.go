@@ -3,8 +3,11 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -206,4 +209,135 @@ func TestLimitsOfTheNode(t *testing.T) {
 	must.Do(t, connection.Close())
 	_, err = c.Peek(t.Context(), made)
 	atLimit(t, err, "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3")
+}
+
+func TestReplayAtARate(t *testing.T) {
+	a, c := newApp(t), client(t)
+	from, to := described(a.queue("failed", model.Classic), model.Classic),
+		described(a.queue("worker", model.Classic), model.Classic)
+	a.publish(from.QueueRef, numbered(10)...)
+	made := replayTo(t, from, to, plan.Selection{})
+	made.Rate = 20
+	account := execute(t, c, made)
+	wantOutcome(t, account, outcome{Planned: 10, Moved: 10})
+	assert.That(t, account.Elapsed >= 400*time.Millisecond, "10 messages at 20/s took %s", account.Elapsed)
+}
+
+// Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies
+// there.
+func TestActingAtARateKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		c.SetComeback(patience)
+		from := described(a.queue("failed", kind), kind)
+		const n, first = 100, 40
+		a.publish(from.QueueRef, numbered(n)...)
+		peekAt(t, c, planPeek(from, peek.Want{Limit: n}))
+		made := dropPlan(t, from, plan.Selection{Limit: first}, first)
+		made.Rate = 400
+		wantOutcome(t, execute(t, c, made), outcome{Planned: first, Dropped: first})
+		wantIDs(t, "kept", a.drain(from.QueueRef, n-first), count(n)[first:])
+	})
+}
+
+// TestSlowRateHoldsFewMessages: RabbitMQ closes the channel of who holds a message for 30 minutes, so that a replay at
+// a low rate takes no more than it sends in 15.
+func TestSlowRateHoldsFewMessages(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		c.SetComeback(patience)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		const n, most = 100, 18
+		a.publish(from.QueueRef, numbered(n)...)
+		made := replayTo(t, from, to, plan.Selection{})
+		made.Planned, made.Rate = n, most/(15*60.)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		held := 0
+		go func() {
+			defer cancel()
+			a.await(to.QueueRef, 1)
+			held = n - a.ready(from.QueueRef)
+		}()
+		account, err := c.Execute(ctx, made, nil)
+		<-ctx.Done()
+		must.That(t, err == nil && account.Stopped != "" && account.Moved == 1, "%+v %v", account, err)
+		assert.That(t, held >= 1 && held <= most, "it held %d messages, want %d at most", held, most)
+		wantIDs(t, "kept", a.drain(from.QueueRef, n-1), count(n)[1:])
+	})
+}
+
+// slowed stops the process of a quorum queue for 0.6 s again and again, as a disk does that takes its time, until the
+// function that it returns is called, and for a minute at most.
+func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
+	t.Helper()
+	return stopped(t, n, queue, 600*time.Millisecond, 100)
+}
+
+// stopped stops the process of a quorum queue for some time, so many times with 10 ms between them, until the function
+// that it returns is called. It is stopped when stopped returns.
+func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Duration, times int) (end func()) {
+	t.Helper()
+	dir := t.TempDir()
+	must.Do(t, os.Chmod(dir, 0o777))
+	here, over := filepath.Join(dir, "here"), filepath.Join(dir, "over")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
+			{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<%q>>, queue, <<%q>>)),
+			Process = whereis(element(1, amqqueue:get_pid(Queue))),
+			Over = fun() -> filelib:is_file(%q) end,
+			Pause = fun Pause(Left) ->
+				case Left > 0 andalso not Over() of true -> timer:sleep(20), Pause(Left - 20); false -> ok end
+			end,
+			Slow = fun Slow(Left) ->
+				case Left =:= 0 orelse Over() of
+					true -> ok;
+					false ->
+						erlang:suspend_process(Process), file:write_file(%q, ""), Pause(%d),
+						erlang:resume_process(Process), timer:sleep(10), Slow(Left - 1)
+				end
+			end,
+			Slow(%d).`, queue.VHost, queue.Name, over, here, pause.Milliseconds(), times))
+		ended <- err
+	}()
+	a := newAppOn(t, n)
+	a.until(func() error {
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		default:
+		}
+		_, err := os.Stat(here)
+		return err
+	})
+	return func() {
+		t.Helper()
+		assert.Succeeds(t, os.WriteFile(over, nil, 0o600))
+		assert.Succeeds(t, <-ended)
+	}
+}
+
+// A quorum queue that does not answer within a quarter of a second counts as empty and without consumers when it is
+// declared passively (3.10.8, 4.0.5, 4.3.6).
+func TestSlowQueueIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	a, c := newApp(t), client(t)
+	from, to := described(a.queue("failed", model.Quorum), model.Quorum),
+		described(a.queue("worker", model.Classic), model.Classic)
+	const n = 2000
+	a.publish(from.QueueRef, numbered(n)...)
+	end := slowed(t, node, from.QueueRef)
+	defer end()
+	for range 20 {
+		counts := must.Get(c.Count(t.Context(), []model.QueueRef{from.QueueRef}))(t)
+		ready, told := counts[from.QueueRef].Ready.Get()
+		assert.That(t, !told || ready == n, "%d counted", ready)
+	}
+	peeked, err := c.Peek(t.Context(), planPeek(from, peek.Want{Limit: n}))
+	assert.That(t, err == nil && peeked.Messages.Len() == n, "looked at %d: %v", peeked.Messages.Len(), err)
+	wantOutcome(t, execute(t, c, replayTo(t, from, to, plan.Selection{})), outcome{Planned: n, Moved: n})
+	wantIDs(t, "there", a.drain(to.QueueRef, n), count(n))
 }

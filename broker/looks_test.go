@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -289,4 +291,192 @@ func rescuesOf(records []plan.Record, messages int) (n int) {
 		}
 	}
 	return n
+}
+
+// endingLooks has a queue for itself at the moment at which the look is called off.
+type endingLooks struct {
+	broker.Looks
+	callOff  context.CancelFunc
+	unlocked int
+}
+
+func (l *endingLooks) Lock(context.Context, string, model.QueueRef) (unlock func(), err error) {
+	l.callOff()
+	return func() { l.unlocked++ }, nil
+}
+
+func (l *endingLooks) Close() error { return nil }
+
+// A look that is called off while it waits for its turn keeps the queue from nobody.
+func TestALookThatIsCalledOffLetsGo(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	q := a.queue("q", model.Quorum)
+	ctx, callOff := context.WithCancel(t.Context())
+	looks := &endingLooks{callOff: callOff}
+	c := newClient(t, broker.Options{URL: node.AMQP(), Looks: looks})
+	_, err := c.Peek(ctx, planPeek(described(q, model.Quorum), peek.Want{Limit: 1}))
+	assert.That(t, errors.Is(err, context.Canceled) && looks.unlocked == 1,
+		"%v; it was let go %d times", err, looks.unlocked)
+}
+
+// carried lets the delivery limit of a quorum queue dead-letter n messages into another one with the same limit,
+// through a buffer of a type, "" being none.
+func (a *app) carried(via model.QueueType, limit, n int) (failed *model.Queue, from model.QueueRef, s model.Settings) {
+	a.Helper()
+	failed, s = a.limited("failed", limit)
+	next := failed.QueueRef
+	if via != "" {
+		next = a.queue("via", via, "x-message-ttl", int32(50), "x-dead-letter-exchange", "",
+			"x-dead-letter-routing-key", failed.Name)
+	}
+	work, _ := a.limited("work", limit, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", next.Name)
+	a.publish(work.QueueRef, numbered(n)...)
+	a.deliver(work.QueueRef, n, limit)
+	last := a.open()
+	a.consume(last, work.QueueRef, n)
+	must.Do(a, last.Close())
+	a.await(failed.QueueRef, n)
+	return failed, work.QueueRef, s
+}
+
+// TestCarriedCounts: what another quorum queue's delivery limit dead-lettered comes with its count from 4.3 on, through
+// queues of any type, and any return loses it where that is above the limit. A look ends at the first one, which is
+// rescued; who insists has all rescued, and what was rescued begins to count again.
+func TestCarriedCounts(t *testing.T) {
+	t.Parallel()
+	const limit, n = 3, 5
+	for _, via := range []model.QueueType{"", model.Classic, model.Quorum} {
+		t.Run("via "+string(via), func(t *testing.T) {
+			t.Parallel()
+			a := newApp(t)
+			c, _ := journaled(t, false)
+			failed, work, s := a.carried(via, limit, n)
+			want := peek.Want{Carried: model.Carried{From: work, Count: limit + 1}}
+			p := peek.OfQueue(failed, s, behaviour(), want)
+			if !behaviour().CarriesDeliveryCount {
+				assert.That(t, !p.Foreseen() && !strings.Contains(p.Cost, work.Name), "%v", p.Cost)
+				return
+			}
+			if !p.Allowed() || p.Free || !strings.Contains(p.Cost, "set its delivery-limit to 4 or more") {
+				t.Fatalf("allowed %v, free %v: %s", p.Allowed(), p.Free, p.Cost)
+			}
+			_, err := c.Peek(t.Context(), p)
+			var refused peek.RefusedLook
+			must.That(t, errors.As(err, &refused) && refused.Refusal()[0].Kind == peek.CountCarried &&
+				strings.Contains(err.Error(), work.Name+" keep delivery counts of up to 4"), "it goes on: %v", err)
+			a.await(failed.QueueRef, n)
+			want.Insist = true
+			for look, rescued := range []int{n - 1, 0, 0} { // the first one was met before
+				peeked := must.Get(c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), want)))(t)
+				assert.That(t, peeked.Messages.Len() == n && peeked.Rescued.Copied == rescued && peeked.Rescued.Lost == 0,
+					"look %d: %d messages, %+v", look+1, peeked.Messages.Len(), peeked.Rescued)
+				a.await(failed.QueueRef, n)
+			}
+		})
+	}
+}
+
+// TestUnforeseenCarriedCounts: messages that came with a count above the limit on a way that the topology does not have
+// any more are rescued, although nothing was refused.
+func TestUnforeseenCarriedCounts(t *testing.T) {
+	t.Parallel()
+	if !behaviour().CarriesDeliveryCount {
+		return // a look there is counted, and begins with one message
+	}
+	const limit, n = 2, 4
+	a := newApp(t)
+	c, _ := journaled(t, false)
+	failed, _, s := a.carried("", limit, n)
+	peeked, err := c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), peek.Want{}))
+	must.That(t, err == nil && peeked.Rescued.Copied == n, "%v, %+v", err, peeked.Rescued)
+	a.await(failed.QueueRef, n)
+}
+
+// TestALookMarksAsRedelivered: what was published to a queue is not redelivered until a look, whatever its publisher
+// wrote, so that the next look knows what has been there since.
+func TestALookMarksAsRedelivered(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		sent := numbered(2)
+		sent[1].Headers = amqp.Table{"x-delivery-count": int64(3), "x-acquired-count": int64(3)}
+		a.publish(q, sent...)
+		for look, want := range []bool{false, true, true} {
+			a.await(q, len(sent))
+			for _, m := range peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages {
+				assert.Equal(t, m.Redelivered, want, "look %d, message %d: redelivered", look+1, m.Position)
+			}
+		}
+	})
+}
+
+// TestWhatAReturnCounts is what rescues stand on: which ways back count, that x-delivery-count tells it at the next
+// delivery, and at which count a message is lost by its return.
+func TestWhatAReturnCounts(t *testing.T) {
+	t.Parallel()
+	a, b := newApp(t), behaviour()
+	for _, limit := range []int{-1, 0, 3} {
+		for _, how := range []string{"close", "nack", "reject", "cut"} {
+			t.Run(fmt.Sprintf("limit %d, %s", limit, how), func(t *testing.T) {
+				q := a.queue(fmt.Sprint(limit, how), model.Quorum, "x-delivery-limit", int32(limit))
+				// What a publisher writes into the header stands there until the first return (4.0.5).
+				a.publish(q, amqp.Publishing{Headers: amqp.Table{"x-delivery-count": int64(17)}})
+				counts := b.ReturnCountsAsDelivery || how != "nack"
+				lost := limit + 1 // deliveries, the last of which is lost by its return
+				switch {
+				case limit < 0 && b.NegativeDeliveryLimitDrops:
+					lost = 1
+				case limit < 0 || !counts:
+					lost = 0
+				}
+				p := peek.Plan{Counts: counts, Budget: int64(limit)}
+				for n := range 6 {
+					m, there := a.deliverOnce(q, how)
+					must.That(t, there == (lost == 0 || n < lost), "delivery %d: there %v, want %d deliveries", n+1, there, lost)
+					if !there {
+						return
+					}
+					if got := m.Counted(); counts && got != int64(n) || m.Redelivered != (n > 0) {
+						t.Errorf("delivery %d: counted %d, redelivered %v", n+1, got, m.Redelivered)
+					}
+					if doomed := p.Doomed(m.Counted()); lost > 0 && doomed != (n+1 == lost) {
+						t.Errorf("delivery %d: doomed %v, %d deliveries until it is lost", n+1, doomed, lost)
+					}
+				}
+			})
+		}
+	}
+}
+
+// deliverOnce takes the only message of a queue on a connection of its own, and gives it back.
+func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, there bool) {
+	a.Helper()
+	connection, err := dial.AMQP(node.AMQP())
+	must.Do(a, err)
+	defer connection.Close()
+	channel, err := connection.Channel()
+	must.Do(a, err)
+	const comeback = 300 * time.Millisecond // of what was given back before
+	var d amqp.Delivery
+	for began := time.Now(); !there && time.Since(began) < comeback; {
+		if d, there, err = channel.Get(q.Name, false); err != nil {
+			a.Fatal(err)
+		}
+	}
+	if !there {
+		return m, false
+	}
+	m = message.Message{Redelivered: d.Redelivered, Headers: model.Table(d.Headers)}
+	switch how {
+	case "nack":
+		err = channel.Nack(d.DeliveryTag, true, true)
+	case "reject":
+		err = channel.Reject(d.DeliveryTag, true)
+	case "close":
+		err = channel.Close()
+	}
+	must.Do(a, err)
+	return m, true
 }

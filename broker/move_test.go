@@ -58,10 +58,9 @@ func TestMoveAndUndo(t *testing.T) {
 		a.await(to.QueueRef, 2)
 		moved := peekAt(t, c, planPeek(to, peek.Want{})).Messages
 		for i, m := range moved {
-			if m.Exchange != "" || m.RoutingKey != to.Name || m.Properties.Expiration != "" || m.Headers["CC"] != nil ||
-				m.Headers[message.ReplayHeader] != nil || string(m.Body) != string(before[i].Body) {
-				t.Errorf("moved: %+v", m)
-			}
+			assert.That(t, m.Exchange == "" && m.RoutingKey == to.Name && m.Properties.Expiration == "" &&
+				m.Headers["CC"] == nil && m.Headers[message.ReplayHeader] == nil && string(m.Body) == string(before[i].Body),
+				"moved: %+v", m)
 		}
 		assert.That(t, len(moved[0].Deaths) == 1 && moved[0].Deaths[0].Queue == source.Name && moved[0].Deaths[0].Count == 1,
 			"its history is %+v (%s)", moved[0].Deaths, moved[0].DeathsError)

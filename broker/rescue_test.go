@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
@@ -248,4 +251,68 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 		}
 		return nil
 	})
+}
+
+// lostIsTold: a connection that is lost is told at once, also one that was made again by itself; one that is closed is
+// none.
+func lostIsTold(t *testing.T, n *demo.Node) {
+	c := clientOf(t, n)
+	must.Do(t, c.Check(t.Context(), "/"))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	told := make(chan error, 1)
+	wait := func() { told <- c.Lost(ctx) }
+	go wait()
+	must.Do(t, n.Halt())
+	select {
+	case err := <-told:
+		assert.That(t, err != nil, "nothing was lost")
+		t.Log(err)
+	case <-time.After(patience):
+		t.Error("the connection is gone since the broker was stopped, and that was not told")
+	}
+	must.Do(t, n.Resume(ctx))
+	go wait()
+	must.Do(t, c.Check(ctx, "/"))
+	must.Do(t, c.Close())
+	// The client knows of the end of its connection before the broker forgets it.
+	(&app{TB: t}).until(func() error { return allGone(t, n, "guest") })
+	cancel()
+	if err := <-told; err != nil {
+		t.Errorf("a connection that was closed is told as lost: %v", err)
+	}
+}
+
+// TestReturnsThatCountTowardsTheLimit: which way of giving a message back counts towards the delivery limit of a quorum
+// queue differs. What the findings say of a loop stands on it.
+func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
+	const limit, many = 3, 30
+	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	for _, test := range []struct {
+		name string
+		back func(amqp.Delivery) error
+		lost bool
+	}{
+		{"nack", func(d amqp.Delivery) error { return d.Nack(false, true) }, counts},
+		{"reject", func(d amqp.Delivery) error { return d.Reject(true) }, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := newApp(t)
+			q := a.queue("limited", model.Quorum, "x-delivery-limit", int64(limit))
+			a.publish(q, amqp.Publishing{MessageId: "1"})
+			a.await(q, 1)
+			returned := 0
+			for ; returned < many; returned++ {
+				d, there, err := a.channel.Get(q.Name, false)
+				must.Do(t, err)
+				if !there {
+					break
+				}
+				must.Do(t, test.back(d))
+			}
+			if lost := returned < many; lost != test.lost || lost && returned != limit+1 {
+				t.Errorf("after %d returns it is lost: %v, on %s", returned, lost, node.Version())
+			}
+		})
+	}
 }

@@ -6,17 +6,23 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -340,4 +346,78 @@ func (s *stage) runUntilStruck(t *testing.T) {
 		s.cable.struck.Store(&strike{at: at, do: strikes.do, done: strikes.done})
 	}
 	t.Fatal("it was over before it was struck, five times")
+}
+
+// rough is a node for what would disturb other tests: it is stopped, alarmed, or configured otherwise.
+var rough struct {
+	sync.Mutex
+	*demo.Node
+}
+
+// roughNode is the rough node, for one test at a time. It leaves it as it was.
+func roughNode(t *testing.T) *demo.Node {
+	t.Helper()
+	rough.Lock()
+	t.Cleanup(rough.Unlock)
+	if rough.Node == nil {
+		var err error
+		if rough.Node, err = demo.Start(t.Context(), demo.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rough.Node
+}
+
+// TestOnARoughNode runs what needs the rough node for a short time, one after the other: tests that wait for it take
+// the places of others that could run.
+func TestOnARoughNode(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	n := roughNode(t)
+	for name, test := range map[string]func(*testing.T, *demo.Node){
+		"a message that is too large":        messageThatIsTooLarge,
+		"another broker at the same address": anotherBrokerAtTheSameAddress,
+		"a connection that is lost is told":  lostIsTold,
+		"no look in an alarm":                noLookInAnAlarm,
+		"the count survives a lost broker":   countSurvivesALostBroker,
+		"a tap of a broker that goes away":   tapOfABrokerThatGoesAway,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, n) })
+	}
+}
+
+// TestGoneIsNotWhatIsNotListedYet: the list of connections does not have the newest ones. A program that was killed as
+// soon as it published is waited for although the list does not show its connection yet.
+func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	queue := a.queue("q", model.Classic)
+	source, err := mgmt.New(mgmt.Options{URL: node.API()})
+	must.Do(t, err)
+	defer source.Close()
+	late, err := source.Connections(t.Context())
+	must.Do(t, err)
+	const session = "NOTLISTEDYET"
+	name := "dlxtop replay " + session
+	dead, err := amqp.DialConfig(node.AMQP(), amqp.Config{Properties: amqp.Table{"connection_name": name}})
+	must.Do(t, err)
+	defer dead.Close()
+	c := newClient(t, broker.Options{URL: node.AMQP()})
+	asked, seen, closed := 0, false, false
+	err = c.AwaitGone(t.Context(), &plan.Record{Operation: plan.Replay, Session: session, From: queue},
+		func(ctx context.Context) ([]string, error) {
+			if asked++; asked <= 3 { // a list that is late
+				return late, nil
+			}
+			names, err := source.Connections(ctx)
+			if listed := slices.Contains(names, name); listed && !closed {
+				seen, closed = true, true
+				assert.Succeeds(t, dead.Close())
+			}
+			return names, err
+		}, queue)
+	assert.That(t, err == nil && seen, "it waited for %d lists, and did not see the connection: %v", asked, err)
+	if names, err := source.Connections(t.Context()); err != nil || slices.Contains(names, name) {
+		t.Errorf("it is still there: %q, %v", names, err)
+	}
 }

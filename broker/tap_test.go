@@ -334,3 +334,107 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	}
 	awaitNoTap(t)
 }
+
+func TestTapWithoutRights(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	topology := topologyNow(t)
+	plan := trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}})
+	of := func(name, rights string) *broker.Client {
+		c := newClient(t, broker.Options{URL: user(t, name, rights)})
+		return c
+	}
+	for name, test := range map[string]struct{ rights, says string }{
+		"configure": {`{"configure":"","write":".*","read":".*"}`, "declare"},
+		"exchange":  {`{"configure":".*","write":".*","read":"^dlxtop"}`, "bind to"},
+	} {
+		err := of("tap-no-"+name, test.rights).Tap(t.Context(), plan, nil, func(*message.Message, time.Time) {}, nil)
+		if err == nil || !strings.Contains(err.Error(), "may not "+test.says) ||
+			!strings.Contains(err.Error(), "set_permissions") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("without %s it says %v", name, err)
+		}
+	}
+	// Nothing more than what it says that it needs; without a right on the default exchange it cannot count what it
+	// misses.
+	least := `{"configure":"^dlxtop\\.tap-","write":"^dlxtop\\.tap-","read":"^(dlxtop\\.tap-.*|` + x + `)$"}`
+	busy := make(chan struct{})
+	plan.MaxMessages = 10
+	tap := startTap(a, of("tap-least", least), topology, plan, func() { <-busy })
+	a.send(x, "", numbered(1000)...)
+	a.until(func() error {
+		tap.mu.Lock()
+		defer tap.mu.Unlock()
+		if tap.counts.MissedWords() == "" {
+			return fmt.Errorf("it says nothing of what it misses")
+		}
+		return nil
+	})
+	close(busy)
+	tap.end()
+	awaitNoTap(t)
+}
+
+// TestTapThatIsCutOff: whoever loses a tap is not told that it missed nothing.
+func TestTapThatIsCutOff(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	cable, address := newCable(t, 0)
+	cable.lead(t, node)
+	c := newClient(t, broker.Options{URL: address})
+	tap := startTap(a, c, topologyNow(t),
+		trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	a.send(x, "", numbered(3)...)
+	tap.awaitRows(3)
+	cable.cut()
+	a.send(x, "", numbered(3)...)
+	select {
+	case err := <-tap.ended:
+		assert.That(t, err != nil, "it ended without a word")
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	if tap.counts.Seen != 3 || tap.counts.MissedWords() != "some may have been missed" {
+		t.Errorf("%+v: %q", tap.counts, tap.counts.MissedWords())
+	}
+}
+
+// TestTapOfUnconvertible: RabbitMQ ends the connection of a tap that is to get such a message, and the tap says why.
+func TestTapOfUnconvertible(t *testing.T) {
+	if !behaviour().ConvertsAMQP10 {
+		t.Skip("before RabbitMQ 4 they are converted when they are published")
+	}
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	buffer := a.queue("buffer", model.Classic, "x-message-ttl", int32(1), "x-dead-letter-exchange", x)
+	tap := startTap(a, client(t), topologyNow(t),
+		trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	sendAMQP10(t, node, buffer.Name, unconvertible())
+	select {
+	case err := <-tap.ended:
+		assert.That(t, err != nil && strings.Contains(err.Error(), "it cannot convert a message that passed"), "%v", err)
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	a.await(worker, 1)
+}
+
+// TestTapThatIsStoppedBehind: what had passed when a tap was stopped is seen, or counts as missed.
+func TestTapThatIsStoppedBehind(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	topology := topologyNow(t)
+	const n = 1000
+	slow := func() { time.Sleep(2 * time.Millisecond) } // a terminal over a slow line
+	tap := startTap(a, client(t), topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}}),
+		slow)
+	a.send(x, "", numbered(n)...)
+	a.await(worker, n)
+	counts := tap.end()
+	if int(counts.Seen) != len(tap.seen()) || counts.Seen+counts.Missed != n {
+		t.Errorf("%d shown, %+v", len(tap.seen()), counts)
+	}
+}

@@ -1,21 +1,27 @@
 package cli_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // The contract of `dlxtop causes`, written down once more.
@@ -309,4 +315,165 @@ func TestCausesNameWorkers(t *testing.T) {
 		found := decode[causesContract](t, v.run("causes"))
 		return len(found.Causes) == 1 && slices.Equal(found.Causes[0].Workers, []string{"mail"})
 	})
+}
+
+// What was read once, where a look has a cost, is shown without another look, as of its time: until messages leave.
+func TestCausesOfEarlierReadings(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("mail.failed", nil)
+	v.declare("lots.failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 30})
+	v.failing("mail.failed", "order", "ValueError: no order %", 3)
+	v.failing("lots.failed", "lot", "KeyError: lot %", 4)
+	dir := filepath.Join(t.TempDir(), "causes")
+	causes := func(args ...string) (causesContract, result) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		p := program(strings.NewReader(""), &out, &errs)
+		p.Index = func(config.Connection) ports.Index { return kept.Index{Dir: dir} }
+		status := p.Run(t.Context(), v.asJSON(append([]string{"causes"}, args...)))
+		r := result{status, out.String(), errs.String()}
+		must.That(t, status == cli.ExitDone, "exit status %d: %s", status, r.stderr)
+		return decode[causesContract](t, result{status, strings.TrimSpace(r.out), r.stderr}), r
+	}
+	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	await(t, "the statistics have them", func() bool {
+		found := decode[causesContract](t, v.run("causes"))
+		return found.Ready != nil && *found.Ready == 7
+	})
+	if found, _ := causes("--read-costly"); found.Read != 7 || len(found.Earlier) != 0 || len(found.NotRead) != 0 {
+		t.Fatalf("at first %+v", found)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("%d queues are kept: %v", len(files), err)
+	}
+	await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
+	found, _ := causes()
+	if lots := causeOf(t, found, "lot #"); found.Read != 7 || len(found.NotRead) != 0 || lots.Messages != 4 {
+		t.Errorf("then %+v", found)
+	}
+	if !counts {
+		return // a look has no cost: it is read again
+	}
+	if len(found.Earlier) != 1 || found.Earlier[0].Queue != v.name+"/lots.failed" || found.Earlier[0].Messages != 4 ||
+		found.Earlier[0].At == "" || !strings.Contains(found.Earlier[0].Why, "a look has a cost") {
+		t.Errorf("of earlier is %+v", found.Earlier)
+	}
+	v.failing("lots.failed", "late", "KeyError: lot %", 1)
+	await(t, "what came later is not read", func() bool {
+		found, _ = causes()
+		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 1 && len(found.Earlier) == 1 && found.Read == 7
+	})
+	for range 2 {
+		_, ok, err := v.channel.Get("lots.failed", true)
+		must.That(t, err == nil && ok, "nothing to take: %v", err)
+	}
+	await(t, "nothing is known of it any more", func() bool {
+		found, _ = causes()
+		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 3 && len(found.Earlier) == 0 && found.Read == 3
+	})
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("%d queues are kept: %v", len(files), err)
+	}
+}
+
+// What was said of a cause in the dashboard stands in the list, with what its messages make of it. A file that cannot
+// be read is said, and hides nothing.
+func TestStatesOfCauses(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("mail.failed", nil)
+	v.failing("mail.failed", "order", "ValueError: no order %", 3)
+	await(t, "the statistics have them", func() bool { return decode[causesContract](t, v.run("causes")).Read == 3 })
+	source, err := program(nil, nil, nil).Source(config.Connection{API: node.API(), User: "guest", Password: "guest"})
+	must.Do(t, err)
+	defer source.Close()
+	overview, err := source.Check(t.Context())
+	must.Do(t, err)
+	states := func(messages int) []byte {
+		text := must.Get(cause.WithStates(nil, overview.ClusterName, func(s cause.States) {
+			g := &cause.Group{Messages: messages}
+			g.Cause = cause.Cause{Evidence: cause.ByError, Kind: "ValueError", Text: cause.Fold("no order 1")}
+			g.ID = g.Cause.ID()
+			s.Mark(g, cause.Resolved, time.Now())
+			s.Note(g, "ticket 12")
+		}))(t)
+		return text
+	}
+	for _, c := range []struct {
+		name        string
+		text        []byte
+		err         error
+		state, note string
+		says        string
+	}{
+		{"none", nil, nil, "new", "", ""},
+		{"resolved", states(3), nil, "resolved", "ticket 12", ""},
+		{"back: they are more than they were", states(2), nil, "back", "ticket 12", ""},
+		{"damaged", []byte("{"), nil, "new", "", "the states of causes cannot be read"},
+		{"not readable", nil, errors.New("no permission"), "new", "", "cannot be read: no permission"},
+	} {
+		var out, errs bytes.Buffer
+		p := program(strings.NewReader(""), &out, &errs)
+		p.States = func(string) ([]byte, error) { return c.text, c.err }
+		status := p.Run(t.Context(), v.asJSON([]string{"causes"}))
+		found := decode[causesContract](t, result{status, out.String(), errs.String()})
+		assert.That(t, len(found.Causes) == 1 && found.Causes[0].State == c.state && found.Causes[0].Note == c.note &&
+			strings.Contains(errs.String(), c.says), "%s: %+v %s", c.name, found.Causes, errs.String())
+	}
+}
+
+// TestReplayLater: through a buffer of the flow, messages come to the worker when they expire there.
+func TestReplayLater(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("orders", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"})
+	v.declare("orders.retry", amqp.Table{
+		"x-message-ttl": 300, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders",
+	})
+	v.declare("orders.failed", nil)
+	v.fill("orders.failed", 3)
+	args := []string{"replay", "orders.failed", "--to", "queue:orders.retry", "--over", "1s"}
+	dry := v.run(append(args, "--dry-run", "-o", "table")...)
+	for _, words := range []string{
+		"pace: at most 3/s: 3 messages take 1s or more", "orders gets them after 300ms in the buffer",
+	} {
+		assert.That(t, strings.Contains(dry.stderr, words), "%q is not in %s", words, dry.stderr)
+	}
+	r := v.run(append(args, "--yes")...)
+	if a := decode[accountContract](t, r); r.status != cli.ExitDone || a.counts() != "3 3 0 0 0 0" {
+		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
+	for _, d := range v.take("orders") {
+		death, ok := d.Headers["x-first-death-queue"]
+		assert.That(t, ok && death == "orders.retry", "%s died in %v", d.MessageId, death)
+	}
+}
+
+// TestSmallSample: with --yes a replay to one queue reads the first 100 messages before, and a dry run 1,000. Both act
+// on all of them.
+func TestSmallSample(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	const n = 150
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i].MessageId = fmt.Sprint(i + 1)
+	}
+	for _, i := range []int{0, 120} {
+		messages[i].Headers = amqp.Table{"CC": []any{"elsewhere"}}
+	}
+	v.send("failed", messages)
+	replay := func(flag string) string {
+		t.Helper()
+		r := v.run("replay", "failed", "--to", "queue:worker", flag)
+		must.That(t, r.status == cli.ExitDone, "%s: %+v", flag, r)
+		return r.stderr
+	}
+	assert.Contains(t, replay("--dry-run"), "2 messages were copied to further queues by CC", "the dry run")
+	assert.Contains(t, replay("--yes"), "1 message was copied to further queues by CC", "the replay")
+	assert.Equal(t, v.count("worker"), n, "messages arrived")
 }

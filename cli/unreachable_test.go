@@ -3,12 +3,15 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,10 +22,12 @@ import (
 	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -316,4 +321,231 @@ func TestNothingConfigured(t *testing.T) {
 	status := p.Run(t.Context(), []string{"flows"})
 	assert.That(t, status == cli.ExitConnect && out.Len() <= 0, "exit status %d: %s", status, out.String())
 	checkSentence(t, errs.String(), "--url", "DLXTOP_URL", "config.toml", "`dlxtop demo`")
+}
+
+// TestGoingToContexts: from the dashboard one goes to the context that it names; the caution of the command line goes
+// along. One that cannot be opened leaves the dashboard where it was, on connections that still work.
+func TestGoingToContexts(t *testing.T) {
+	first, second := newNamedVHost(t, "contexts-1"), newNamedVHost(t, "contexts-2")
+	dir := t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
+	file := fmt.Sprintf(`
+		[contexts.one]
+		url = %q
+		api = %q
+		[contexts.two]
+		url = %q
+		api = %[2]q
+		[contexts.away]
+		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+nobody(t))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(file), 0o600))
+	master, tty, err := pty.Open()
+	must.Do(t, err)
+	defer master.Close()
+	defer tty.Close()
+	p := program(tty, tty, tty)
+	p.Env = func(name string) string {
+		if name == "XDG_CONFIG_HOME" {
+			return dir
+		}
+		return ""
+	}
+	visits := []struct{ goes, vhost, trouble string }{
+		{"away", "contexts-1", ""},
+		{"no such", "contexts-1", "still one, not away: "},
+		{"two", "contexts-1", "there is no context no such"},
+		{"", "contexts-2", ""},
+	}
+	at := 0
+	p.Dashboard = func(ctx context.Context, d cli.Dashboard) (string, error) {
+		if at == len(visits) {
+			t.Error("the dashboard came back after it was left")
+			return "", nil
+		}
+		visit := visits[at]
+		at++
+		if d.Connection.VHost != visit.vhost || !d.Connection.ReadOnly || !d.Connection.NoJournal {
+			t.Errorf("dashboard %d is on vhost %q, read only %v, without a journal %v", at, d.Connection.VHost,
+				d.Connection.ReadOnly, d.Connection.NoJournal)
+		}
+		assert.That(t, strings.Contains(d.Trouble, visit.trouble) && (visit.trouble != "" || d.Trouble == ""),
+			"dashboard %d has the trouble %q, want %q", at, d.Trouble, visit.trouble)
+		assert.List(t, d.Contexts, []string{"away", "one", "two"}, "the contexts")
+		if _, err := d.Source.Snapshot(ctx); err != nil {
+			t.Errorf("dashboard %d cannot read the broker: %v", at, err)
+		}
+		if err := d.Broker.Check(ctx, visit.vhost); err != nil {
+			t.Errorf("dashboard %d cannot reach the broker: %v", at, err)
+		}
+		return visit.goes, nil
+	}
+	args := []string{"--context", "one", "--read-only", "--no-journal"}
+	status := p.Run(t.Context(), args)
+	assert.That(t, status == cli.ExitDone && at == len(visits), "exit status %d after %d dashboards", status, at)
+	tty.Close()
+	said, _ := io.ReadAll(master)
+	taken := regexp.MustCompile("[^\\r\\n]*\\r\x1b\\[K")
+	left := taken.ReplaceAllString(string(said), "")
+	assert.That(t, left == "" && strings.Contains(string(said), "connecting to two"),
+		"%q is left on the terminal of %q", left, said)
+}
+
+// secretLetters are the letters of the passwords here: no sentence of dlxtop has two different ones of them in a row,
+// so that the smallest part of a password is found in what is said.
+const secretLetters = "QXZJKV"
+
+// secret is a password: letters, with the characters between them that mean something in a URL, a shell or a terminal.
+func secret(r *rand.Rand) string {
+	specials := []string{
+		"", "@", ":", "/", "//", "?", "#", "%", "%4", "%zz", " ", "\t", "\n", "\x1b[2J", "&", "=", ";",
+		"'", `"`, `\`, "[", "]", "ß", "\u202e", "\xff", "$", "|",
+	}
+	var b strings.Builder
+	for range 2 + r.IntN(4) {
+		last := byte(0)
+		for range 2 + r.IntN(4) {
+			c := secretLetters[r.IntN(len(secretLetters))]
+			for c == last {
+				c = secretLetters[r.IntN(len(secretLetters))]
+			}
+			b.WriteByte(c)
+			last = c
+		}
+		b.WriteString(specials[r.IntN(len(specials))])
+	}
+	return b.String()
+}
+
+// leak is a part of a password that a text repeats, "" when there is none.
+func leak(text, password string) string {
+	for i := 0; i+2 <= len(password); i++ {
+		part := password[i : i+2]
+		if strings.Trim(part, secretLetters) == "" && part[0] != part[1] && strings.Contains(text, part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// urlWith is a URL with a password in it: as it should be written, or in one of the ways in which people write it
+// amiss.
+func urlWith(r *rand.Rand, password string) string {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	written := pick(password, url.QueryEscape(password), url.PathEscape(password),
+		strings.ToLower(url.QueryEscape(password)),
+		strings.TrimPrefix(url.UserPassword("", password).String(), ":"))
+	if strings.EqualFold(written, password) && r.IntN(2) == 0 {
+		written = password
+	}
+	host := pick("127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "", "127.0.0.1:99999", "127.0.0.1:x", "[::1",
+		"no.such.host.invalid:1", "127.0.0.1:1/%zz", "127.0.0.1:1/v", "127.0.0.1 1", "%")
+	switch r.IntN(8) {
+	case 0:
+		return pick("amqp", "http", "mailto") + ":user:" + written + "@" + host
+	case 1:
+		return "user:" + written + "@" + host
+	case 2:
+		return pick("amqp", "amqps", "http", "https") + "://" + host + pick("?", "/v?", "/#") +
+			pick("password=", "a=b&password=", "a=%zz;password=") + written
+	case 4:
+		return pick("amqp", "http") + "://:" + written + "@" + host
+	}
+	return pick("amqp", "amqps", "http", "https", "AMQP", "ftp", "", "amqp ", "\x00") +
+		pick("://", "://", "://", ":/", ":") + pick("user", "us er", "a%zz", "") + ":" + written + "@" + host
+}
+
+// named is how a URL begins that has a password.
+var named = regexp.MustCompile(`^[^:]*://([^:/@]*:|.*password=)`)
+
+// Whatever a person gives as a URL, nothing that dlxtop says repeats a password from it, in part or as a whole.
+func TestNothingRepeatsAPassword(t *testing.T) {
+	t.Parallel()
+	r := seed.Rand(t)
+	dir := t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
+	path := filepath.Join(dir, "dlxtop", "config.toml")
+	connected := 0
+	for range 2000 {
+		password := secret(r)
+		text := urlWith(r, password)
+		if u, err := url.Parse(text); err == nil && leak(strings.ToUpper(u.Host), password) != "" {
+			continue // "amqp://u:a@b/c@h" is a good URL, of the host b: nobody can know that a@b/c was meant as a password
+		}
+		check := func(where, said string) {
+			t.Helper()
+			part := leak(strings.ToUpper(said), password)
+			must.That(t, part == "", "%s: %q of the password %q in\n%q\nfor %q", where, part, password, said, text)
+		}
+		if client, err := mgmt.New(mgmt.Options{URL: text}); err != nil {
+			check("mgmt.New", err.Error())
+		} else {
+			client.Close()
+		}
+		if client, err := broker.New(broker.Options{URL: text}); err != nil {
+			check("broker.New", err.Error())
+		} else {
+			client.Close()
+		}
+		env := map[string]string{"XDG_CONFIG_HOME": dir}
+		args := []string{"flows"}
+		kind := r.IntN(9)
+		if kind < 4 && !named.MatchString(text) {
+			kind = 8 // without "://user:" it may as well be the name of a queue
+		}
+		switch kind {
+		case 0:
+			args = []string{text}
+		case 1:
+			args = []string{"flows", text}
+		case 2:
+			args = []string{"peek", text, "-n", text}
+		case 3:
+			args = []string{"flows", "--context", text}
+		case 4:
+			args = []string{"flows", "--api", text}
+		case 5:
+			env["DLXTOP_URL"] = text
+		case 6:
+			env["RABBITMQ_URL"] = text
+		case 7:
+			args = []string{"flows", "--context", "c"}
+			content := fmt.Sprintf("[contexts.c]\nurl = %s\n",
+				[]string{fmt.Sprintf("%q", text), "'" + text + "'", text}[r.IntN(3)])
+			must.Do(t, os.WriteFile(path, []byte(content), 0o600))
+		default:
+			args = []string{"flows", "--url", text}
+		}
+		var out, errs bytes.Buffer
+		p := program(strings.NewReader(""), &out, &errs)
+		p.Env = func(name string) string { return env[name] }
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		if status := p.Run(ctx, args); status == 3 {
+			connected++
+		}
+		cancel()
+		check(fmt.Sprintf("%q", args[0]), out.String()+errs.String())
+	}
+	assert.That(t, connected >= 20,
+		"only %d of the URLs could be used: nothing was seen of what a connection says", connected)
+}
+
+// A broker that refuses the password is told of without it.
+func TestARefusedPasswordIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	r := seed.Rand(t)
+	for range 3 {
+		password := secret(r)
+		user := url.UserPassword("guest", password).String()
+		address := strings.Replace(node.AMQP(), "guest:guest", user, 1)
+		api := strings.Replace(node.API(), "guest:guest", user, 1)
+		for _, args := range [][]string{
+			{"--url", address, "--api", api},
+			{"--url", address, "--api", node.API()},
+			{"--url", node.AMQP(), "--api", api},
+		} {
+			got := run(t, append([]string{"flows"}, args...)...)
+			part := leak(strings.ToUpper(got.out+got.stderr), password)
+			assert.That(t, part == "", "%q of the password %q in %s", part, password, got.stderr)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -297,4 +298,118 @@ func (c *cluster) checkStoppedCommands(gone string) {
 	status, out, errs = c.run("findings")
 	assert.That(c.t, status == cli.ExitRefused && strings.Contains(out, `"node": "`+gone+`"`) &&
 		strings.Contains(out, `"queue": "orders.failed"`), "findings: %d %s %s", status, out, errs)
+}
+
+// An alarm of the broker is told before a replay starts and while it waits, on the screen and on the command line.
+func TestAlarm(t *testing.T) {
+	built.Scenario(t)
+	control := func(command ...string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), built.Patience)
+		defer cancel()
+		must.Get(built.Node.Control(ctx, command...))(t)
+	}
+	const limit, noLimit = "0.000001", "0.9"
+	t.Cleanup(func() { control("set_vm_memory_high_watermark", noLimit) })
+	screen := built.Open(t, built.ToNode()...)
+	screen.WaitForPoll("ucenter@user")
+	if strings.Contains(screen.Text(), "alarm") {
+		t.Errorf("an alarm is shown that there is not:\n%s", screen.Text())
+	}
+	control("set_vm_memory_high_watermark", limit)
+	screen.WaitFor("✗ memory alarm")
+	screen.Press("4")
+	screen.WaitFor("memory-alarm", "RabbitMQ blocks every connection")
+
+	command := built.Command(t, "replay", "ucenter@user@failed", "--limit", "1", "--to", "queue:ucenter@user", "--yes",
+		"-o", "json")
+	var out, errs safeBuffer
+	command.Stdout, command.Stderr = &out, &errs
+	must.Do(t, command.Start())
+	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
+	defer stuck.Stop()
+	for deadline := time.Now().Add(built.Patience); !strings.Contains(errs.String(),
+		"waits at 0 of 1: the broker blocks publishers"); time.Sleep(10 * time.Millisecond) {
+		must.That(t, !time.Now().After(deadline), "it does not say why it waits: %s", errs.String())
+	}
+	// In the dashboard: one message, replayed by hand.
+	screen.Press("3f")
+	screen.WaitFor("FAILED QUEUE", "ucenter@user@failed")
+	screen.Press("/ucenter@user@failed\r\r")
+	screen.WaitFor("peek:", "Story", "republished")
+	screen.Press("r")
+	screen.WaitFor("Replay 1 message", "memory alarm on", "RabbitMQ blocks publishers")
+	screen.Press("\r")
+	screen.WaitFor("waits", "the broker blocks publishers")
+
+	control("set_vm_memory_high_watermark", noLimit)
+	screen.WaitFor("What happened", "1 message moved")
+	err := command.Wait()
+	assert.That(t, err == nil && command.ProcessState.ExitCode() == cli.ExitDone, "%v: %s", err, errs.String())
+	if n := strings.Count(errs.String(), "waits at 0 of 1: the broker blocks publishers"); n != 1 ||
+		!strings.Contains(errs.String(), "warning: memory alarm on") || strings.Contains(errs.String(), "\x1b") {
+		t.Errorf("standard error has\n%s", errs.String())
+	}
+	assert.Contains(t, out.String(), `"moved": 1`, "standard output")
+	screen.Press("\r")
+	screen.WaitUntil("the alarm is over", func() bool { return !strings.Contains(screen.Text(), "alarm") })
+	screen.Press("qq")
+	screen.WaitForEnd(cli.ExitDone)
+}
+
+// safeBuffer is written by one goroutine and read by another. It embeds no buffer: os/exec would fill that by ReadFrom,
+// past the lock.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// cut cuts the third node off from the others, as a broken network does, until mend is called. RabbitMQ (3.10.8, 4.0.5)
+// may cut off the second one, too, as it saw both sides for a moment.
+func (c *cluster) cut() (mend func()) {
+	c.t.Helper()
+	between := func(cookie, then string) {
+		for _, pair := range [][2]int{{0, 2}, {2, 0}, {1, 2}, {2, 1}} {
+			c.eval(pair[0], fmt.Sprintf("erlang:set_cookie('%[1]s', %[2]s), %[3]s('%[1]s').",
+				c.nodes[pair[1]].Name(), cookie, then))
+		}
+	}
+	between("nobody_knows_this", "erlang:disconnect_node")
+	return func() { between("erlang:get_cookie()", "net_adm:ping") }
+}
+
+// eval evaluates an Erlang expression on a node.
+func (c *cluster) eval(node int, expression string) {
+	c.t.Helper()
+	out, err := c.nodes[node].Control(c.t.Context(), "eval", expression)
+	must.That(c.t, err == nil, "%v %v", out, err)
+}
+
+// breakNetwork: a network that was broken and is whole again leaves a partition where the metadata are in Mnesia
+// (3.10.8, 4.0.5): each side goes on alone until it is restarted, and that is told. With Khepri (4.3) there is none.
+func (c *cluster) breakNetwork() {
+	t := c.t
+	well := c.poll("guest:guest", "all nodes run", func(t *model.Topology) bool { return running(t) == 3 })
+	must.Equal(t, about(well, "partition"), "", "%v", "told where there is none: ")
+	if well.Snapshot.Overview.Version.AtLeast(4, 3) {
+		return
+	}
+	mend := c.cut()
+	c.poll("guest:guest", "nodes are out of sight", func(t *model.Topology) bool { return running(t) < 3 })
+	mend()
+	c.poll("guest:guest", "the partition is told", func(t *model.Topology) bool {
+		return strings.Contains(about(t, "partition"), "error "+c.nodes[0].Name())
+	})
 }

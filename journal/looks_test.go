@@ -1,8 +1,11 @@
 package journal_test
 
 import (
+	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +16,9 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 var looked = model.QueueRef{VHost: "/", Name: "orders.failed"}
@@ -176,4 +181,171 @@ func TestLooksThatEnded(t *testing.T) {
 	want(1, 6)
 	end(peek.LookEnd{Uncounted: true}) // it was the line
 	want(0, 0)
+}
+
+// undoOf is the record of an undo.
+func undoOf(id int64) plan.Record {
+	r := record(plan.Undo)
+	r.Undoes = id
+	return r
+}
+
+// restored are intentions of an undo to bring the entries at these positions back.
+func restored(positions ...int) []plan.Entry {
+	entries := dropped(positions...)
+	for i := range entries {
+		e := &entries[i]
+		e.Message, e.Undoes, e.Sent = nil, e.Position, &plan.Sent{Fingerprint: message.Fingerprint{byte(e.Position)}}
+	}
+	return entries
+}
+
+// ended is a journal with a drop of six messages in it that has ended, and its path.
+func ended(t *testing.T) (path string, id int64) {
+	t.Helper()
+	path = at(t)
+	j := open(t, journal.Options{Path: path})
+	id = begin(t, j, record(plan.Drop))
+	check(
+		t,
+		j.Write(id, dropped(1, 2, 3, 4, 5, 6), settled(plan.Dropped, 1, 2, 3, 4, 5, 6)),
+		j.Finish(id, nil, plan.Account{Planned: 6, Dropped: 6}),
+	)
+	return path, id
+}
+
+// wantClaimed wants a claim to be refused because of another undo.
+func wantClaimed(t *testing.T, err error, by int64, state plan.ClaimState) {
+	t.Helper()
+	var claimed *plan.ClaimedError
+	assert.That(t, errors.As(err, &claimed) && claimed.By == by && claimed.State == state,
+		"%v instead of %d by %d", err, state, by)
+}
+
+// What one undo has is given to no other, until it has ended; what it left uncertain only to who has
+// looked for it.
+func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
+	path, id := ended(t)
+	first, second := open(t, journal.Options{Path: path}), open(t, journal.Options{Path: path})
+	claim := func(j *journal.Journal, known []int64, positions ...int) (int64, []int, error) {
+		return j.Claim(t.Context(), undoOf(id), plan.Claim{Positions: positions, Known: known})
+	}
+	one, granted, err := claim(first, nil, 1, 2, 3, 4)
+	check(t, err)
+	assert.NoDiff(t, cmp.Diff([]int{1, 2, 3, 4}, granted))
+	_, _, err = claim(second, nil, 1, 2, 3)
+	wantClaimed(t, err, one, plan.ClaimRunning)
+	records, _ := second.Records(t.Context(), 0)
+	assert.That(t, len(records) == 2, "a claim that got nothing has begun: %+v", records)
+	two, granted, err := claim(second, nil, 4, 5)
+	if check(t, err); !cmp.Equal(granted, []int{5}) {
+		t.Errorf("granted %v", granted)
+	}
+	check(t, second.Finish(two, nil, plan.Account{}))
+
+	// The first ends in the middle: 1 came back, 2 was refused, 3 is uncertain, 4 was not begun.
+	check(
+		t,
+		first.Write(one, restored(1, 2, 3), append(settled(plan.Moved, 1), settled(plan.Refused, 2)...)),
+		first.Close(),
+	)
+	got := read(t, second, id)
+	assert.That(t, got[0].Undone && len(got[1].Undoing) == 0 && len(got[2].Undoing) == 1 &&
+		got[2].Undoing[0] == (plan.Attempt{By: one, Sent: message.Fingerprint{3}}) && got[3].Claimed <= 0, "%+v", got)
+	_, _, err = claim(second, nil, 3)
+	wantClaimed(t, err, one, plan.ClaimUncertain)
+	_, _, err = claim(second, nil, 1)
+	wantClaimed(t, err, one, plan.ClaimDone)
+	if _, granted, err = claim(second, []int64{one}, 1, 2, 3, 4, 5, 6); err != nil ||
+		!cmp.Equal(granted, []int{2, 3, 4, 5, 6}) {
+		t.Errorf("%v %v", granted, err)
+	}
+}
+
+// TestClaimsAtOnce: of many claims of the same, each position goes to one.
+func TestClaimsAtOnce(t *testing.T) {
+	path, id := ended(t)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	given := map[int]int{}
+	for range 8 {
+		j := open(t, journal.Options{Path: path})
+		all.Go(func() {
+			_, granted, err := j.Claim(t.Context(), undoOf(id), plan.Claim{Positions: []int{1, 2, 3, 4, 5, 6}})
+			var claimed *plan.ClaimedError
+			assert.That(t, err == nil || errors.As(err, &claimed), "%v", err)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, p := range granted {
+				given[p]++
+			}
+		})
+	}
+	all.Wait()
+	assert.NoDiff(t, cmp.Diff(map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, given))
+}
+
+// TestWholeMessages: bodies and headers of whatever kind come back byte for byte, also headers that have the names of
+// what is written beside a body.
+func TestWholeMessages(t *testing.T) {
+	bodies := []string{
+		"", `{"a":"\"b\"\\ \/"}`, `"body":"","body_encoding":"utf-8","body_bytes":0`,
+		"é 世 🎉 \u2028\u202e\u200b", "\x00\x1b\x7f\t\r\n",
+		"\xff\xfe", "<&>", strings.Repeat(`x"`, 40_000),
+	}
+	odd := model.Table{
+		"body": "", "body_bytes": int64(0), "body_encoding": "utf-8",
+		"nested": model.Table{"body": "", "body_bytes": int64(0), "body_encoding": "utf-8"},
+		"text":   `"body":"","body_encoding":"utf-8","body_bytes":`,
+	}
+	var entries []plan.Entry
+	for i, body := range bodies {
+		m := &message.Message{Position: i + 1, RoutingKey: "k", Headers: odd, Body: []byte(body), BodyBytes: len(body)}
+		m.Fingerprint = message.FingerprintOf(m)
+		entries = append(entries, plan.NewEntry(m, nil, true))
+	}
+	j := open(t, journal.Options{Path: at(t)})
+	id := begin(t, j, record(plan.Drop))
+	check(t, j.Write(id, entries, nil))
+	got := read(t, j, id)
+	must.Equal(t, len(got), len(bodies), "entries")
+	for i, e := range got {
+		assert.That(t, string(e.Message.Body) == bodies[i] && message.FingerprintOf(e.Message) == entries[i].Fingerprint,
+			"%q became %q", bodies[i], e.Message.Body)
+		assert.NoDiff(t, cmp.Diff(odd, e.Message.Headers), "headers of %q", bodies[i])
+	}
+}
+
+// TestFindTellsWhatEntriesTell: each entry is found by its position, in any order, and of a damaged one and of one that
+// is not there the error names the record.
+func TestFindTellsWhatEntriesTell(t *testing.T) {
+	j := open(t, journal.Options{Path: at(t)})
+	id := begin(t, j, record(plan.Drop))
+	for first := 1; first < 1000; first += 10 {
+		check(t, j.Write(id, dropped(first, first+1, first+7), nil))
+	}
+	check(t, j.Damage(t.Context(), 511))
+	find, err := j.Find(t.Context(), id)
+	check(t, err)
+	var all []plan.Entry
+	check(t, j.Entries(t.Context(), id, func(e *plan.Entry) error {
+		all = append(all, *e)
+		return nil
+	}))
+	rand.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	damaged := 0
+	for _, want := range all {
+		got, err := find(want.Position)
+		switch {
+		case want.Damaged != "":
+			damaged++
+			assert.That(t, err != nil, "a damaged entry is found: %+v", got)
+		case err != nil || !reflect.DeepEqual(got, want):
+			t.Fatalf("%+v %v, and Entries has %+v", got, err, want)
+		}
+	}
+	if _, err := find(5); err == nil || !strings.Contains(err.Error(), "journal show 1") {
+		t.Errorf("of none: %v", err)
+	}
+	assert.That(t, len(all) == 300 && damaged == 1, "%d entries, %d damaged", len(all), damaged)
 }

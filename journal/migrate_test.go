@@ -2,6 +2,9 @@ package journal_test
 
 import (
 	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -231,4 +235,162 @@ func TestOlderProgramBesides(t *testing.T) {
 	ours := func(r plan.Record) bool { return !r.OtherPrints }
 	assert.That(t, err == nil && len(records) == 3 && !slices.ContainsFunc(records, ours), "%+v %v", records, err)
 	check(t, insertFifth(id, 0))
+}
+
+// wantError wants one sentence that names the file and what to do.
+func wantError(t *testing.T, err error, path string, words ...string) {
+	t.Helper()
+	must.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
+	for _, want := range append(words, path) {
+		assert.That(t, strings.Contains(err.Error(), want), "%q is not in: %v", want, err)
+	}
+	assert.That(t, !strings.Contains(err.Error(), "\n") && len(err.Error()) <= 400, "that is no sentence: %v", err)
+}
+
+// made is a journal with one record in it, closed.
+func made(t *testing.T) string {
+	t.Helper()
+	path := at(t)
+	j := journal.New(journal.Options{Path: path})
+	id := begin(t, j, record(plan.Drop))
+	check(t, j.Write(id, dropped(1, 2, 3), nil), j.Finish(id, nil, plan.Account{}), j.Close())
+	return path
+}
+
+func TestUnusableFiles(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		damage func(t *testing.T, path string)
+		words  []string
+	}{
+		{"no database", func(t *testing.T, path string) {
+			check(t, os.WriteFile(path, []byte(strings.Repeat("this is a shopping list\n", 100)), 0o600))
+		}, []string{"damaged", "move it away"}},
+		{"damaged in the middle", func(t *testing.T, path string) {
+			content, err := os.ReadFile(path)
+			check(t, err)
+			for i := 4096 / 2; i < len(content); i++ {
+				content[i] = 0xa5
+			}
+			check(t, os.WriteFile(path, content, 0o600))
+		}, []string{"damaged", "move it away"}},
+		{"newer", func(t *testing.T, path string) {
+			j := journal.New(journal.Options{Path: path})
+			check(t, j.Pragma(t.Context(), "user_version = 1000"), j.Close())
+		}, []string{"newer version of dlxtop"}},
+		{"of another program", func(t *testing.T, path string) {
+			j := journal.New(journal.Options{Path: path})
+			check(t, j.Pragma(t.Context(), "application_id = 7"), j.Close())
+		}, []string{"not a journal of dlxtop", "move the file away"}},
+		{"empty", func(t *testing.T, path string) {
+			check(t, os.Truncate(path, 0))
+		}, []string{"is empty (0 bytes)", "remove it"}},
+		{"a directory", func(t *testing.T, path string) {
+			check(t, os.Remove(path), os.Mkdir(path, 0o700))
+		}, []string{"in its way"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := made(t)
+			test.damage(t, path)
+			j := open(t, journal.Options{Path: path})
+			_, err := j.Begin(t.Context(), record(plan.Drop))
+			wantError(t, err, path, test.words...)
+			wantError(t, j.Check(t.Context()), path, test.words...)
+		})
+	}
+}
+
+func TestUnusableDirectory(t *testing.T) {
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "state"), nil, 0o600))
+	path := filepath.Join(dir, "state", "dlxtop", "journal.db")
+	wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, "in its way", "XDG_STATE_HOME")
+
+	path = "/proc/dlxtop/journal.db" // read-only for root, too
+	err := open(t, journal.Options{Path: path}).Check(t.Context())
+	assert.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
+}
+
+// What does not fit is not there at all, and what was there before is.
+func TestWhatDoesNotFitLeavesTheRecordAsItWas(t *testing.T) {
+	path := made(t)
+	j := open(t, journal.Options{Path: path})
+	id := begin(t, j, record(plan.Drop))
+	check(t, j.Pragma(t.Context(), "max_page_count = 40"))
+	large := dropped(1, 2)
+	large[1].Message.Body = make([]byte, 500_000)
+	wantError(t, j.Write(id, large, nil), path, "the disk is full", "make room")
+	check(t, j.Pragma(t.Context(), "max_page_count = 1000000"), j.Write(id, dropped(7), nil))
+	got := read(t, j, id)
+	assert.That(t, len(got) == 1 && got[0].Position == 7, "%+v", got)
+	assert.Equal(t, len(read(t, j, 1)), 3, "entries are left of what was there before")
+}
+
+// Rows that a disk has changed make an error in one sentence, or a record that can be told; they end no program.
+func FuzzRows(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "journal.db")
+	j := journal.New(journal.Options{Path: path})
+	f.Cleanup(func() { j.Close() })
+	// A drop, whose undo has not come to its end.
+	first := must.Get(j.Begin(f.Context(), record(plan.Drop)))(f)
+	second := must.Get(j.Begin(f.Context(), undoOf(first)))(f)
+	must.Do(f, j.Write(second, restored(1, 2), settled(plan.Moved, 1)))
+	db := must.Get(sql.Open("sqlite", path+"?_pragma=synchronous(off)"))(f)
+	f.Cleanup(func() { db.Close() })
+	for _, query := range []string{
+		fmt.Sprintf(`INSERT INTO entries(record, count, content) VALUES(%d, 1, '')`, first),
+		fmt.Sprintf(`INSERT INTO outcomes(record, outcome, reason, count, positions) VALUES(%d, '', '', 1, '')`, first),
+	} {
+		must.Get(db.Exec(query))(f)
+	}
+	lines := func(entries []plan.Entry) string {
+		var b strings.Builder
+		for i := range entries {
+			line := must.Get(json.Marshal(entries[i].JSON()))(f)
+			b.Write(append(line, '\n'))
+		}
+		return b.String()
+	}
+	account := `{"moved":0,"dropped":2,"refused":0,"returned":0,"unknown":0,"gone":0,"stopped":"the disk is full"}`
+	f.Add(lines(dropped(1, 2, 3)), lines(restored(1, 2)), "dropped", uint16(1), uint16(3), account, "1767225600000", "3")
+	f.Add(lines(dropped(1)), `{"position":2,"fingerprint":"00112233445566778899aabbccddeeff","exchange":"","routing_key":"q","undoes":1}`, "moved", uint16(1), uint16(1), "", "", "-1")
+	f.Add("{}\n\n[", "null", "\x1b[2J", uint16(9), uint16(9), "null", "soon", "9223372036854775807")
+	f.Fuzz(func(t *testing.T, content, undoing, outcome string, from, to uint16, account, ended, planned string) {
+		for _, change := range []struct {
+			query  string
+			values []any
+		}{
+			{`UPDATE entries SET content = ? WHERE record = ?`, []any{content, first}},
+			{`UPDATE entries SET content = ? WHERE record = ?`, []any{undoing, second}},
+			{
+				`UPDATE outcomes SET outcome = ?, positions = ? WHERE record = ?`,
+				[]any{outcome, fmt.Sprintf("%d-%d", from, to), first},
+			},
+			{`UPDATE records SET account = nullif(?, ''), ended = nullif(?, ''), planned = ?`, []any{account, ended, planned}},
+		} {
+			must.Get(db.Exec(change.query, change.values...))(t)
+		}
+		limit.Keep(t, len(content)+len(undoing)+len(account), func() {
+			records, err := j.Records(t.Context(), 0)
+			checkSentence(t, err)
+			for i := range records {
+				assert.That(t, records[i].Told() != "", "nothing is told of %+v", records[i])
+			}
+			_, err = j.Unfinished(t.Context())
+			checkSentence(t, err)
+			for _, id := range []int64{first, second} {
+				err := j.Entries(t.Context(), id, func(e *plan.Entry) error {
+					_, err := json.Marshal(e.JSON())
+					return err
+				})
+				checkSentence(t, err)
+			}
+		})
+	})
+}
+
+func checkSentence(t *testing.T, err error) {
+	t.Helper()
+	assert.That(t, err == nil || model.Printable(err.Error()) == err.Error() && len(err.Error()) <= 1000,
+		"that is no sentence: %q", err)
 }

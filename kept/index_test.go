@@ -2,10 +2,12 @@ package kept_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -129,4 +131,82 @@ func TestIndexOfTwo(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestFile(t *testing.T) {
+	f := kept.File{Path: filepath.Join(t.TempDir(), "state", "dlxtop", kept.Name)}
+	if text, err := f.Load(); text != nil || err != nil {
+		t.Errorf("without a file it has %q: %v", text, err)
+	}
+	for _, want := range []string{`{"commands":["flows"]}`, "{}"} {
+		must.Do(t, f.Save([]byte(want)))
+		if text, err := f.Load(); string(text) != want || err != nil {
+			t.Errorf("it has %q, want %q: %v", text, want, err)
+		}
+	}
+	info, err := os.Stat(f.Path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v: %v", info.Mode(), err)
+	}
+	files, err := os.ReadDir(filepath.Dir(f.Path))
+	assert.That(t, len(files) == 1 && err == nil, "there are %d files beside it: %v", len(files), err)
+}
+
+func TestFileThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large")
+	must.Do(t, os.WriteFile(large, bytes.Repeat([]byte("x"), 9<<20), 0o600))
+	for _, path := range []string{dir, large} {
+		text, err := (kept.File{Path: path}).Load()
+		assert.That(t, err != nil, "%s has %d bytes", path, len(text))
+	}
+	for _, path := range []string{"", filepath.Join(large, "dlxtop", kept.Name), dir} {
+		assert.That(t, (kept.File{Path: path}).Save([]byte("{}")) != nil, "%q was written", path)
+	}
+	files, err := os.ReadDir(filepath.Dir(dir))
+	assert.That(t, err == nil && len(files) == 1, "%d files are left: %v", len(files), err)
+}
+
+// Two that change the file at the same time both change it.
+func TestChangesAtTheSameTimeAreAllKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dlxtop", kept.CausesName)
+	const each, writers = 25, 4
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for range each {
+				_, err := kept.File{Path: path}.Change(func(text []byte) ([]byte, error) {
+					n, _ := strconv.Atoi(string(text))
+					return []byte(strconv.Itoa(n + 1)), nil
+				})
+				assert.Succeeds(t, err)
+			}
+		})
+	}
+	all.Wait()
+	if text, err := (kept.File{Path: path}).Load(); string(text) != strconv.Itoa(each*writers) || err != nil {
+		t.Errorf("it has %q: %v", text, err)
+	}
+}
+
+// A damaged file is set aside, whole, and another one is begun.
+func TestChangeSetsAside(t *testing.T) {
+	dir := t.TempDir()
+	f := kept.File{Path: filepath.Join(dir, kept.CausesName)}
+	must.Do(t, f.Save([]byte("damaged")))
+	aside, err := f.Change(func(text []byte) ([]byte, error) {
+		if len(text) > 0 {
+			return nil, errors.New("it is damaged")
+		}
+		return []byte("begun"), nil
+	})
+	must.That(t, err == nil && aside != "", "it is at %q: %v", aside, err)
+	for path, want := range map[string]string{f.Path: "begun", aside: "damaged"} {
+		if text, err := os.ReadFile(path); string(text) != want || err != nil {
+			t.Errorf("%s has %q: %v", path, text, err)
+		}
+	}
+	if _, err := (kept.File{Path: dir}).Change(func([]byte) ([]byte, error) { return nil, nil }); err == nil {
+		t.Error("a directory was changed")
+	}
 }

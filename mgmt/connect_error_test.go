@@ -1,18 +1,28 @@
 package mgmt
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -278,4 +288,153 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 		}
 	}
 	assert.Equal(t, followed.Load(), 0, "requests came by a redirect")
+}
+
+// TestAnAnswerAfterAHangUp: a busy node may close a connection that it has just accepted (seen on 3.10.8).
+func TestAnAnswerAfterAHangUp(t *testing.T) {
+	b := realBroker(t)
+	api := b.proxy(nil)
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) <= 2 && strings.HasPrefix(r.URL.Path, "/api/queues") {
+			panic(http.ErrAbortHandler) // closes the connection
+		}
+		api.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	c := client(t, Options{URL: through(server.URL)})
+	if _, _, err := c.queues(t.Context(), false); err != nil || asked.Load() != 3 {
+		t.Errorf("asked %d times: %v", asked.Load(), err)
+	}
+}
+
+// ended is a connection that tells when the client has closed it.
+type ended struct {
+	net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Close implements net.Conn.
+func (e *ended) Close() error {
+	e.once.Do(func() { close(e.closed) })
+	return e.Conn.Close()
+}
+
+// TestAnAnswerAfterAnEarlyHangUp: the connection may end before the request is begun, too.
+func TestAnAnswerAfterAnEarlyHangUp(t *testing.T) {
+	b := realBroker(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			_ = conn.Close()
+		}
+	}()
+	c := client(t, Options{URL: b.API()})
+	dialed := 0
+	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dialed++; dialed > 2 {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, network, listener.Addr().String())
+		return &ended{Conn: conn, closed: make(chan struct{})}, err
+	}
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		if conn, ok := got.Conn.(*ended); ok {
+			<-conn.closed // the request comes after it
+		}
+	}})
+	if _, _, err := c.queues(ctx, false); err != nil || dialed < 3 {
+		t.Errorf("connected %d times: %v", dialed, err)
+	}
+}
+
+// A list of queues with a stream that is just being declared is 500 for as long as that takes (3.10.8: it has no
+// process yet). Here its coordinator stands still for 600 ms, as on a busy node.
+func TestListWhileAStreamStarts(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("starting")
+	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(t)
+	defer connection.Close()
+	declare := func(name string) error {
+		channel, err := connection.Channel()
+		if err == nil {
+			_, err = channel.QueueDeclare(name, true, false, false, false, amqp.Table{"x-queue-type": "stream"})
+		}
+		return err
+	}
+	if err := declare("first"); err != nil { // starts the coordinator
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	must.Do(t, os.Chmod(dir, 0o777))
+	here := filepath.Join(dir, "here")
+	ended := make(chan error, 2)
+	go func() {
+		_, err := b.Control(t.Context(), "eval", fmt.Sprintf(`
+			Process = whereis(rabbit_stream_coordinator),
+			erlang:suspend_process(Process), ok = file:write_file(%q, ""),
+			timer:sleep(600), erlang:resume_process(Process).`, here))
+		ended <- err
+	}()
+	awaitFile(t, here)
+	go func() { ended <- declare("second") }()
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	for began := time.Now(); time.Since(began) < time.Second; {
+		if _, _, err := c.queues(t.Context(), false); err != nil {
+			t.Errorf("after %s: %v", time.Since(began).Round(time.Millisecond), err)
+		}
+	}
+	for range 2 {
+		assert.Succeeds(t, <-ended)
+	}
+}
+
+// awaitFile waits until a node has written a file.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		must.That(t, !time.Now().After(deadline), "the node did nothing for a minute")
+	}
+}
+
+// TestDownIsAskedAgain: a queue that one list has as down is believed to be when the next one says so, too, or when its
+// node is known not to run.
+func TestDownIsAskedAgain(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("down")
+	b.put("queues/"+vhost+"/q", `{"durable":true}`)
+	for _, test := range []struct {
+		name  string
+		lists int // that have it as down
+		stops bool
+		want  model.Outage
+	}{
+		{"listed while it is declared", 1, false, model.NoOutage},
+		{"down in each list", 10, false, model.NodeDown},
+		{"its node does not run", 1, true, model.NodeDown},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			lists := 0
+			server := b.before(func(path string, body []byte) []byte {
+				switch {
+				case test.stops && strings.Contains(path, "/api/nodes"):
+					return []byte(strings.ReplaceAll(string(body), `"running":true`, `"running":false`))
+				case !strings.Contains(path, "/api/queues"):
+					return body
+				}
+				if lists++; lists > test.lists {
+					return body
+				}
+				return damage(t, body, "q", func(q map[string]any) any { q["state"] = "down"; return q })
+			})
+			c := client(t, Options{URL: through(server.URL), VHost: vhost})
+			s := poll(t, c)
+			assert.Equal(t, s.Queues[0].Outage(), test.want)
+		})
+	}
 }

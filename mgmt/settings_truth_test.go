@@ -6,17 +6,23 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/watch"
 )
 
 // TestSettingsAreWhatTheBrokerDoes declares queues with random arguments, policies and operator policies, of both
@@ -257,4 +263,220 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 
 func (s *settingsTrial) depth(queue string) int {
 	return depth.Of(s.t, s.channel, queue)
+}
+
+func TestFindingLosingNow(t *testing.T) {
+	s := newStage(t)
+	s.queue("full", amqp.Table{"x-max-length": int64(1), "x-overflow": "reject-publish"})
+	s.queue("open", nil)
+	for _, to := range []string{"full", "open"} {
+		s.queue("to."+to, amqp.Table{
+			"x-message-ttl": int64(200), "x-dead-letter-exchange": "",
+			"x-dead-letter-routing-key": to,
+		})
+	}
+	s.publish("full", nil) // from now on it refuses
+	known := func(snapshot *model.Snapshot) bool {
+		return !slices.ContainsFunc(snapshot.Queues, func(q model.Queue) bool {
+			return !q.Ready.Known() ||
+				q.PolicyDefinition == nil || !q.Consumers.Known()
+		})
+	}
+	before := pollUntil(t, s.poll, "all queues are known", func(snapshot *model.Snapshot) bool {
+		return known(snapshot) && find(t, snapshot, "full").Published.Or(0) == 1 && find(t, snapshot, "full").Ready.Or(0) == 1
+	})
+	for range 20 {
+		s.publish("to.full", nil)
+		s.publish("to.open", nil)
+	}
+	s.awaitDepth("open", 20)
+	s.awaitDepth("to.full", 0)
+	must.Equal(t, s.depth("full"), 1, "the full queue")
+	var found []findings.Finding
+	pollUntil(t, s.poll, "the statistics have it, over a long enough time", func(after *model.Snapshot) bool {
+		if !known(after) || find(t, after, "open").Ready.Or(0) != 20 || find(t, after, "to.full").Published.Or(0) != 20 {
+			return false
+		}
+		over := after.TakenAt.Sub(before.TakenAt)
+		moves := watch.Polls(nil).After(model.MovesBetween(before, after), over).Moves()
+		found = findings.LosingNow(model.NewTopology(after), moves, over)
+		return over > 11*time.Second
+	})
+	assert.That(t, len(found) == 1 && found[0].Queue == "to.full" && strings.Contains(found[0].Message, "20 messages"),
+		"20 messages were lost behind to.full, none behind to.open; found: %+v", found)
+}
+
+func TestFindingBlockedHead(t *testing.T) {
+	s := newStage(t)
+	s.queue("w", nil)
+	for _, buffer := range []string{"rising", "falling"} {
+		s.queue(buffer, amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
+	}
+	published := time.Now().Truncate(time.Second)
+	publish := func(queue string, position int, expiration string) message.Message {
+		s.confirmed("", queue, amqp.Publishing{Expiration: expiration, Timestamp: published})
+		return message.Message{Position: position, Properties: message.Properties{
+			Expiration: expiration,
+			Timestamp:  published,
+		}}
+	}
+	publish("rising", 1, "100")
+	publish("rising", 2, "200")
+	messages := []message.Message{
+		publish("falling", 1, "600000"), publish("falling", 2, "200"),
+		publish("falling", 3, "100"),
+	}
+	s.awaitDepth("rising", 0)
+	must.Equal(t, s.depth("falling"), 3, "messages wait behind the long TTL, though the head holds all")
+	topology := model.NewTopology(pollUntil(t, s.poll, "the buffers are known",
+		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "falling").Consumers.Known() }))
+	falling := model.QueueRef{VHost: s.vhost, Name: "falling"}
+	now := time.Now().Add(time.Second) // timestamps are whole seconds
+	found := findings.In(topology, falling, lookAt(now, messages...))
+	assert.That(t, len(found) == 1 && found[0].Code == "head-of-line-blocked" &&
+		strings.Contains(found[0].Message, "2 messages"), "two messages wait for the first: %+v", found)
+	if found := findings.In(topology, falling, lookAt(now, messages[2:]...)); len(found) != 0 {
+		t.Errorf("nothing is before the last one: %+v", found)
+	}
+}
+
+// lookAt is a look that found these messages.
+func lookAt(at time.Time, messages ...message.Message) peek.Peeked {
+	return peek.Peeked{Messages: message.MessageList(messages), TakenAt: at}
+}
+
+// received is a message as a look would have it, as far as these findings go.
+func received(d amqp.Delivery) message.Message {
+	headers := model.Table{}
+	for key, v := range d.Headers {
+		headers[key] = v
+	}
+	return message.Message{Position: 1, Headers: headers, Redelivered: d.Redelivered}
+}
+
+func TestFindingNearDeliveryLimit(t *testing.T) {
+	s := newStage(t)
+	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(3)})
+	s.publish("a", nil)
+	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
+	topology := model.NewTopology(pollUntil(t, s.poll, "the queue is known",
+		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "a").Consumers.Known() }))
+	for round := range 4 {
+		d := s.take("a")
+		found := findings.In(topology, ref, lookAt(time.Now(), received(d)))
+		// Where returns count, a look that takes a message at its limit rescues it: there is nothing left to warn of.
+		rescued := round == 3 && topology.Behaviour.ReturnCountsAsDelivery
+		assert.Equal(t, round >= 1 && !rescued, len(found) == 1, "after %d returns of 3: %+v", round, found)
+		must.Do(s.t, d.Reject(true))
+	}
+	s.awaitDepth("a", 0) // one more, and it was lost
+}
+
+func TestFindingCopies(t *testing.T) {
+	s := newStage(t)
+	s.queue("a", nil)
+	s.queue("b", nil)
+	s.publish("a", amqp.Table{"CC": []any{"b"}})
+	s.publish("a", nil)
+	s.awaitDepth("b", 1) // the copy
+	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
+	topology := model.NewTopology(poll(t, s.poll))
+	found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
+	assert.That(t, len(found) == 1 && found[0].Code == "copies", "a message with CC: %+v", found)
+	if found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a")))); len(found) != 0 {
+		t.Errorf("a message without: %+v", found)
+	}
+}
+
+// copyKeys declares two workers whose failures wait in one buffer that CC leads into, and its dead letters by their
+// first key out of it, as Rascal's documentation has it. hold makes the buffer keep what it gets.
+func copyKeys(s *stage, hold time.Duration) {
+	for _, name := range []string{"delay", "retry"} {
+		s.exchange("topic", name, nil)
+	}
+	s.queue("save", nil)
+	s.queue("delete", nil)
+	s.queue("delay:5s", amqp.Table{"x-message-ttl": hold.Milliseconds(), "x-dead-letter-exchange": "retry"})
+	s.bind("delay:5s", "delay.5s", "delay")
+	s.bind("save", "save.#", "retry")
+	s.bind("delete", "delete.#", "retry")
+}
+
+// retries publishes a failed message as Rascal does.
+func (s *stage) retries(key string) {
+	s.t.Helper()
+	s.confirmed("delay", key, amqp.Publishing{Headers: amqp.Table{"CC": []any{"delay.5s"}}, Body: []byte("m")})
+}
+
+// A buffer that messages leave by a key of their own, which no binding shows, is a part of the flows behind it. What
+// the broker counts at a worker shows that they arrive.
+func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
+	s := newStage(t)
+	copyKeys(s, 50*time.Millisecond)
+	f := s.finds("dead-letter-unroutable", "delay:5s")
+	assert.That(t, f.Level == findings.LevelWarning && strings.Contains(f.Evidence, "other keys reach delete, save"),
+		"nothing has arrived yet: %+v", f)
+	for range 3 {
+		s.retries("save.created")
+		got := s.take("save")
+		must.Do(s.t, got.Ack(false))
+	}
+	s.silent("dead-letter-unroutable")
+	topology := model.NewTopology(poll(t, s.poll))
+	for _, worker := range []string{"save", "delete"} {
+		i := slices.IndexFunc(topology.Flows(), func(f model.Flow) bool { return f.Name == worker })
+		if i < 0 || topology.Flows()[i].Role(model.QueueRef{VHost: s.vhost, Name: "delay:5s"}) != model.DelayedBuffer {
+			t.Errorf("the buffer is not in the flow of %s: %+v", worker, topology.Flows())
+		}
+	}
+}
+
+// Messages that were looked at, in the buffer or behind it, show where they go, and which will be lost.
+func TestMessagesShowTheirWays(t *testing.T) {
+	s := newStage(t)
+	copyKeys(s, time.Hour)
+	s.queue("soon", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "retry"})
+	s.bind("soon", "delay.now", "delay")
+	s.retries("save.created")
+	s.confirmed("delay", "delay.5s", amqp.Publishing{Body: []byte("stray")})
+	s.confirmed("delay", "delete.x", amqp.Publishing{Headers: amqp.Table{"CC": []any{"delay.now"}}, Body: []byte("m")})
+	topology := model.NewTopology(pollUntil(t, s.poll, "the buffers are known", func(snapshot *model.Snapshot) bool {
+		return find(t, snapshot, "delay:5s").Consumers.Known() && find(t, snapshot, "soon").Consumers.Known()
+	}))
+	look := func(queue string, n int) *findings.Reading {
+		reading := findings.ReadingOf(topology, model.QueueRef{VHost: s.vhost, Name: queue}, time.Now(), nil)
+		for range n {
+			d := s.take(queue)
+			m := received(d)
+			m.Exchange, m.RoutingKey = d.Exchange, d.RoutingKey
+			m.Deaths, m.DeathsError = message.ParseDeaths(modelTable(d.Headers))
+			reading.See(&m)
+		}
+		return reading
+	}
+	waiting, behind := look("delay:5s", 2), look("delete", 1)
+	assert.Equal(t, fmt.Sprint(waiting.Seen().To), fmt.Sprintf("map[%s/delay:5s:[%s/save]]", s.vhost, s.vhost))
+	assert.Equal(t, fmt.Sprint(behind.Seen().To), fmt.Sprintf("map[%s/soon:[%s/delete]]", s.vhost, s.vhost))
+	lost := slices.DeleteFunc(waiting.Found(),
+		func(f findings.Finding) bool { return f.Code != "dead-letter-unroutable" })
+	assert.That(t, len(lost) == 1 && lost[0].Level == findings.LevelError &&
+		strings.Contains(lost[0].Message, "1 message will be lost"), "one message keeps a key that leads nowhere: %+v", lost)
+}
+
+// modelTable is a table of headers with nested tables as the model has them.
+func modelTable(t amqp.Table) model.Table {
+	out := model.Table{}
+	for key, v := range t {
+		if list, ok := v.([]any); ok {
+			list = slices.Clone(list)
+			for i := range list {
+				if inner, ok := list[i].(amqp.Table); ok {
+					list[i] = modelTable(inner)
+				}
+			}
+			v = list
+		}
+		out[key] = v
+	}
+	return out
 }

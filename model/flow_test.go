@@ -1,6 +1,9 @@
 package model_test
 
 import (
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,4 +122,254 @@ func TestMovesBetween(t *testing.T) {
 			t.Errorf("%v", moves)
 		}
 	})
+}
+
+func levelRefs(names ...string) (refs []model.QueueRef) {
+	for _, name := range names {
+		refs = append(refs, model.QueueRef{VHost: "/", Name: name})
+	}
+	return refs
+}
+
+func TestShortName(t *testing.T) {
+	for _, c := range []struct {
+		levels []string
+		want   string
+	}{
+		{[]string{"celery_delayed_0", "celery_delayed_1", "celery_delayed_27"}, "celery_delayed_0…27"},
+		{[]string{"nsb.v2.delay-level-00", "nsb.v2.delay-level-27"}, "nsb.v2.delay-level-00…27"},
+		{[]string{"level-1", "level-10"}, "level-1…10"},
+		{[]string{"s", "p"}, "s…p"},
+		{[]string{"ä", "ö"}, "ä…ö"},
+		{[]string{"a", "ab"}, "a…b"},
+	} {
+		b := model.Buffer{Levels: levelRefs(c.levels...)}
+		assert.Equal(t, b.ShortName(), c.want, "%v", c.levels)
+		if entrance, ok := b.Entrance(); !ok || entrance.Name != c.levels[len(c.levels)-1] {
+			t.Errorf("%v: what comes in comes into %s", c.levels, entrance)
+		}
+	}
+	one := model.Buffer{Member: model.Member{Queue: model.QueueRef{VHost: "/", Name: "wait"}}}
+	if entrance, ok := one.Entrance(); one.ShortName() != "wait" || !ok || entrance != one.Queue {
+		t.Errorf("one queue: %s, %s", one.ShortName(), entrance)
+	}
+	if _, ok := (&model.Buffer{InExchange: "later"}).Entrance(); ok {
+		t.Error("an exchange that delays has a queue")
+	}
+}
+
+// What goes from level to level is neither in what comes into a buffer nor in what leaves it.
+func TestMovesOfLevels(t *testing.T) {
+	rates := func(in, out, sent float64) model.Movement {
+		return model.Movement{In: model.Some(in), Out: model.Some(out), New: model.Some(sent)}
+	}
+	refs := levelRefs("l0", "l1", "l2")
+	levels := &model.Buffer{Member: model.Member{Queue: refs[0]}, Levels: refs}
+	for _, c := range []struct {
+		name    string
+		moves   []model.Movement
+		in, out model.Opt[float64]
+	}{
+		{"nothing is known", nil, model.Opt[float64]{}, model.Opt[float64]{}},
+		{"nothing moves", []model.Movement{rates(0, 0, 0)}, model.Some(0.0), model.Some(0.0)},
+		{
+			"as much comes as goes, by all levels",
+			[]model.Movement{rates(9, 9, 1), rates(9, 9, 3), rates(5, 5, 5)},
+			model.Some(9.0), model.Some(9.0),
+		},
+		{"only from level to level", []model.Movement{rates(4, 1, 0), rates(0, 3, 0)}, model.Some(0.0), model.Some(0.0)},
+		{"they only grow", []model.Movement{rates(1, 0, 1), rates(2, 0, 2)}, model.Some(3.0), model.Some(0.0)},
+		{"they only leave", []model.Movement{rates(2, 4, 0), rates(0, 2, 0)}, model.Some(0.0), model.Some(4.0)},
+		{"no publisher says that it fills them", []model.Movement{rates(3, 1, 0)}, model.Some(2.0), model.Some(0.0)},
+	} {
+		moves := model.Moves{}
+		for i, m := range c.moves {
+			moves[refs[i]] = m
+		}
+		got := moves.Of(levels)
+		assert.That(t, got.In == c.in && got.Out == c.out, "%s: %v in, %v out", c.name, got.In, got.Out)
+	}
+	one := model.Moves{refs[0]: rates(3, 2, 1)}
+	assert.Equal(t, one.Of(&model.Buffer{Member: model.Member{Queue: refs[0]}}), rates(3, 2, 1), "of one queue")
+}
+
+// Where publishers come in, and whether failures are told apart from what they send.
+func TestEntrances(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		parts  []build.Part
+		direct []string // exchange and key
+		fed    bool
+		reject bool // the first buffer gets what the worker rejects
+	}{
+		{
+			"rejects come back to the exchange that publishers use", build.EntryRetryParts,
+			[]string{"billing invoice.#"},
+			false, true,
+		},
+		{
+			"rejects come back by another exchange", with(build.EntryRetryParts,
+				build.Exchange("direct", "orders"), build.Bind("orders", "new", "invoice")),
+			[]string{"orders new"},
+			false, true,
+		},
+		{
+			"rejects come back by the default exchange, which has no bindings",
+			build.ScenarioParts["a worker that dead-letters into its retry buffer, policies only"],
+			nil, false, true,
+		},
+		{
+			"the worker sends failures to the buffer that publishers use, too",
+			[]build.Part{
+				build.Exchange("direct", "out"), build.Exchange("direct", "back"),
+				build.Queue("w.retry", build.DLX("back"), build.DeadKey("w"), build.TTL(1000)),
+				build.Bind("out", "w", "w.retry"),
+				build.Queue("w", build.Consumers(1)), build.Bind("back", "w", "w"),
+			},
+			nil, true, false,
+		},
+		{
+			"publishers fill a delayed buffer", build.ScenarioParts["delayed"], nil, false, false,
+		},
+		{
+			"they use the exchange itself, the retries a key of their own", build.ScenarioParts["pubsub"],
+			[]string{"master user.*"},
+			false, false,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", test.parts...)
+			flow := &topology.Flows()[0]
+			var direct []string
+			for _, b := range topology.DirectBindings(flow) {
+				direct = append(direct, b.Source+" "+b.RoutingKey)
+			}
+			assert.NoDiff(t, cmp.Diff(test.direct, direct))
+			assert.Equal(t, topology.FedThroughRetries(flow), test.fed, "fed through retry buffers")
+			if got := flow.Buffers[0].Rejected; got != test.reject {
+				t.Errorf("%s gets rejected messages is %v: %s", flow.Buffers[0].Name(), got, flow.Buffers[0].Reason)
+			}
+			assert.That(t, !test.reject || flow.Buffers[0].Role == model.RetryBuffer, "it is a %s buffer", flow.Buffers[0].Role)
+		})
+	}
+}
+
+// Without statistics nobody knows consumers: roles stay as they are, and their reasons claim nothing.
+func TestRolesWithoutKnownConsumers(t *testing.T) {
+	unknown := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
+	topology := build.TopologyOf("4.0.5", build.Queue("w", unknown),
+		build.Queue("w.wait", build.DLX(""), build.DeadKey("w"), build.TTL(1000), unknown),
+		build.Queue("w.failed", unknown))
+	flow, ok := topology.FlowOf(build.Ref("w"))
+	must.That(t, ok && len(flow.Buffers) == 1 && len(flow.Failed) == 1, "%+v", flow)
+	for _, reason := range []string{flow.Buffers[0].Reason, flow.Failed[0].Reason} {
+		assert.That(t, !strings.Contains(reason, "no consumers") && strings.Contains(reason, "consumers unknown"),
+			"%v", reason)
+	}
+}
+
+// A poll under way reads what was seen before: a new look leaves that as it was.
+func TestWhatWasSeenBefore(t *testing.T) {
+	type ways = map[model.QueueRef][]model.QueueRef
+	before := model.Seen{}.With(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}})
+	after := before.With(model.Seen{}).With(model.Seen{
+		To:   ways{build.Ref("buffer"): build.Refs("a"), build.Ref("other"): build.Refs("c")},
+		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
+	})
+	assert.NoDiff(t, cmp.Diff(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}}, before))
+	assert.NoDiff(t, cmp.Diff(model.Seen{
+		To:   ways{build.Ref("buffer"): build.Refs("a", "b"), build.Ref("other"): build.Refs("c")},
+		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
+	}, after))
+}
+
+// A buffer that publishers fill as far as bindings tell: messages in it say which of its workers sends them back.
+func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
+	ladder := build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28)
+	for _, test := range []struct {
+		name   string
+		parts  []build.Part
+		buffer string
+		want   map[string]model.Role // by the worker
+	}{
+		{
+			"nothing was looked at", build.CopyKeyParts, "delay:5s",
+			map[string]model.Role{"user:save": model.DelayedBuffer, "user:delete": model.DelayedBuffer},
+		},
+		{
+			"one of its workers does", with(build.CopyKeyParts, build.SentInto("delay:5s", "user:save")), "delay:5s",
+			map[string]model.Role{"user:save": model.RetryBuffer, "user:delete": model.DelayedBuffer},
+		},
+		{
+			"a queue that it does not lead to", with(build.CopyKeyParts, build.Queue("other", build.Consumers(1)),
+				build.SentInto("delay:5s", "other")), "delay:5s",
+			map[string]model.Role{"user:save": model.DelayedBuffer, "user:delete": model.DelayedBuffer},
+		},
+		{
+			"one of several levels", with(ladder, build.Endpoint("w"),
+				build.SentInto("nsb.v2.delay-level-05", "w")), "nsb.v2.delay-level-00",
+			map[string]model.Role{"w": model.RetryBuffer},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", test.parts...)
+			roles := map[string]model.Role{}
+			for _, f := range topology.Flows() {
+				roles[f.Name] = f.Role(build.Ref(test.buffer))
+			}
+			if diff := cmp.Diff(test.want, roles); diff != "" {
+				t.Errorf("%s\n%v", diff, build.Told(topology.Flows()))
+			}
+		})
+	}
+}
+
+func TestCarried(t *testing.T) {
+	limit := func(n int64) build.Setting { return build.Argument("x-delivery-limit", n) }
+	quorum := func(name string, settings ...build.Setting) build.Part {
+		return build.Queue(name, append(settings, build.OfType(model.Quorum))...)
+	}
+	to := func(name string) build.Setting {
+		return func(q *model.Queue) {
+			build.DLX("")(q)
+			build.DeadKey(name)(q)
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		version string
+		parts   []build.Part
+		want    string // of failed: from where, and the count
+	}{
+		{"by the default limit", "4.3.6", []build.Part{quorum("w", to("failed")), quorum("failed")}, "w 21"},
+		{"by its own limit", "4.3.6", []build.Part{quorum("w", to("failed"), limit(3)), quorum("failed")}, "w 4"},
+		{"without a limit", "4.3.6", []build.Part{quorum("w", to("failed"), limit(-1)), quorum("failed")}, "w any"},
+		{"from a classic queue", "4.3.6", []build.Part{build.Queue("w", to("failed")), quorum("failed")}, " 0"},
+		{"before 4.3", "4.2.0", []build.Part{quorum("w", to("failed")), quorum("failed")}, " 0"},
+		{
+			"through a buffer", "4.3.6",
+			[]build.Part{quorum("w", to("b")), build.Queue("b", to("failed"), build.TTL(10)), quorum("failed")},
+			"w 21",
+		},
+		{
+			// b keeps what expires at the count with which it came, or was delivered there
+			"through a buffer with a higher limit", "4.3.6",
+			[]build.Part{quorum("w", to("b"), limit(3)), quorum("b", to("failed"), limit(9)), quorum("failed")},
+			"b 10",
+		},
+		{
+			"round and round", "4.3.6",
+			[]build.Part{quorum("w", to("failed")), quorum("failed", to("w"), limit(3))},
+			"w 21",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))
+			got := fmt.Sprintf("%s %d", c.From.Name, c.Count)
+			if c.Count == math.MaxInt64 {
+				got = c.From.Name + " any"
+			}
+			assert.Equal(t, got, test.want)
+		})
+	}
 }

@@ -1,6 +1,8 @@
 package model_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -253,5 +255,225 @@ func TestHeadersMatch(t *testing.T) {
 	}
 	for _, test := range tests {
 		assert.Equal(t, model.HeadersMatch(test.binding, test.headers), test.want, "%s", test.name)
+	}
+}
+
+func with(parts []build.Part, more ...build.Part) []build.Part { return slices.Concat(parts, more) }
+
+// Without a dead-letter key messages keep their own, and CC adds to them what no binding shows.
+func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
+	audited := with(build.CopyKeyParts, build.Queue("audit", build.Consumers(1)), build.Bind("retry", "delay.#", "audit"))
+	for _, test := range []struct {
+		name    string
+		parts   []build.Part
+		want    []string
+		keys    model.KeyKind
+		reaches []model.QueueRef
+	}{
+		{
+			"no bound key leads on: the buffer belongs to all that others reach", build.CopyKeyParts,
+			[]string{"user:delete: delay:5s=delayed(5s, argument)", "user:save: delay:5s=delayed(5s, argument)"},
+			model.KeysBeyond, build.Refs("user:delete", "user:save"),
+		},
+		{
+			"a bound key leads on", audited,
+			[]string{"audit: delay:5s=delayed(5s, argument)"},
+			model.KeysBound, build.Refs("audit"),
+		},
+		{
+			"messages go elsewhere than the bindings say", with(audited, build.Seen("delay:5s", "user:save")),
+			[]string{"audit: delay:5s=delayed(5s, argument)", "user:save: delay:5s=delayed(5s, argument)"},
+			model.KeysSeen, build.Refs("audit", "user:save"),
+		},
+		{
+			"what they were seen to go to is gone", with(audited, build.Seen("delay:5s", "gone")),
+			[]string{"audit: delay:5s=delayed(5s, argument)"},
+			model.KeysBound, build.Refs("audit"),
+		},
+		{
+			"nothing is bound to the exchange: no key leads anywhere",
+			[]build.Part{
+				build.Exchange("topic", "delay"), build.Exchange("topic", "retry"),
+				build.Queue("delay:5s", build.TTL(5000), build.DLX("retry")), build.Bind("delay", "delay.5s", "delay:5s"),
+			},
+			nil, model.KeysKnown, nil,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", test.parts...)
+			assert.NoDiff(t, cmp.Diff(test.want, build.Told(topology.Flows())))
+			hop, _ := topology.Hop(build.Ref("delay:5s"), model.Expired)
+			assert.That(t, hop.Route.Keys == test.keys, "keys of kind %d, want %d: %s", hop.Route.Keys, test.keys, hop.Route.Why)
+			assert.NoDiff(t, cmp.Diff(test.reaches, hop.Route.Queues))
+		})
+	}
+}
+
+// A worker whose rejected messages keep their keys is not said to lose them, nor to have the failed queues of others.
+func TestRejectsThatKeepTheirKeys(t *testing.T) {
+	topology := build.TopologyOf("4.0.5",
+		build.Exchange("direct", "in"), build.Exchange("direct", "dead"),
+		build.Queue("w", build.Consumers(1), build.DLX("dead")), build.Bind("in", "w", "w"),
+		build.Queue("v.dead"), build.Bind("dead", "v", "v.dead"))
+	for _, exit := range topology.Exits(build.Ref("w")) {
+		assert.That(t, exit.Fate == model.Unclear && strings.Contains(exit.Why, "keeps its own routing keys"),
+			"%s is %s: %s", exit.Reason, exit.Fate, exit.Why)
+	}
+	if flows := topology.Flows(); len(flows) != 0 {
+		t.Error(build.Told(flows))
+	}
+}
+
+func TestDeadLettered(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		set  []build.Setting
+		want model.Opt[int64]
+	}{
+		{"no statistics", nil, model.Unknown[int64]()},
+		{"all were published", []build.Setting{build.Counted(5, 3), build.Ready(2)}, model.Some[int64](0)},
+		{"more were taken than published", []build.Setting{build.Counted(2, 6)}, model.Some[int64](4)},
+		{"more are there than published", []build.Setting{build.Counted(2, 2), build.Ready(1)}, model.Some[int64](1)},
+		{"some were rejected", []build.Setting{build.Counted(5, 0)}, model.Some[int64](0)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			q, _ := build.TopologyOf("4.0.5", build.Queue("q", test.set...)).Queue(build.Ref("q"))
+			assert.Equal(t, q.DeadLettered(), test.want)
+		})
+	}
+}
+
+func TestExits(t *testing.T) {
+	tests := []struct {
+		name    string
+		version string
+		parts   []build.Part
+		want    []string
+	}{
+		{
+			"no dead-letter exchange", "3.10.8",
+			[]build.Part{build.Queue("q")},
+			[]string{"expired lost []", "rejected lost []"},
+		},
+		{
+			"a limit too", "3.10.8",
+			[]build.Part{build.Queue("q", build.Argument("x-max-length", int64(3)))},
+			[]string{"expired lost []", "rejected lost []", "maxlen lost []"},
+		},
+		{
+			"a limit that refuses", "3.10.8",
+			[]build.Part{build.Queue("q", build.Argument("x-max-length", int64(3)),
+				build.Argument("x-overflow", "reject-publish"))},
+			[]string{"expired lost []", "rejected lost []"},
+		},
+		{
+			"a delivery limit by default", "4.0.5",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum))},
+			[]string{"expired lost []", "rejected lost []", "delivery_limit lost []"},
+		},
+		{
+			"a policy nobody knows yet", "4.0.5",
+			[]build.Part{build.Queue("q", func(q *model.Queue) { q.PolicyDefinition = nil })},
+			[]string{"expired unclear []", "rejected unclear []"},
+		},
+		{
+			"it arrives", "3.10.8",
+			[]build.Part{build.Queue("q", build.DLX(""), build.DeadKey("w")), build.Queue("w")},
+			[]string{"expired arrives [w]", "rejected arrives [w]"},
+		},
+		{"it may arrive", "3.10.8", []build.Part{
+			build.Queue("q", build.DLX("x")), build.Exchange("direct", "x"),
+			build.Bind("x", "q", "w"), build.Queue("w"),
+		}, []string{"expired arrives [w]", "rejected arrives [w]"}},
+		{
+			"a missing exchange", "3.10.8",
+			[]build.Part{build.Queue("q", build.DLX("nope"))},
+			[]string{"expired lost []", "rejected lost []"},
+		},
+		{
+			"at least once keeps it", "4.0.5",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum), build.DLX("nope"),
+				build.Argument("x-dead-letter-strategy", "at-least-once"),
+				build.Argument("x-overflow", "reject-publish"), build.Argument("x-delivery-limit", int64(-1)))},
+			[]string{"expired held []", "rejected held []"},
+		},
+		{
+			"at least once keeps what would come back by expiry alone", "4.0.5",
+			[]build.Part{
+				build.Queue("q", build.DLX(""), build.DeadKey("b"), build.TTL(10)),
+				build.Queue("b", build.AtLeastOnce, build.DLX(""), build.DeadKey("q"), build.TTL(10),
+					build.Argument("x-delivery-limit", int64(-1))),
+			},
+			[]string{"expired held [b]", "rejected endless [b]"},
+		},
+		{
+			"at least once elsewhere keeps nothing of a circle", "4.0.5",
+			[]build.Part{
+				build.Queue("q", build.AtLeastOnce, build.DLX(""), build.DeadKey("b"), build.TTL(10),
+					build.Argument("x-delivery-limit", int64(-1))),
+				build.Queue("b", build.DLX(""), build.DeadKey("q"), build.TTL(10)),
+			},
+			[]string{"expired cut [b]", "rejected endless [b]"},
+		},
+		{
+			"at least once falls back", "4.0.5",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum), build.DLX("nope"),
+				build.Argument("x-dead-letter-strategy", "at-least-once"),
+				build.Argument("x-delivery-limit", int64(-1)))},
+			[]string{"expired lost []", "rejected lost []"},
+		},
+		{
+			"a retry loop", "3.10.8",
+			[]build.Part{
+				build.Queue("q", build.DLX(""), build.DeadKey("b")),
+				build.Queue("b", build.DLX(""), build.DeadKey("q"), build.TTL(10)),
+			},
+			[]string{"expired cut [b]", "rejected endless [b]"},
+		},
+		{
+			"back to itself", "3.10.8",
+			[]build.Part{build.Queue("q", build.DLX(""), build.DeadKey("q"), build.TTL(10))},
+			[]string{"expired cut [q]", "rejected endless [q]"},
+		},
+		{
+			"a loop past somebody who consumes", "3.10.8",
+			[]build.Part{
+				build.Queue("q", build.DLX(""), build.DeadKey("b")),
+				build.Queue("b", build.DLX(""), build.DeadKey("q"), build.TTL(10), build.Consumers(1)),
+			},
+			[]string{"expired arrives [b]", "rejected arrives [b]"},
+		},
+		{
+			"a loop that does not pass it", "3.10.8",
+			[]build.Part{
+				build.Queue("q", build.DLX(""), build.DeadKey("b")),
+				build.Queue("b", build.DLX(""), build.DeadKey("c"), build.TTL(10)),
+				build.Queue("c", build.DLX(""), build.DeadKey("b"), build.TTL(10)),
+			},
+			[]string{"expired arrives [b]", "rejected arrives [b]"},
+		},
+		{
+			"delayed retry", "4.3.6",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum),
+				build.Argument("x-delayed-retry-type", "all"), build.Argument("x-delivery-limit", int64(-1)))},
+			[]string{"expired lost []", "rejected lost []", "delayed_retry retried [q]"},
+		},
+		{
+			"delayed retry before 4.3", "4.0.5",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum), build.Argument("x-delayed-retry-type", "all"),
+				build.Argument("x-delivery-limit", int64(-1)))},
+			[]string{"expired lost []", "rejected lost []"},
+		},
+		{"a stream", "4.0.5", []build.Part{build.Queue("q", build.OfType(model.Stream))}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, e := range build.TopologyOf(test.version, test.parts...).Exits(build.Ref("q")) {
+				got = append(got, fmt.Sprintf("%s %s %v", e.Reason, e.Fate, e.Route.Queues))
+				assert.That(t, e.Why != "" || e.Fate == model.Arrives && e.Route.Exact, "%s: no reason for %s", e.Reason, e.Fate)
+			}
+			assert.NoDiff(t, cmp.Diff(test.want, got))
+		})
 	}
 }

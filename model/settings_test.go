@@ -155,3 +155,54 @@ func TestTheSourceOfAMergedPolicy(t *testing.T) {
 		t.Errorf("DLX %s, want %s", got.DLX, want)
 	}
 }
+
+// TestConfirmedConsumers: a worker that has just started is one before the statistics know of it, and what dlxtop reads
+// is none by that.
+func TestConfirmedConsumers(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Queue("mail"), build.Queue("letters"))
+	worker, read := model.QueueRef{VHost: "/", Name: "mail"}, model.QueueRef{VHost: "/", Name: "letters"}
+	one := model.Some[int64](1)
+	confirmed := topology.Confirmed(map[model.QueueRef]model.QueueCounts{
+		worker: {Consumers: one}, read: {Consumers: one, Held: true},
+	}, false)
+	assert.Equal(t, confirmed.Queues[worker].Consumers, one, "the worker")
+	n := confirmed.Queues[read].Consumers
+	assert.That(t, n.Or(0) == 0, "what dlxtop read has %v consumers", n)
+}
+
+// What dlxtop holds is still in the queue, and dlxtop is none of its consumers.
+func TestOwnLooksAreLeftOut(t *testing.T) {
+	unacked := func(n int64) build.Setting { return func(q *model.Queue) { q.Unacked = model.Some(n) } }
+	untold := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
+	before := build.Broker("3.10.8", build.Queue("w", build.Ready(10), unacked(2), build.Consumers(1)),
+		build.Queue("failed", build.Ready(47)), build.Queue("other", build.Ready(1)), build.Queue("new", untold))
+	after := build.Broker("3.10.8", build.Queue("w", build.Ready(4), unacked(7), build.Consumers(2)),
+		build.Queue("failed", unacked(45), build.Consumers(1)), build.Queue("other", unacked(1), build.Consumers(1)),
+		build.Queue("new", build.Ready(1)))
+	after.LeaveOut(map[model.QueueRef]bool{
+		build.Ref("w"): true, build.Ref("failed"): true, build.Ref("gone"): true, build.Ref("new"): true,
+	}, before)
+	for i, want := range []struct{ ready, unacked, consumers int64 }{{9, 2, 1}, {45, 0, 0}, {0, 1, 1}, {1, 0, 0}} {
+		q := after.Queues[i]
+		if q.Ready.Or(-1) != want.ready || q.Unacked.Or(-1) != want.unacked || q.Consumers.Or(-1) != want.consumers {
+			t.Errorf("%s has %s ready, %s unacknowledged, %s consumers, want %v", q.Name, q.Ready, q.Unacked, q.Consumers, want)
+		}
+	}
+	after.LeaveOut(map[model.QueueRef]bool{build.Ref("w"): true}, nil)
+}
+
+// A version that is known is written as it is read.
+func FuzzParseVersion(f *testing.F) {
+	for _, s := range []string{
+		"3.10.8", "4.0.5", "4.1.0-rc.1", "3.13", "4.3.6+2.g1", "", "4", "-1.2",
+		"99999999999999999999.1.1", "4.0.99999999999999999999", "4.0.-1",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v := model.ParseVersion(s)
+		assert.That(t, v.Major >= 0 && v.Minor >= 0 && v.Patch >= 0 && (!v.Known() || model.ParseVersion(v.String()) == v),
+			"%q is %+v", s, v)
+		model.BehaviourOf(v)
+	})
+}

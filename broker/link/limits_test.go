@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -100,4 +103,106 @@ func TestALimitIsTheReason(t *testing.T) {
 		return ctx.Err()
 	})
 	assert.That(t, errors.Is(err, limit) && tries == 2, "after %d tries: %v", tries, err)
+}
+
+// An answer after the limit is believed only where each round trip takes about as long: one that is slow by chance, on
+// a busy machine, proves nothing.
+func TestAnswersInTime(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name  string
+		took  time.Duration
+		alone []time.Duration
+		want  bool
+	}{
+		{"at once", 3 * ms, nil, true},
+		{"the limit", 251 * ms, []time.Duration{1 * ms}, false},
+		{"the limit of a clock that catches up", 248 * ms, []time.Duration{1 * ms}, false},
+		{"the limit, on a busy machine", 255 * ms, []time.Duration{60 * ms}, false},
+		{"the limit, on a machine that stands still for a moment", 255 * ms, []time.Duration{180 * ms, 2 * ms}, false},
+		{"the limit behind a slow way", 400 * ms, []time.Duration{150 * ms}, false},
+		{"a slow way", 310 * ms, []time.Duration{305 * ms, 290 * ms, 330 * ms}, true},
+	} {
+		asked, trips := 0, roundTrips{}
+		got, err := trips.inTime(test.took, func() (time.Duration, error) {
+			asked++
+			return test.alone[asked-1], nil
+		})
+		assert.That(t, got == test.want && asked == len(test.alone) && err == nil,
+			"%s: %v after %d round trips, %v; want %v after %d", test.name, got, asked, err, test.want, len(test.alone))
+	}
+	before := roundTrips{}
+	before.add(4 * ms) // in a quieter moment
+	if got, err := before.inTime(260*ms, func() (time.Duration, error) { return 200 * ms, nil }); got || err != nil {
+		t.Errorf("the limit, while each round trip takes as long: %v, %v", got, err)
+	}
+	believed := false
+	for range before.last {
+		believed, _ = before.inTime(310*ms, func() (time.Duration, error) { return 305 * ms, nil })
+	}
+	assert.That(t, believed, "a way that has become slow is never believed")
+	var none roundTrips
+	fails := func() (time.Duration, error) { return 0, net.ErrClosed }
+	if _, err := none.inTime(time.Second, fails); err != net.ErrClosed {
+		t.Errorf("a channel that closed: %v", err)
+	}
+}
+
+// A channel may end with deliveries on their way: what was not claimed of them does not outlive the look.
+func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
+	near, far := net.Pipe()
+	conn := wire.New(near)
+	defer far.Close()
+	defer conn.Cut()
+	header := "\x02\x00\x01\x00\x00\x00\x0e\x00\x3c" + strings.Repeat("\x00", 12) + "\xce" // without a body
+	go func() { _, _ = far.Write([]byte(header)) }()
+	if _, err := conn.Read(make([]byte, 100)); err != nil || conn.Unclaimed() != 1 {
+		t.Fatalf("%d contents wait: %v", conn.Unclaimed(), err)
+	}
+	new(links).release(&Link{Wire: conn})
+	assert.Equal(t, conn.Unclaimed(), 0, "contents wait after the release")
+}
+
+// What the three versions say, and what is made of it. TestReasonsOfTheBroker lets one say it.
+func TestReasons(t *testing.T) {
+	for _, test := range []struct {
+		on   Attempt
+		code int
+		said string
+		want Reason
+	}{
+		// 3.10.8, 4.0.5, 4.3.6
+		{OnQueue, 404, "NOT_FOUND - no queue 'nodes down' in vhost '/'", noQueue},
+		{OnQueue, 405, "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/'. It could be " +
+			"originally declared on another connection or the exclusive property value does not match that of the " +
+			"original declaration.", othersQueue},
+		{OnQueue, 403, "ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use", exclusiveConsume},
+		// 3.10.8
+		{
+			OnQueue, 404, "NOT_FOUND - home node 'rabbit@b' of durable queue 'q' in vhost '/' is down or inaccessible",
+			queueDown,
+		},
+		{OnQueue, 541, "INTERNAL_ERROR - ... {nodedown,'rabbit@b'}", queueDown},
+		{OnQueue, 403, "ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'u'", noReadRight},
+		{OnPublish, 403, "ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u'", NoWriteRight},
+		// 4.0.5, 4.3.6
+		{OnQueue, 404, "NOT_FOUND - queue 'q' in vhost '/' process is stopped by supervisor", queueDown},
+		{OnQueue, 403, "ACCESS_REFUSED - read access to queue 'q' in vhost '/' refused for user 'u'", noReadRight},
+		{OnPublish, 403, "ACCESS_REFUSED - write access to exchange 'x' in vhost '/' refused for user 'u'", NoWriteRight},
+		// An internal exchange, all three
+		{OnPublish, 403, "ACCESS_REFUSED - cannot publish to internal exchange 'x' in vhost '/'", UnknownReason},
+		{OnLogin, 403, "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.", badLogin},
+		{OnLogin, 530, "NOT_ALLOWED - vhost v not found", noVHost},
+		{OnLogin, 530, "NOT_ALLOWED - access to vhost 'not found' refused for user 'u'", noVHostRight},
+		// What was refused decides what the same words mean.
+		{OnLogin, 404, "NOT_FOUND - no queue 'q' in vhost '/'", UnknownReason},
+		{OnQueue, 320, "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'", connectionEnded},
+		{OnQueue, 406, "PRECONDITION_FAILED - whatever", UnknownReason},
+	} {
+		err := &amqp.Error{Code: test.code, Reason: test.said, Server: true}
+		assert.Equal(t, ReasonOf(test.on, fmt.Errorf("get: %w", err)), test.want, "%s\nis", test.said)
+		if err.Server = false; ReasonOf(test.on, err) != UnknownReason {
+			t.Errorf("that is no answer of the broker: %s", test.said)
+		}
+	}
 }

@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
@@ -15,8 +19,8 @@ import (
 // TestRangeReadsWhatAtReads: with each limit of bodies, from and to anywhere, in memory and on disk.
 func TestRangeReadsWhatAtReads(t *testing.T) {
 	r := seed.Rand(t)
-	for _, limit := range []int{Memory, 0} {
-		s := New(limit)
+	for _, most := range []int{Memory, 0} {
+		s := New(most)
 		t.Cleanup(func() { _ = s.Close() })
 		const n = 400
 		for i := range n {
@@ -29,7 +33,7 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 			}
 			must.Do(t, s.Add(&m))
 		}
-		must.That(t, limit != 0 || s.written != 0 && len(s.memory) > 0, "it is not on disk and in memory")
+		must.That(t, most != 0 || s.written != 0 && len(s.memory) > 0, "it is not on disk and in memory")
 		for range 100 {
 			from, body := r.IntN(n), r.IntN(2)*r.IntN(5000)
 			to := from + r.IntN(n+1-from)
@@ -49,4 +53,47 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzRecord reads what a disk has made of a peek's record: a message, which is the same when it is kept again, or an
+// error.
+func FuzzRecord(f *testing.F) {
+	for _, headers := range []model.Table{nil, {
+		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),
+		"int32": int32(-3), "uint32": uint32(3), "int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5),
+		"float64": 2.5, "decimal": model.Decimal{Scale: 2, Value: -5}, "text": "text", "bytes": []byte{0xff},
+		"time": time.Unix(-1, 0), "list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
+		"more": model.Repeated{"a", int32(1)}, "raw": model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 9, 'a'}},
+	}} {
+		f.Add(appendHead(nil, &message.Message{
+			Exchange: "x", RoutingKey: "\xff", Redelivered: true, Headers: headers,
+			Properties: message.Properties{
+				MessageID: "m-1", DeliveryMode: 2, Priority: 9, Expiration: "5000",
+				Timestamp: time.Unix(1767225600, 0),
+			},
+		}))
+	}
+	f.Add([]byte(strings.Repeat("\x00", 18) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Fuzz(func(t *testing.T, head []byte) {
+		var m message.Message
+		var err error
+		limit.Keep(t, len(head), func() { m, err = parseHead(string(head)) })
+		if err != nil {
+			assert.That(t, errors.Is(err, errRecord), "%v", err)
+			return
+		}
+		again, err := parseHead(string(appendHead(nil, &m)))
+		assert.That(t, err == nil && message.FingerprintOf(&again) == message.FingerprintOf(&m) &&
+			again.Redelivered == m.Redelivered, "kept again it is another message, %v:\n%+v\n%+v", err, m, again)
+	})
+}
+
+// A damaged record says how large a table is, and each table in it that it is as large.
+func TestADamagedRecordTakesNoMemory(t *testing.T) {
+	const levels = 20_000
+	record := strings.Repeat("\x00", 18) + strings.Repeat("\xff\xff\xff\x7f\x00F", levels)
+	limit.Keep(t, len(record), func() {
+		_, err := parseHead(record)
+		assert.That(t, errors.Is(err, errRecord), "%v", err)
+	})
 }

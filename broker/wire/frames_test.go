@@ -4,14 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
+	"reflect"
+	"strings"
 	"testing"
+	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // pieces is a reader that returns little at a time.
@@ -176,5 +185,328 @@ func BenchmarkHeaders(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		must.That(b, in.disguised(frame) != nil && len(decodeTable(table, 0)) == 6, "it is damaged")
+	}
+}
+
+// A Conn is cut when its reader is stuck, so that everything that waits for an answer ends.
+func TestConnThatIsNotReadFromIsCut(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	w := newConn(near, time.Second)
+	go func() { _, _ = far.Write([]byte("an answer")) }()
+	must.Get(w.Read(make([]byte, 9)))(t)
+	// The reader does not come back.
+	_ = far.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := far.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the other side saw %v", err)
+	}
+	if _, err := w.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a write returned %v", err)
+	}
+}
+
+// A Conn on which nothing comes is read from, and stays.
+func TestConnThatIsReadFromStays(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	w := newConn(near, 200*time.Millisecond)
+	defer w.Cut()
+	read := make(chan error, 1)
+	go func() {
+		_, err := w.Read(make([]byte, 1))
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		t.Fatalf("it was cut: %v", err)
+	case <-time.After(600 * time.Millisecond):
+	}
+	go func() { _, _ = far.Write([]byte("x")) }()
+	assert.Succeeds(t, <-read)
+}
+
+// Each content is claimed once: a second claim must not pass for a message without a body.
+func TestContentIsClaimedOnce(t *testing.T) {
+	for name, then := range map[string]func(*Conn, []byte){
+		"claimed":   func(w *Conn, ticket []byte) { w.in.claimed(ticket) },
+		"forgotten": func(w *Conn, _ []byte) { w.Forget() },
+	} {
+		w := &Conn{in: &incoming{}}
+		ticket := w.in.keep(nil, content{body: []byte("body")})
+		then(w, ticket)
+		func() {
+			defer func() {
+				assert.That(t, recover() != nil, "%s, it was claimed again", name)
+			}()
+			w.in.claimed(ticket)
+		}()
+	}
+}
+
+// peer is the far end of a Conn. It speaks just enough AMQP to hand amqp091-go any header, and to take what it
+// publishes: a broker would refuse most of them.
+type peer struct {
+	testing.TB
+	conn    net.Conn
+	reader  *bufio.Reader
+	wire    *Conn
+	channel *amqp.Channel
+
+	next      []byte // the table of the message that is handed out next
+	gets      int
+	published chan []byte // content headers
+}
+
+func newPeer(t testing.TB) *peer {
+	near, far := net.Pipe()
+	p := &peer{TB: t, conn: far, reader: bufio.NewReader(far), published: make(chan []byte, 1)}
+	p.wire = newConn(near, time.Minute)
+	go p.serve()
+	connection, err := amqp.Open(p.wire, amqp.Config{
+		SASL: []amqp.Authentication{&amqp.PlainAuth{}}, Vhost: "/", Locale: "en_US", FrameSize: 131072,
+	})
+	must.Do(t, err)
+	t.Cleanup(func() {
+		_ = connection.CloseDeadline(time.Now().Add(time.Second))
+		far.Close()
+	})
+	if p.channel, err = connection.Channel(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *peer) method(channel uint16, id uint32, arguments string) []byte {
+	return appendFrame(nil, frameMethod, binary.BigEndian.AppendUint16(nil, channel), func(b []byte) []byte {
+		return append(binary.BigEndian.AppendUint32(b, id), arguments...)
+	})
+}
+
+// serve answers until the connection ends.
+func (p *peer) serve() {
+	if _, err := io.ReadFull(p.reader, make([]byte, 8)); err != nil {
+		return
+	}
+	answer := p.method(0, 10<<16|10, "\x00\x09\x00\x00\x00\x00\x00\x00\x00\x05PLAIN\x00\x00\x00\x05en_US")
+	for {
+		if len(answer) > 0 {
+			if _, err := p.conn.Write(answer); err != nil {
+				return
+			}
+		}
+		head := make([]byte, frameHead)
+		if _, err := io.ReadFull(p.reader, head); err != nil {
+			return
+		}
+		payload := make([]byte, binary.BigEndian.Uint32(head[3:])+1)
+		if _, err := io.ReadFull(p.reader, payload); err != nil {
+			return
+		}
+		answer = nil
+		if head[0] == frameHeader {
+			p.published <- payload[:len(payload)-1]
+		}
+		if head[0] != frameMethod {
+			continue
+		}
+		switch binary.BigEndian.Uint32(payload) {
+		case 10<<16 | 11: // start-ok: tune
+			answer = p.method(0, 10<<16|30, "\x00\x08\x00\x02\x00\x00\x00\x00")
+		case 10<<16 | 40:
+			answer = p.method(0, 10<<16|41, "\x00")
+		case 10<<16 | 50:
+			answer = p.method(0, 10<<16|51, "")
+		case 20<<16 | 10:
+			answer = p.method(1, 20<<16|11, "\x00\x00\x00\x00")
+		case 60<<16 | 70: // get: a message with all that surrounds the table, and a body in one frame or two
+			answer = p.method(1, 60<<16|71, "\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01e\x01k\x00\x00\x00\x00")
+			answer = append(answer, headerFrame(p.next)...)
+			halves := [][]byte{[]byte("half"), []byte("half")}
+			if p.gets++; p.gets%2 == 0 {
+				halves = [][]byte{[]byte("halfhalf")}
+			}
+			for _, half := range halves {
+				answer = appendFrame(answer, frameBody, []byte{0, 1}, func(b []byte) []byte { return append(b, half...) })
+			}
+		}
+	}
+}
+
+// headerFrame is a content header frame with a table, of a message with a body of 8 bytes.
+func headerFrame(table []byte) []byte {
+	return appendFrame(nil, frameHeader, []byte{0, 1}, func(b []byte) []byte {
+		// Content type and encoding, headers, delivery mode, message id.
+		b = append(b, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0xF0, 0x80)
+		b = append(b, "\x04text\x00"...)
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(table))), table...)
+		return append(b, "\x02\x02id"...)
+	})
+}
+
+// tables are beginnings for the fuzzer, and tests of their own: what RabbitMQ delivers, and what only a broken
+// broker could.
+func tables() map[string][]byte {
+	nested := []byte("\x01aV")
+	for range 40 {
+		nested = append(binary.BigEndian.AppendUint32([]byte("\x01tF"), uint32(len(nested))), nested...)
+	}
+	all := model.Table{
+		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),
+		"int32": int32(-3), "uint32": uint32(3),
+		"int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5), "float64": 2.5,
+		"decimal": model.Decimal{Scale: 2, Value: -5},
+		"text":    "text", "bytes": []byte{0xff}, "time": time.Unix(-1, 0),
+		"list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
+		"more": model.Repeated{"a", "b", int32(1)}, "raw": model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 0}},
+	}
+	return map[string][]byte{
+		"every type":           encodeTable(nil, all),
+		"nothing":              {},
+		"nested":               nested,
+		"too many":             bytes.Repeat([]byte("\x00V"), 8193),
+		"a name twice":         []byte("\x01kt\x01\x01kt\x02"),
+		"a name without value": []byte("\x01k"),
+		"a name cut off":       []byte("\x01kV\x05k"),
+		"an unknown type":      []byte("\x01a?\x01b\x01bV"),
+		"a length too long":    []byte("\x01aS\x00\x00\x00\x05text\x01bV"),
+		"a length of 4 GB":     []byte("\x01aF\xff\xff\xff\xff"),
+		"a list cut off":       []byte("\x01aA\x00\x00\x00\x03tI\x00\x01bV"),
+		"a list with half":     []byte("\x01aA\x00\x00\x00\x01I"),
+		"larger than a frame":  encodeTable(nil, model.Table{"n": strings.Repeat("x", 200_000)}),
+	}
+}
+
+// FuzzHeaders hands any bytes as headers to amqp091-go: it takes all of them, what is kept of them is what
+// decodeTable reads, and what can be published again arrives as it was.
+func FuzzHeaders(f *testing.F) {
+	for _, table := range tables() {
+		f.Add(table)
+	}
+	far := newPeer(f)
+	f.Fuzz(func(t *testing.T, table []byte) {
+		want := decodeTable(table, 0)
+		far.next = table
+		d, ok, err := far.channel.Get("q", true)
+		must.That(t, err == nil && ok, "%v %v", ok, err)
+		m := far.wire.Message(&d)
+		p := message.Properties{
+			ContentType: "text", MessageID: "id", DeliveryMode: 2, Zeros: message.PropContentEncoding,
+		}
+		if len(table) == 0 {
+			p.Zeros |= message.PropHeaders
+		}
+		assert.That(t, string(m.Body) == "halfhalf" && m.BodyBytes == 8 && m.Properties == p, "%+v", m.Properties)
+		alone := message.Message{Headers: want}
+		assert.That(t, message.FingerprintOf(&(message.Message{Headers: m.Headers})) == message.FingerprintOf(&alone),
+			"read %v, want %v", m.Headers, want)
+		for _, again := range []message.Message{spooled(t, m), written(t, m)} {
+			again = message.Message{Headers: again.Headers}
+			assert.That(t, message.FingerprintOf(&again) == message.FingerprintOf(&alone),
+				"kept %v, want %v", again.Headers, want)
+		}
+		far.publishes(t, m.Headers)
+	})
+}
+
+// spooled is a message as a spool keeps it.
+func spooled(t *testing.T, m message.Message) message.Message {
+	t.Helper()
+	kept := spool.New(spool.Memory)
+	must.Do(t, kept.Add(&m))
+	again, err := kept.At(0, 0)
+	assert.Succeeds(t, err)
+	return again
+}
+
+// written is a message as a file or the journal has it.
+func written(t *testing.T, m message.Message) message.Message {
+	t.Helper()
+	line, err := model.JSONLine(m.JSON())
+	must.Do(t, err)
+	again, err := message.ParseMessage(line)
+	assert.Succeeds(t, err)
+	return again
+}
+
+// publish is the content header that a message is published with.
+func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
+	t.Helper()
+	rest := p.wire.Carry(out, smallestFrame)
+	must.Do(t, p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: rest}))
+	return <-p.published
+}
+
+// publishes proves that headers arrive as they are, or are refused.
+func (p *peer) publishes(t *testing.T, headers model.Table) {
+	t.Helper()
+	out := message.Publishing{Headers: headers}
+	if CheckHeader(&out, 131072) != nil {
+		return
+	}
+	size, err := tableSize(headers)
+	encoded := encodeTable(nil, headers)
+	assert.That(t, err == nil && size == len(encoded), "%d bytes are %d: %v", size, len(encoded), err)
+	again := decodeTable(encoded, 0)
+	assert.That(t, bytes.Equal(encodeTable(nil, again), encoded), "%v becomes %v", headers, again)
+	payload := p.publish(t, &out)
+	properties, ok := propertiesIn(payload)
+	_, published := decodeProperties(properties)
+	got := encodeTable(nil, published)
+	assert.That(t, ok && bytes.Equal(got, encoded), "published %q, want %q", got, encoded)
+}
+
+// TestPropertiesAreWrittenAsTheLibraryDoes: with each combination of properties, a content header is what amqp091-go
+// makes of them.
+func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
+	p := newPeer(t)
+	texts := [...]string{"text/plain", "gzip", "correlation", "reply", "1000", "id", "type", "guest", "app"}
+	for chosen := range 1 << 5 {
+		has := func(bit int, s string) string {
+			if chosen>>bit&1 == 0 {
+				return ""
+			}
+			return s
+		}
+		out := message.Publishing{Body: []byte("body"), Properties: message.Properties{
+			ContentType: has(0, texts[0]), ContentEncoding: has(1, texts[1]), CorrelationID: has(2, texts[2]),
+			ReplyTo: has(3, texts[3]), Expiration: has(4, texts[4]), MessageID: has(0, texts[5]), Type: has(1, texts[6]),
+			UserID: has(2, texts[7]), AppID: has(3, texts[8]),
+		}}
+		var headers amqp.Table
+		if chosen&1 == 0 {
+			out.Properties.DeliveryMode, out.Properties.Timestamp = 2, time.Unix(1_700_000_000, 0)
+		}
+		if chosen&2 == 0 {
+			out.Properties.Priority = 255
+			out.Headers, headers = model.Table{"k": int32(7)}, amqp.Table{"k": int32(7)}
+		}
+		got := p.publish(t, &out)
+		q := &out.Properties
+		err := p.channel.Publish("e", "k", false, false, amqp.Publishing{
+			Headers: headers, ContentType: q.ContentType, ContentEncoding: q.ContentEncoding, DeliveryMode: q.DeliveryMode,
+			Priority: q.Priority, CorrelationId: q.CorrelationID, ReplyTo: q.ReplyTo, Expiration: q.Expiration,
+			MessageId: q.MessageID, Timestamp: q.Timestamp, Type: q.Type, UserId: q.UserID, AppId: q.AppID, Body: out.Body,
+		})
+		must.Do(t, err)
+		want := <-p.published
+		assert.That(t, bytes.Equal(got, want), "%+v is written %q, want %q", out, got, want)
+	}
+}
+
+// TestTableOfEveryTypeIsKept compares types, which a fingerprint and an encoding show only in part.
+func TestTableOfEveryTypeIsKept(t *testing.T) {
+	encoded := tables()["every type"]
+	table := decodeTable(encoded, 0)
+	types := map[string]any{
+		"nil": nil, "uint64": uint64(1 << 63), "uint8": uint8(1), "decimal": model.Decimal{Scale: 2, Value: -5},
+		"time": time.Unix(-1, 0), "more": model.Repeated{"a", "b", int32(1)}, "table": model.Table{"": model.Table{}},
+		"list": []any{"a", int64(1), []any(nil)},
+	}
+	for name, want := range types {
+		assert.That(t, reflect.DeepEqual(table[name], want), "%s is %#v", name, table[name])
+	}
+	m := message.Message{Headers: table}
+	for _, again := range []message.Message{spooled(t, m), written(t, m)} {
+		assert.That(t, bytes.Equal(encodeTable(nil, again.Headers), encoded), "%v", again.Headers)
 	}
 }

@@ -1,10 +1,15 @@
 package cause
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -133,4 +138,294 @@ func TestHostileTexts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Copies in several queues are one message for the same worker, by their id or by their deaths; an index
+// of them says the same.
+func TestCopiesInSeveralQueuesAreOneMessage(t *testing.T) {
+	g := NewGroups()
+	add := func(queue model.QueueRef, id, worker string) {
+		deaths := []any{model.Table{"queue": worker, "reason": "rejected", "count": int64(1)}}
+		m := &message.Message{Headers: model.Table{"x-death": deaths, "x-error": "ValueError: no"}}
+		m.Properties.MessageID, m.Exchange = id, queue.Name
+		m.Deaths, _ = message.ParseDeaths(m.Headers)
+		m.Identify()
+		g.Add(queue, m)
+	}
+	for _, queue := range []model.QueueRef{mail, stock} {
+		add(queue, "m1", "w")
+		add(queue, "m2", "w")
+		add(queue, "", "w") // twice there: they may be two
+		add(queue, "", "w")
+	}
+	add(stock, "m1", "v") // failed on a copy of its own
+	add(stock, "m1", "w")
+	check := func(g *Groups) {
+		t.Helper()
+		list := g.List()
+		assert.That(t, len(list) == 1 && list[0].Messages == 10 && list[0].Different == 5, "%+v", list)
+	}
+	check(g)
+	kept := NewGroups()
+	for _, queue := range []model.QueueRef{mail, stock} {
+		must.Get(kept.Recall(g.Keep("b", queue, Earlier{}), "b", queue))(t)
+	}
+	check(kept)
+}
+
+// A text without spaces is no id, whatever its length: its digits are folded, its words stay.
+func TestWritingWithoutSpaces(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"订单12345在仓库系统中库存不足请联系管理员处理", "订单#在仓库系统中库存不足请联系管理员处理"},
+		{"用户12345的账户余额低于最低限额无法完成支付请先充值", "用户#的账户余额低于最低限额无法完成支付请先充值"},
+		{"第3行第5列", "第#行第#列"},
+		{"第１２行", "第#行"}, // full-width digits
+		{"用户ann@example.com，余额5.20元", "用户<email>，余额#元"},
+		{"访问http://stock.example.com/v1/items/12，超时（30秒）", "访问http://stock.example.com/v1/items/…，超时（#秒）"},
+		{"主机10.1.2.3不可达", "主机<ip>不可达"},
+		{"文件/var/数据/12.txt 不存在", "文件<path> 不存在"},
+		{"错误码：E11000", "错误码：E11000"},
+		{"注文88の在庫", "注文#の在庫"},
+		{"주문12345는 없습니다", "주문#는 없습니다"},
+		{"заказ12345 не найден", "заказ# не найден"},
+		{"Größe5 für Müller fehlt", "Größe# für Müller fehlt"},
+		{"nach 5µs und 25°C", "nach # und #"},
+	}
+	for _, test := range tests {
+		assert.Equal(t, Fold(test.text), test.want, "%s\nis", test.text)
+	}
+}
+
+func TestRecent(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	g, queue := NewGroups(), model.QueueRef{VHost: "/", Name: "mail.failed"}
+	for i, ago := range []time.Duration{
+		-time.Minute, 0, 9 * time.Minute, 10 * time.Minute, 59 * time.Minute, 60 * time.Minute, 48 * time.Hour,
+	} {
+		m := message.Message{Deaths: []message.Death{{Reason: model.Rejected, Queue: "mail", Count: 1, Time: now.Add(-ago)}}}
+		m.Fingerprint[0] = byte(i)
+		g.Add(queue, &m)
+	}
+	g.Add(queue, failed("order 12 not found")) // it does not say when
+	recent := g.Recent(now, time.Hour, 6)
+	id := (Cause{Evidence: ByDeath, Kind: "rejected", Queue: "mail"}).ID()
+	want := []float64{1, 0, 0, 0, 1, 3}
+	assert.That(t, len(recent) == 1 && slices.Equal(recent[id], want), "it is %v, not %v", recent, want)
+	g.Forget(queue)
+	if recent := g.Recent(now, time.Hour, 6); len(recent) != 0 {
+		t.Errorf("without messages it is %v", recent)
+	}
+}
+
+// errorGroup are texts of errors that have one cause.
+type errorGroup struct {
+	name  string
+	texts []string
+}
+
+func readGroups(t testing.TB) (groups []errorGroup, texts int) {
+	t.Helper()
+	file := must.Get(os.ReadFile("testdata/errors.txt"))(t)
+	plain := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\x1b`, "\x1b")
+	for line := range strings.Lines(string(file)) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, begins := strings.CutPrefix(line, "== "); begins {
+			groups = append(groups, errorGroup{name: name})
+		} else if line != "" && line[0] != '#' {
+			at := &groups[len(groups)-1]
+			at.texts = append(at.texts, plain.Replace(line))
+			texts++
+		}
+	}
+	return groups, texts
+}
+
+// known are groups that Fold gets wrong, each with why that is accepted.
+var known = map[string]string{}
+
+// TestErrorsFoldToTheirCauses: texts of one cause fold to one text, and texts of two causes to two.
+func TestErrorsFoldToTheirCauses(t *testing.T) {
+	groups, texts := readGroups(t)
+	must.That(t, texts >= 200 && len(groups) >= 100, "%d texts in %d groups are not the table", texts, len(groups))
+	split, merged := 0, 0
+	owner := map[string]string{}
+	for _, g := range groups {
+		var folds []string
+		for _, text := range g.texts {
+			if folded := Fold(headOf(text)); !slices.Contains(folds, folded) {
+				folds = append(folds, folded)
+			}
+		}
+		if len(folds) > 1 {
+			split++
+			assert.That(t, known[g.name] != "", "%s is split:\n\t%s", g.name, strings.Join(folds, "\n\t"))
+		}
+		for _, folded := range folds {
+			if other, taken := owner[folded]; taken {
+				merged++
+				assert.That(t, known[g.name] != "", "%s and %s are merged: %s", other, g.name, folded)
+			}
+			owner[folded] = g.name
+			assert.That(t, model.Printable(folded) == folded && len(folded) <= mostFolded,
+				"%s: %q is not printable, or has %d bytes", g.name, folded, len(folded))
+		}
+	}
+	t.Logf("%d texts of %d causes: split %d (%.1f%%), merged %d (%.1f%%)", texts, len(groups),
+		split, 100*float64(split)/float64(len(groups)), merged, 100*float64(merged)/float64(len(groups)))
+}
+
+func TestOwnFrame(t *testing.T) {
+	for _, c := range []struct{ name, stack, want string }{
+		{"Java", `org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener threw exception
+	at org.springframework.amqp.rabbit.listener.adapter.MessagingMessageListenerAdapter.invoke(MessagingMessageListenerAdapter.java:180)
+	at java.base/java.lang.Thread.run(Thread.java:840)
+Caused by: java.net.SocketTimeoutException: Read timed out
+	at java.base/sun.nio.ch.NioSocketImpl.timedRead(NioSocketImpl.java:283)
+	at com.example.shop.MailClient.lambda$send$0(MailClient.java:42)
+	at com.example.shop.Worker.handle(Worker.java:12)`, "MailClient.send"},
+		{
+			"Java, a class that Spring generated", "java.lang.IllegalStateException: x\n" +
+				"\tat com.example.shop.Mail$$SpringCGLIB$$0.send(<generated>)\n\tat com.example.shop.Worker$1.run(Worker.java:3)",
+			"Worker$#.run",
+		},
+		{
+			"Kotlin", "java.lang.IllegalStateException\n\tat kotlin.io.Foo.bar(Foo.kt:1)\n\tat shop.MailKt.send(Mail.kt:12)",
+			"MailKt.send",
+		},
+		{".NET", `System.TimeoutException: smtp gateway
+   at System.Net.Http.HttpClient.SendAsync(HttpRequestMessage request, CancellationToken token)
+   at Shop.Mail.<Send>d__3.MoveNext() in /src/Shop/Mail.cs:line 42
+--- End of stack trace from previous location ---
+   at Shop.Worker.Consume(ConsumeContext` + "`1" + ` context) in /src/Shop/Worker.cs:line 12`, "Mail.Send"},
+		{
+			".NET, Windows", "System.Exception: x\r\n   at MassTransit.Foo.Bar()\r\n   at Shop.Stock.Reserve(Int32 id)\r\n",
+			"Stock.Reserve",
+		},
+		{"Python", `Traceback (most recent call last):
+  File "/usr/lib/python3.11/site-packages/celery/app/trace.py", line 451, in trace_task
+    R = retval = fun(*args, **kwargs)
+  File "/srv/releases/20260304/shop/tasks.py", line 12, in charge
+    gateway.charge(order)
+  File "/srv/releases/20260304/shop/gateway.py", line 88, in charge
+    raise GatewayError("down")
+  File "/usr/lib/python3.11/site-packages/requests/api.py", line 5, in post
+    return request()
+shop.gateway.GatewayError: down`, "charge in shop/gateway.py"},
+		{"PHP", `Shop\MailException: gateway down in /srv/vendor/mailer/Client.php:12
+Stack trace:
+#0 /srv/vendor/symfony/mailer/Mailer.php(54): Mailer\Client->send(Object(Email))
+#1 [internal function]: Symfony\Mailer->send()
+#2 /srv/app/src/Invoice.php(42): Symfony\Mailer->send(Object(Email))
+#3 {main}`, "src/Invoice.php"},
+		{"Ruby", `Net::OpenTimeout: execution expired
+/usr/local/bundle/gems/net-http-0.4.1/lib/net/http.rb:1603:in ` + "`initialize'" + `
+/app/lib/mail.rb:42:in ` + "`block in send'" + `
+/app/workers/mail_worker.rb:12:in ` + "`work'", "send in lib/mail.rb"},
+		{"Ruby 3.4", "x (RuntimeError)\n/app/lib/mail.rb:42:in 'Mail#send'\n", "Mail#send in lib/mail.rb"},
+		{"Node.js", `TypeError: Cannot read properties of undefined (reading 'email')
+    at processTicksAndRejections (node:internal/process/task_queues:95:5)
+    at async Object.send (/app/node_modules/mailer/index.js:3:1)
+    at async Mailer.send [as handler] (/app/src/mailer.js:42:11)
+    at /app/src/worker.js:12:3`, "Mailer.send"},
+		{"Node.js, no name", "Error: x\n    at /app/src/worker.js:12:3", "src/worker.js"},
+		{"Node.js, a module", "Error: x\n    at <anonymous> (file:///app/src/worker.mjs:12:3)", "src/worker.mjs"},
+		{"Go", `panic: runtime error: index out of range [5] with length 3
+
+goroutine 17 [running]:
+runtime/debug.Stack()
+	/usr/local/go/src/runtime/debug/stack.go:24 +0x5e
+github.com/ThreeDotsLabs/watermill/message/router/middleware.Recoverer.func1.1()
+	/root/go/pkg/mod/github.com/!three!dots!labs/watermill@v1.3.5/message/router/middleware/recoverer.go:40 +0x65
+example.com/shop/mail.(*Sender).Send(0xc000112240, {0xc0001a4000, 0x40})
+	/app/mail/sender.go:42 +0x1d
+main.main()
+	/app/main.go:12 +0x20`, "mail.(*Sender).Send"},
+		{"Go, pkg/errors", "mail down\nexample.com/shop/mail.Send\n\t/app/mail/sender.go:42\nruntime.goexit\n" +
+			"\t/usr/local/go/src/runtime/asm_amd64.s:1594", "mail.Send"},
+		{"Elixir", `** (DBConnection.ConnectionError) connection not available
+    (db_connection 2.6.0) lib/db_connection.ex:1063: DBConnection.transaction/3
+    (stdlib 4.3) gen_server.erl:1123: :gen_server.try_handle_info/4
+    (shop 0.1.0) lib/shop/mail.ex:42: Shop.Mail.send/2`, "Shop.Mail.send/#"},
+		{
+			"Elixir, a clause", "** (FunctionClauseError) x\n    (shop 0.1.0) lib/shop/mail.ex:42: " +
+				"Shop.Mail.send(%{id: 8812}, 3)",
+			"Shop.Mail.send",
+		},
+		{"libraries only", "java.lang.Error: x\n\tat java.base/java.lang.Thread.run(Thread.java:840)", ""},
+		{"no trace", "gateway down\nat least it says so (here)", ""},
+		{"one line", "at com.example.Mail.send(Mail.java:12)", ""},
+		{"nothing", "", ""},
+	} {
+		assert.Equal(t, ownFrame(c.stack), c.want, "%s", c.name)
+	}
+}
+
+// A release changes lines and folders, and no cause.
+func TestOwnFrameOfAnotherRelease(t *testing.T) {
+	const stack = "Traceback (most recent call last):\n" +
+		"  File \"/srv/releases/20260304/shop/mail.py\", line 12, in send\nE: x"
+	later := strings.NewReplacer("20260304", "20260401", "12", "17").Replace(stack)
+	a, b := ownFrame(stack), ownFrame(later)
+	assert.That(t, a == b && a != "", "%q became %q", a, b)
+}
+
+func TestHeadOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"one line":                "one line",
+		"two\nlines":              "two\nlines",
+		"x\n    at a.b(C.java:1)": "x\n",
+		"x\nStack trace:\n#0 a":   "x\n",
+		"x\r\n   at A.B()":        "x\r\n",
+		"E\n[SQL: SELECT 1]\nz":   "E",
+	} {
+		assert.Equal(t, headOf(text), want, "%q is cut to", text)
+	}
+}
+
+// Any text folds to one printable line of bounded length, and the same one when it is folded again.
+func FuzzFold(f *testing.F) {
+	groups, _ := readGroups(f)
+	for _, g := range groups {
+		f.Add(g.texts[0])
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var folded string
+		limit.Keep(t, len(text), func() { folded = Fold(text) })
+		assert.That(t, len(folded) <= mostFolded && model.Printable(folded) == folded, "%q is folded to %q", text, folded)
+		assert.Equal(t, Fold(text), folded, "%q is folded to", text)
+		c := Of(mail, failed(text))
+		for _, s := range []string{c.Kind, c.Text, c.Frame} {
+			assert.That(t, model.Escaped(s) == s && len(s) <= mostFolded, "%q has the cause %+v", text, c)
+		}
+		assert.That(t, Is(mail, failed(text), c.ID()), "%q is not of its own cause", text)
+	})
+}
+
+// Whatever is in a file that claims to be an index: it is refused, and nothing is added, or all that it says is, and is
+// kept again as it was.
+func FuzzRecall(f *testing.F) {
+	_, kept := keptMail()
+	f.Add(kept[len(indexMagic) : len(kept)-4])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		text := sealed(append([]byte(indexMagic), content...))
+		g := NewGroups()
+		var e Earlier
+		var err error
+		limit.Keep(t, len(text), func() { e, err = g.Recall(text, "rabbit@one", mail) })
+		if err != nil {
+			if g.Read() != 0 || len(g.List()) != 0 {
+				t.Errorf("%d messages were added: %v", g.Read(), err)
+			}
+			return
+		}
+		if g.Read() != e.Messages {
+			t.Errorf("%d messages are here of %d", g.Read(), e.Messages)
+		}
+		again := NewGroups()
+		if kept := g.Keep("rabbit@one", mail, e); kept != nil {
+			same, err := again.Recall(kept, "rabbit@one", mail)
+			assert.That(t, err == nil && same == e, "it keeps %+v as %+v: %v", e, same, err)
+		}
+	})
 }

@@ -1,7 +1,12 @@
 package cause
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -165,4 +170,302 @@ func BenchmarkGroups(b *testing.B) {
 		}
 		must.That(b, len(g.List()) >= 100, "too few causes")
 	}
+}
+
+var earlier = Earlier{At: time.UnixMilli(1_700_000_000_123).UTC(), Depth: 7}
+
+// keptMail are the causes of a queue, as they are kept.
+func keptMail() (*Groups, []byte) {
+	g := NewGroups()
+	g.Add(mail, numbered(1, "no order 1", "mail", 50))
+	g.Add(mail, numbered(2, "no order 2", "mail", 70))
+	g.Add(mail, numbered(2, "no order 2", "mail", 70)) // a twin
+	g.Add(mail, numbered(3, "smtp down", "", 0))
+	m := numbered(4, "", "orders", 12)
+	m.Headers = nil
+	g.Add(mail, m)
+	g.Add(stock, numbered(5, "no order 5", "stock", 90))
+	return g, g.Keep("rabbit@one", mail, earlier)
+}
+
+func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
+	read, kept := keptMail()
+	assert.That(t, !bytes.Contains(kept, []byte("no order 1")) && bytes.Contains(kept, []byte("no order #")),
+		"it keeps %q", kept)
+	g := NewGroups()
+	g.Add(stock, numbered(5, "no order 5", "stock", 90))
+	e, err := g.Recall(kept, "rabbit@one", mail)
+	want := earlier
+	want.Messages = 5
+	if e != want || err != nil || g.Read() != 6 {
+		t.Fatalf("it recalls %+v, %d messages: %v", e, g.Read(), err)
+	}
+	counts := func(g *Groups) map[ID]int {
+		all := map[ID]int{}
+		for _, at := range g.List() {
+			all[at.ID] = at.Messages
+		}
+		return all
+	}
+	if got, want := counts(g), counts(read); !maps.Equal(got, want) || len(got) != 3 {
+		t.Errorf("the causes are %v, not %v", got, want)
+	}
+	assert.That(t, bytes.Equal(read.Keep("rabbit@one", mail, earlier), kept), "the same is kept in two ways")
+	if got := shown(g); !strings.HasPrefix(got, "no order # 4 mail.failed:3 stock.failed:1 mail=3 stock=1 50..90; ") {
+		t.Errorf("the causes are %s", got)
+	}
+	assert.That(t, g.Remove(mail, message.Fingerprint{2, 0, 0, 1}) && !g.Remove(mail, message.Fingerprint{9}),
+		"the fingerprints are not those of the messages")
+	g.Forget(mail)
+	assert.Equal(t, shown(g), "no order # 1 stock.failed:1 stock=1 90..90", "the rest")
+}
+
+// A message that is read brings the text that is not kept.
+func TestRecalledSample(t *testing.T) {
+	_, kept := keptMail()
+	g := NewGroups()
+	must.Get(g.Recall(kept, "rabbit@one", mail))(t)
+	for _, at := range g.List() {
+		assert.That(t, at.Sample.Text == "" && at.Sample.Queue == mail, "the sample of %s is %+v", at.Cause, at.Sample)
+	}
+	g.Add(stock, numbered(5, "no order 5", "stock", 90))
+	for _, at := range g.List() {
+		assert.That(t, at.Cause.Text != "no order #" || at.Sample.Text == "no order 5" && at.Sample.Queue == stock,
+			"its sample is %+v", at.Sample)
+	}
+}
+
+// What is damaged, foreign or of another queue adds nothing.
+func TestRecallRefuses(t *testing.T) {
+	_, kept := keptMail()
+	g := NewGroups()
+	refused := func(name string, text []byte, broker string, queue model.QueueRef) {
+		t.Helper()
+		if e, err := g.Recall(text, broker, queue); err == nil || e != (Earlier{}) || g.Read() != 0 || len(g.List()) != 0 {
+			t.Fatalf("%s: %+v, %d messages: %v", name, e, g.Read(), err)
+		}
+	}
+	for i := range kept {
+		damaged := bytes.Clone(kept)
+		damaged[i] ^= 0x40
+		refused("damaged", damaged, "rabbit@one", mail)
+		refused("cut", kept[:i], "rabbit@one", mail)
+	}
+	refused("another broker", kept, "rabbit@two", mail)
+	refused("another queue", kept, "rabbit@one", stock)
+	refused("longer", sealed(append(bytes.Clone(kept[:len(kept)-4]), 0)), "rabbit@one", mail)
+	for _, other := range []string{"causes 3", "causes 5"} {
+		text := bytes.Replace(kept[:len(kept)-4], []byte("causes 4"), []byte(other), 1)
+		refused(other, sealed(text), "rabbit@one", mail)
+	}
+}
+
+// sealed ends a text with its checksum.
+func sealed(text []byte) []byte {
+	return binary.BigEndian.AppendUint32(text, crc32.ChecksumIEEE(text))
+}
+
+// Causes that were made coarser among many others are not kept, nor is a queue without messages.
+func TestNotKept(t *testing.T) {
+	g := NewGroups()
+	for i := range mostCauses + 1 {
+		g.Add(mail, numbered(i, "OddError: no way to "+letters(i), "mail", 1))
+	}
+	g.Add(stock, numbered(1, "KeyError: lot", "stock", 1))
+	assert.That(t, g.Keep("rabbit@one", mail, earlier) == nil && g.Keep("rabbit@one", stock, earlier) != nil,
+		"what is coarse is kept, or what is exact is not")
+	g.Forget(stock)
+	assert.That(t, g.Keep("rabbit@one", stock, earlier) == nil, "an empty queue is kept")
+}
+
+// A very deep queue is kept in part: what is not kept was not read.
+func TestKeepsSoMany(t *testing.T) {
+	g := NewGroups()
+	m := numbered(0, "smtp down", "mail", 1)
+	for i := range mostKept + 10 {
+		m.Fingerprint = message.Fingerprint{byte(i), byte(i >> 8), byte(i >> 16)}
+		g.Add(mail, m)
+	}
+	kept := g.Keep("rabbit@one", mail, earlier)
+	g.Forget(mail)
+	e, err := g.Recall(kept, "rabbit@one", mail)
+	if e.Messages != mostKept || g.Read() != mostKept || err != nil || len(kept) > 4<<20 {
+		t.Errorf("%d of %d bytes are kept: %v", g.Read(), len(kept), err)
+	}
+}
+
+func TestMessagesThatLeftAreKnownByLaterCounts(t *testing.T) {
+	after, before := earlier.At.Add(countsLate), earlier.At.Add(countsLate-time.Second)
+	for _, c := range []struct {
+		ready model.Opt[int64]
+		at    time.Time
+		left  bool
+	}{
+		{model.Some[int64](6), after, true},
+		{model.Some[int64](6), before, false}, // the statistics may be older than the reading
+		{model.Some[int64](7), after, false},
+		{model.Some[int64](8), after, false},
+		{model.Opt[int64]{}, after, false},
+	} {
+		assert.That(t, earlier.Left(c.ready, c.at) == c.left, "%+v: it is %v", c, !c.left)
+	}
+}
+
+func TestIndexName(t *testing.T) {
+	names := map[string]bool{}
+	for _, broker := range []string{"rabbit@one", "rabbit@two"} {
+		for _, queue := range []model.QueueRef{mail, stock, {VHost: "a", Name: "../../x\n"}} {
+			name := IndexName(broker, queue)
+			assert.That(t, !names[name] && len(name) == 32 && isHex(name), "the name is %q", name)
+			names[name] = true
+		}
+	}
+}
+
+// BenchmarkIndex measures what is kept of 100,000 messages of 50 causes in 200 queues, and to have them all again.
+func BenchmarkIndex(b *testing.B) {
+	const queues = 200
+	g, kept := NewGroups(), make([][]byte, queues)
+	of := func(i int) model.QueueRef {
+		return model.QueueRef{VHost: "/", Name: fmt.Sprintf("worker%d.failed", i%queues)}
+	}
+	for i := range 100_000 {
+		g.Add(of(i), numbered(i, "no answer of "+letters(i%50), "mail", i+1))
+	}
+	var keeping, recalling time.Duration
+	written, rounds := 0, 0
+	for b.Loop() {
+		began := time.Now()
+		written = 0
+		for i := range kept {
+			kept[i] = g.Keep("rabbit@one", of(i), earlier)
+			written += len(kept[i])
+		}
+		keeping += time.Since(began)
+		began = time.Now()
+		again := NewGroups()
+		for i, text := range kept {
+			must.Get(again.Recall(text, "rabbit@one", of(i)))(b)
+		}
+		recalling += time.Since(began)
+		if rounds++; again.Read() != 100_000 || len(again.List()) != 50 {
+			b.Fatalf("%d messages, %d causes", again.Read(), len(again.List()))
+		}
+	}
+	b.ReportMetric(float64(keeping.Milliseconds())/float64(rounds), "ms/keep")
+	b.ReportMetric(float64(recalling.Milliseconds())/float64(rounds), "ms/recall")
+	b.ReportMetric(float64(written)/1e6, "MB")
+}
+
+// BenchmarkManyCauses measures the grouping of 100,000 messages whose texts all differ.
+func BenchmarkManyCauses(b *testing.B) {
+	messages := make([]*message.Message, 100_000)
+	for i := range messages {
+		messages[i] = numbered(i, "ValueError: "+letters(i)+" is not what was expected here", "mail", i+1)
+	}
+	for b.Loop() {
+		g := NewGroups()
+		for _, m := range messages {
+			g.Add(mail, m)
+		}
+		n := len(g.List())
+		must.That(b, n <= mostCauses && g.Read() == len(messages), "%d causes", n)
+	}
+}
+
+func groupOf(text string, messages int, last time.Time) *Group {
+	c := Of(mail, failed(text))
+	g := &Group{ID: c.ID(), Cause: c, Messages: messages}
+	if !last.IsZero() {
+		g.Last = model.Some(last)
+	}
+	return g
+}
+
+// What was resolved is back when it fails again, and not when older failures are read later.
+func TestResolvedCauseIsBackWhenItFailsAgain(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name             string
+		last, later      time.Time // the newest failure when it was resolved, and when it is looked at again
+		messages, behind int
+		want             State
+	}{
+		{"the same messages", now.Add(-time.Minute), now.Add(-time.Minute), 3, 3, Resolved},
+		{"older ones, read later", now.Add(-time.Hour), now.Add(-time.Minute), 3, 30, Resolved},
+		{"a new failure", now.Add(-time.Minute), now.Add(time.Second), 3, 1, Back},
+		{"a clock that runs ahead", now.Add(time.Minute), now.Add(time.Minute), 3, 3, Resolved},
+		{"no times, fewer", time.Time{}, time.Time{}, 3, 2, Resolved},
+		{"no times, more", time.Time{}, time.Time{}, 3, 4, Back},
+	} {
+		s := States{}
+		s.Mark(groupOf("E: x", c.messages, c.last), Resolved, now)
+		assert.Equal(t, s.Now(groupOf("E: x", c.behind, c.later), now.Add(time.Hour)).State, c.want, "%s: it", c.name)
+	}
+	s := States{}
+	g := groupOf("E: x", 1, now)
+	assert.Equal(t, s.Now(g, now).State, New, "at first it")
+	s.Mark(g, Ignored, now)
+	assert.Equal(t, s.Now(groupOf("E: x", 9, now.Add(time.Hour)), now).State, Ignored, "what is ignored")
+}
+
+func TestStatesFile(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	g := groupOf("ValueError: no order 7", 3, now)
+	text := must.Get(WithStates(nil, "rabbit@a", func(s States) {
+		s.Mark(g, Resolved, now)
+		s.Note(g, "fixed in\x1b[2J 1.2"+strings.Repeat("!", 1000))
+	}))(t)
+	text = must.Get(WithStates(text, "rabbit@b", func(s States) { s.Mark(g, Seen, now) }))(t)
+	for broker, want := range map[string]State{"rabbit@a": Resolved, "rabbit@b": Seen, "rabbit@c": New} {
+		s, err := StatesIn(text, broker)
+		m := s.Of(g.ID)
+		assert.That(t, err == nil && m.State == want, "at %s it is %+v: %v", broker, m, err)
+	}
+	s, _ := StatesIn(text, "rabbit@a")
+	note := s.Of(g.ID).Note
+	assert.That(t, strings.HasPrefix(note, "fixed in") && len(note) <= mostNote && !strings.Contains(note, "\x1b"),
+		"the note is %q", note)
+	for _, damaged := range []string{
+		"{", "[]", `{"format":2}`, `{"format":1,"brokers":{"a":{"nonsense":{"state":"seen"}}}}`,
+		`{"format":1,"brokers":{"a":{"c33aa49c3b16":{"state":"lost"}}}}`, string(text[:len(text)/2]), "\x00\x01",
+	} {
+		if _, err := StatesIn([]byte(damaged), "a"); !errors.Is(err, ErrStates) {
+			t.Errorf("%q is read: %v", damaged, err)
+		}
+		if _, err := WithStates([]byte(damaged), "a", func(States) {}); !errors.Is(err, ErrStates) {
+			t.Errorf("%q is changed: %v", damaged, err)
+		}
+	}
+}
+
+// The file stays small: what was only seen is forgotten first.
+func TestStatesAreBounded(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	text, err := WithStates(nil, "a", func(s States) {
+		for i := range 3 * mostMarks {
+			id := ID(fmt.Sprintf("%012x", i))
+			s[id] = Mark{State: Seen, At: now.Add(time.Duration(i) * time.Second)}
+			if i < 10 {
+				s[id] = Mark{State: Resolved, At: now}
+			}
+		}
+	})
+	must.Do(t, err)
+	s, err := StatesIn(text, "a")
+	must.That(t, len(s) == mostMarks && err == nil, "%d are left: %v", len(s), err)
+	assert.That(t, s.Of("000000000003").State == Resolved && s.Of(ID(fmt.Sprintf("%012x", 3*mostMarks-1))).State == Seen,
+		"the wrong ones are left")
+}
+
+func FuzzStates(f *testing.F) {
+	f.Add([]byte(`{"format":1,"brokers":{"a":{"c33aa49c3b16":{"state":"seen","note":"x"}}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out, err := WithStates(text, "a", func(States) {})
+		if err != nil {
+			return
+		}
+		again, err := WithStates(out, "a", func(States) {})
+		must.That(t, err == nil && bytes.Equal(out, again), "%q is not read again: %v", out, err)
+	})
 }

@@ -3,6 +3,7 @@ package filter
 import (
 	"context"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -260,4 +261,225 @@ func FuzzParseExpression(f *testing.F) {
 		first := filter.Match(m)
 		assert.That(t, first == filter.Match(m) || strings.Contains(s, "now"), "%q matches %t, and then not so", s, first)
 	})
+}
+
+func TestPlaceOfATextIsNamed(t *testing.T) {
+	m := filterMessage()
+	for text, want := range map[string]string{
+		"M-121": "property message_id||m-121|", "c-7": "property correlation_id||c-7|",
+		"ser.cre": "property routing_key|u|ser.cre|ate", "shop": "property app_id||shop|",
+		"smtp": "header x-error|TimeoutError: |SMTP| gateway", "DEEP": "header nested||deep|",
+		"needle": "header nested||Needle|", "tries": "header tries||tries|", "Ynl0ZXM=": "header raw||Ynl0ZXM=|",
+		"2024-05": "header when||2024-05|-01T12:00:00Z",
+		"guan":    `body|007199254740993,"name":"|Guan|","price":1.5,"items":[{"sku":"A-1","n":2},{"sku":"B-2","n":`,
+		"nothing": "",
+	} {
+		f := must.Get(Parse(text))(t)
+		place, ok := f.Where(m)
+		got := ""
+		if ok {
+			where := strings.TrimSpace(string(place.Kind) + " " + place.Name)
+			got = where + "|" + place.Before + "|" + place.Found + "|" + place.After
+		}
+		assert.Equal(t, got, want, "%q is at", text)
+	}
+	expression, _ := Parse("=deaths > 3")
+	if place, ok := expression.Where(m); !ok || place.Kind != Matched {
+		t.Errorf("an expression is at %+v, %v", place, ok)
+	}
+	if _, ok := expression.InBody(m.Body); ok {
+		t.Error("an expression is in a body")
+	}
+}
+
+// TestNeedle: whatever the case, and as JSON writes it; what was found is what lies there.
+func TestNeedle(t *testing.T) {
+	for _, c := range []struct{ text, in, found string }{
+		{"abc", "xxABcx", "ABc"},
+		{"abc", "ababc", "abc"},
+		{"aab", "aaab", "aab"},
+		{"a", "", ""},
+		{"abc", "ab", ""},
+		{"121", "order 0121", "121"},
+		{"Müller", "frau MÜLLER!", "MÜLLER"},
+		{"müller", `{"name":"M\u00fcller"}`, `M\u00fcller`},
+		{"a/b", `{"path":"x A\/b"}`, `A\/b`},
+		{`App\Order`, `{"class":"App\\Order"}`, `App\\Order`},
+		{"<b>", `{"html":"<B>"}`, "<B>"},
+		{`say "hi"`, `{"text":"Say \"hi\""}`, `Say \"hi\"`},
+		{"😀", `{"text":"\ud83d\ude00"}`, `\ud83d\ude00`},
+		{"ß", "İİİ straße", "ß"}, // İ has another length in lower case
+		{"éx", "İÉX", "ÉX"},
+		{"x", "\xff\xfe X", "X"},
+		{"é", "\xff\xfe\xc9 É", "É"},
+	} {
+		n := newNeedle(c.text)
+		from, to, ok := n.index(c.in)
+		assert.That(t, ok == (c.found != "") && (!ok || c.in[from:to] == c.found),
+			"%q in %q: %d %d %v", c.text, c.in, from, to, ok)
+	}
+}
+
+func FuzzNeedle(f *testing.F) {
+	f.Add("order", `{"Order":1}`)
+	f.Add("é", "İ\xff\\u00e9")
+	f.Fuzz(func(t *testing.T, text, in string) {
+		n := newNeedle(text)
+		from, to, ok := n.index(in)
+		must.That(t, !ok || from >= 0 && to >= from && to <= len(in), "%q in %q: %d %d", text, in, from, to)
+		must.That(t, ok || !strings.Contains(strings.ToLower(in), strings.ToLower(text)) || n.ascii != isASCII(in),
+			"%q in %q is not found", text, in)
+		filter := plainFilter(text)
+		_, found := filter.Where(&message.Message{Body: []byte(in), Headers: model.Table{in: in}})
+		must.That(t, !ok || found, "%q in %q is nowhere", text, in)
+	})
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
+}
+
+func BenchmarkWhere(b *testing.B) {
+	m := filterMessage()
+	m.Body = []byte(`{"filler":"` + strings.Repeat("some Order text ", 62) + `"}`)
+	for name, text := range map[string]string{"letters": "order-121-x", "accents": "Müller"} {
+		b.Run(name, func(b *testing.B) {
+			filter := plainFilter(text)
+			b.SetBytes(int64(len(m.Body)))
+			for b.Loop() {
+				_, ok := filter.Where(m)
+				must.That(b, !ok, "found")
+			}
+		})
+	}
+}
+
+func TestCompleteExpression(t *testing.T) {
+	m := message.Message{
+		Headers: model.Table{"x-tenant": "a", "x-trace": "b"},
+		Body:    []byte(`{"user":{"id":1,"full name":"x"},"items":[{"sku":"a"},{"other":1}],"not":1}`),
+	}
+	paths := Paths(&m)
+	for _, test := range []struct {
+		text  string
+		from  int
+		found string
+	}{
+		{"fail", 0, "failure failure_kind failure_message"},
+		{"deaths > 3 and rout", 15, "routing_key"},
+		{"deaths > 3 and routing_key", 26, ""},
+		{"headers[\"x-te", 0, `headers["x-tenant"]`},
+		{`deaths > 1 or headers`, 14, `headers["x-tenant"] headers["x-trace"]`},
+		{"json.u", 0, `json.user json.user["full name"] json.user.id`},
+		{"json.items[", 0, "json.items[0] json.items[0].sku"},
+		{`not (json.n`, 11, ""},
+		{`json[`, 0, `json["not"]`},
+		{"failure cont", 8, "content_type contains"},
+		{`failure contains "siz`, 21, ""},
+		{`failure contains "a b" and siz`, 27, "size"},
+		{`failure contains "a\" siz`, 25, ""},
+		{"any(json.it", 4, "json.items json.items[0] json.items[0].sku"},
+		{"lowe", 0, "lower("},
+		{"nothing_like_it", 15, ""},
+		{"deaths > ", 9, ""},
+	} {
+		from, found := Complete(test.text, paths)
+		assert.That(t, from == test.from && strings.Join(found, " ") == test.found,
+			"%q: %q at %d, not %q at %d", test.text, found, from, test.found, test.from)
+	}
+	if _, found := Complete(" ", nil); !slices.Contains(found, "deaths") || slices.Contains(found, "len(") {
+		t.Errorf("an empty expression can become %q", found)
+	}
+}
+
+// What is offered of a message can be read as an expression, and says something of this message.
+func TestPathsAreExpressions(t *testing.T) {
+	m := message.Message{
+		Headers: model.Table{`odd "name"`: "a", "é\n": "b"},
+		Body:    []byte(`{"a b":1,"1x":2,"in":3,"ünï":4,"list":[[5]],"":6}`),
+	}
+	paths := Paths(&m)
+	assert.That(t, len(paths) == 10, "%d paths: %q", len(paths), paths)
+	for _, path := range paths {
+		f, err := ParseExpression(path + " != nil")
+		assert.That(t, err == nil && f.Match(&m), "%s: %v", path, err)
+	}
+	deep := message.Message{Body: []byte(strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500))}
+	n := len(Paths(&deep))
+	assert.That(t, n <= pathDepth+1, "%d paths into a deep body", n)
+}
+
+func TestSavedFilterMatchesByItsName(t *testing.T) {
+	saved := Saved{"often": "deaths > 1", "mine": `app_id == "me"`}
+	m := message.Message{Properties: message.Properties{AppID: "me"}}
+	f, err := saved.Filter(" =@mine ")
+	assert.That(t, err == nil && f.Match(&m) && f.Expression() == `app_id == "me"`, "%+v, %v", f, err)
+	if f, err := saved.Expression("@often"); err != nil || f.Match(&m) {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if f, err := saved.Filter("@mine"); err != nil || f.Expression() != "" {
+		t.Errorf("plain text that begins so is %+v, %v", f, err)
+	}
+	for text, want := range map[string]string{
+		"@other":  "there is no saved filter @other: [filters] in the configuration file has @mine, @often",
+		"@mine o": "there is no saved filter @mine o",
+	} {
+		if _, err := saved.Expression(text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := Saved(nil).Filter("=@x"); err == nil || !strings.HasSuffix(err.Error(), "has none") {
+		t.Errorf("without any: %v", err)
+	}
+}
+
+// Every name of expressions is explained, and nothing else is.
+func TestExpressionFieldsAreExplained(t *testing.T) {
+	fields := Fields()
+	for _, f := range fields {
+		assert.That(t, f.Name != "" && f.Type != "" && f.What != "", "%+v is not explained", f)
+	}
+	if len(fields) != len(fieldWhat) || len(fields) != len(expressionNames()) {
+		t.Errorf("%d fields, %d explanations, %d names", len(fields), len(fieldWhat), len(expressionNames()))
+	}
+}
+
+// What the documentation shows as examples matches as it says.
+func TestDocumentedExpressions(t *testing.T) {
+	m := &message.Message{
+		Exchange: "orders", RoutingKey: "order.created", Position: 1, BodyBytes: 44,
+		Body:       []byte(`{"user":{"id":121},"items":[{"sku":"a-1"}]}`),
+		Properties: message.Properties{MessageID: "m-1", Expiration: "6000", Timestamp: time.Now().Add(-2 * time.Hour)},
+		Headers:    map[string]any{"x-tenant": "acme"},
+		Deaths:     []message.Death{{Queue: "orders", Reason: "rejected", Count: 3}},
+	}
+	for expression, want := range map[string]bool{
+		`deaths >= 3 and reason == "rejected"`:      true,
+		`json.user.id == 121`:                       true,
+		`json.user.id in [1, 2]`:                    false,
+		`json.items[0].sku == "a-1"`:                true,
+		`any(json.items, .sku startsWith "a-")`:     true,
+		`headers["x-tenant"] == "acme"`:             true,
+		`headers["nothing"] == nil`:                 true,
+		`routing_key matches "^order\\."`:           true,
+		`int(expiration) > 5000`:                    true,
+		`age != nil and age > 3600`:                 true,
+		`lower(body) contains "sku"`:                true,
+		`not (size > 1024)`:                         true,
+		`(headers["n"] ?? 7) == 7`:                  true,
+		`(deaths > 2 ? "old" : "new") == "old"`:     true,
+		`routing_key endsWith ".created"`:           true,
+		`position <= 10`:                            true,
+		`failure contains "smtp" and deaths >= 3`:   false,
+		`message_id in ["m-1", "m-2"]`:              true,
+		`json.missing.deeper == 1`:                  false,
+		`failure_kind == "TimeoutError" or age > 1`: true,
+	} {
+		f, err := ParseExpression(expression)
+		if err != nil {
+			t.Errorf("%s: %v", expression, err)
+			continue
+		}
+		assert.That(t, f.Match(m) == want, "%s: %t", expression, !want)
+	}
 }

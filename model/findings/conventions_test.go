@@ -1,13 +1,18 @@
 package findings
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Queues and exchanges as each framework of the table of conventions declares them, with workers that run.
@@ -197,4 +202,271 @@ func TestFlowsOfEachConvention(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A loop hands the same messages out again and again; it says how many there are, how fast they go round, and how often
+// that was.
+func TestRequeueLoop(t *testing.T) {
+	taken := func(again, acked float64, ready, unacked, total int64) build.Setting {
+		return func(q *model.Queue) {
+			q.RedeliverRate, q.AckRate = model.Some(again), model.Some(acked)
+			q.Ready, q.Unacked, q.Redelivered = model.Some(ready), model.Some(unacked), model.Some(total)
+		}
+	}
+	for _, test := range []struct {
+		name string
+		set  build.Setting
+		want []string // in message and evidence; nil: there is no loop
+	}{
+		{"one", taken(24, 0, 0, 1, 1722), []string{
+			"returns its 1 message and receives it again, 24.0 times", "1,722 times since RabbitMQ",
+		}},
+		{"several", taken(24, 0, 39, 1, 1722), []string{"returns its 40 messages and receives them again, 24.0 " +
+			"times"}},
+		{"a crash every second or two", taken(0.6, 0, 0, 1, 11), []string{"receives it again, 0.6 times"}},
+		{"a crash now, after much work", func(q *model.Queue) {
+			taken(0.6, 0, 0, 1, 11)(q)
+			q.Acked = model.Some[int64](5)
+		}, nil},
+		{"a first crash", taken(0.2, 0, 0, 1, 1), nil},
+		{"looks at what nobody consumes", func(q *model.Queue) {
+			taken(0.6, 0, 1, 0, 11)(q)
+			q.Consumers, q.PollRate = model.Some[int64](0), model.Some(0.6)
+		}, nil},
+		{"the work gets done", taken(24, 20, 39, 1, 1722), nil},
+		{"a worker that was restarted with its hands full", taken(8, 0, 0, 40, 40), nil},
+		{"nothing is there any more", taken(24, 0, 0, 0, 1722), nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := Of(build.TopologyOf("4.3.6", build.Queue("w", build.Consumers(1), test.set)))
+			if (len(found) == 1) != (test.want != nil) {
+				t.Fatal(codes(found))
+			}
+			for _, f := range found {
+				for _, words := range test.want {
+					assert.That(t, strings.Contains(f.Message+"\n"+f.Evidence, words),
+						"nothing of %q in: %s\n%s", words, f.Message, f.Evidence)
+				}
+				assert.That(t, f.Happening, "it does not say that it happens now")
+			}
+		})
+	}
+}
+
+// Who looks at a failed queue several times in some seconds, dlxtop for example, is no worker in a loop.
+func TestLooksAreNoLoop(t *testing.T) {
+	looked := func(q *model.Queue) {
+		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(6.0), model.Some[int64](6), model.Some[int64](60)
+	}
+	found := codes(Of(build.TopologyOf("3.10.8", build.Exchange("fanout", "dead"),
+		build.Queue("mail", build.DLX("dead"), build.Consumers(1)),
+		build.Queue("mail.dlq", looked), build.Bind("dead", "", "mail.dlq"))))
+	assert.That(t, !slices.Contains(found, "error requeue-loop mail.dlq"), "found %v", found)
+}
+
+// A worker that crashes on its message is mostly gone when the broker counts consumers.
+func TestCrashLoop(t *testing.T) {
+	crashing := func(polled model.Opt[float64]) build.Setting {
+		return func(q *model.Queue) {
+			q.RedeliverRate, q.PollRate = model.Some(0.4), polled
+			q.Ready, q.Redelivered = model.Some[int64](1), model.Some[int64](10)
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		polled model.Opt[float64]
+		loops  bool
+	}{
+		{"a worker that crashes", model.Unknown[float64](), true},
+		{"somebody looks at the messages of a worker that is down", model.Some(0.4), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := codes(Of(build.TopologyOf("4.0.5", build.Exchange("fanout", "dead"),
+				build.Queue("mail", build.DLX("dead"), crashing(test.polled)),
+				build.Queue("mail.dlq", crashing(model.Unknown[float64]())), build.Bind("dead", "", "mail.dlq"))))
+			assert.Equal(t, slices.Contains(found, "error requeue-loop mail"), test.loops, "found %v", found)
+			assert.That(t, !slices.Contains(found, "error requeue-loop mail.dlq"), "no worker is on the failed queue: %v", found)
+		})
+	}
+}
+
+func TestSinceWhenFindingsAreThere(t *testing.T) {
+	start := time.Unix(1_800_000_000, 0)
+	var memory Memory
+	for _, step := range []struct {
+		second int
+		codes  []string
+		want   []int // seconds
+	}{
+		{0, []string{"a"}, []int{0}},
+		{2, []string{"a", "b"}, []int{0, 2}},
+		{20, []string{"b"}, []int{2}},
+		{30, []string{"a", "b"}, []int{0, 2}},
+		{40, nil, nil},
+		{71, []string{"a", "b"}, []int{71, 71}},
+		{171, []string{"a", "b"}, []int{71, 71}}, // a slow broker is asked every two minutes
+		{271, []string{"b"}, []int{71}},
+		{371, []string{"a", "b"}, []int{371, 71}},
+	} {
+		var found []Finding
+		for _, code := range step.codes {
+			found = append(found, Finding{Code: code})
+		}
+		before := len(memory)
+		next := memory.Mark(found, start.Add(time.Duration(step.second)*time.Second))
+		assert.That(t, len(memory) == before, "at %d the memory of the poll before was changed", step.second)
+		memory = next
+		for i, f := range found {
+			if want := start.Add(time.Duration(step.want[i]) * time.Second); !f.Since.Equal(want) {
+				t.Errorf("at %d, %s is there since %v, want %v", step.second, f.Code, f.Since, want)
+			}
+		}
+	}
+}
+
+// Loss of messages that keep their keys is an error only when something shows it.
+func TestUnroutableOwnKeys(t *testing.T) {
+	// the worker has got dead letters: 2 published, 6 acknowledged
+	arrived := func(s *model.Snapshot) {
+		for i := range s.Queues {
+			if s.Queues[i].Name == "user:save" {
+				build.Counted(2, 6)(&s.Queues[i])
+			}
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		parts []build.Part
+		want  []string
+	}{
+		{"nothing shows that they arrive", nil, []string{"warning dead-letter-unroutable delay:5s"}},
+		{"the statistics show it", []build.Part{arrived}, nil},
+		{"another buffer explains the statistics", []build.Part{
+			arrived, build.Queue("other", build.TTL(1000), build.DLX(""), build.DeadKey("user:save")),
+		}, []string{"warning dead-letter-unroutable delay:5s"}},
+		{"messages show it", []build.Part{build.Seen("delay:5s", "user:save")}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := Of(build.TopologyOf("4.0.5", slices.Concat(build.CopyKeyParts, test.parts)...))
+			found = slices.DeleteFunc(found, func(f Finding) bool { return f.Code != "dead-letter-unroutable" })
+			assert.NoDiff(t, cmp.Diff(test.want, codes(found)))
+		})
+	}
+	t.Run("what leaves and arrives nowhere is lost", func(t *testing.T) {
+		still := model.Movement{In: model.Some(0.0), Dead: model.Some(0.0)}
+		moves := model.Moves{
+			build.Ref("delay:5s"):  {In: model.Some(2.0), Dead: model.Some(2.0)},
+			build.Ref("user:save"): still, build.Ref("user:delete"): still,
+		}
+		topology := build.TopologyOf("4.0.5", build.CopyKeyParts...)
+		want := []string{"error losing-now delay:5s"}
+		assert.NoDiff(t, cmp.Diff(want, codes(LosingNow(topology, moves, 12*time.Second))))
+		moves[build.Ref("user:save")] = model.Movement{In: model.Some(2.0)}
+		if found := LosingNow(topology, moves, 12*time.Second); len(found) > 0 {
+			t.Error(codes(found))
+		}
+	})
+}
+
+// A retry queue that its worker declares when it needs it is there at some polls; a failed queue that is gone is gone.
+func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
+	worker := []build.Part{
+		build.Exchange("direct", "x"), build.Queue("w", build.DLX("x"), build.DeadKey("k"), build.Consumers(1)),
+	}
+	lease := build.Argument("x-expires", int64(6000))
+	for _, test := range []struct {
+		name    string
+		dead    build.Part
+		want    Level
+		because string
+	}{
+		{
+			"a retry queue", build.Queue("r", build.TTL(3000), build.DLX(""), build.DeadKey("w"), lease), LevelWarning,
+			"at an earlier poll they went to r",
+		},
+		{"a failed queue", build.Queue("r", lease), LevelError, "no queue is reached"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			with := append([]build.Part{test.dead, build.Bind("x", "k", "r")}, worker...)
+			topology := build.TopologyOf("4.0.5", with...)
+			for range 2 { // it is remembered
+				topology = topology.Next(build.Broker("4.0.5", worker...))
+			}
+			found := Of(topology)
+			assert.That(t, len(found) == 1 && found[0].Level == test.want && strings.Contains(found[0].Evidence, test.because),
+				"%+v", found)
+		})
+	}
+}
+
+// What a broker may hold, and what may go between two requests, is looked at without a crash and without a guess.
+func TestHostileTopologies(t *testing.T) {
+	long := strings.Repeat("ab.", 84) + "abc" // 255 bytes
+	words := strings.TrimSuffix(strings.Repeat("a.", 100), ".")
+	crowd := []build.Part{
+		build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.TTL(1000)),
+		build.Queue("w", build.Consumers(1)),
+	}
+	for i := range 5000 {
+		crowd = append(crowd, build.Bind("x", fmt.Sprintf("k.%d.#", i), "w"))
+	}
+	tests := map[string][]build.Part{
+		"5,000 bindings on one exchange": crowd,
+		"a key of 255 bytes": {
+			build.Exchange("topic", "x"),
+			build.Queue("q", build.DLX("x"), build.DeadKey(long), build.TTL(1)), build.Queue("w"),
+			build.Bind("x", "#."+long[:200]+".#", "w"),
+		},
+		"a key of 100 words": {
+			build.Exchange("topic", "x"),
+			build.Queue("q", build.DLX("x"), build.DeadKey(words), build.TTL(1)), build.Queue("w"),
+			build.Bind("x", strings.Repeat("#.a.", 20)+"b", "w"),
+		},
+		"bindings to what is gone": {
+			build.Exchange("direct", "x"), build.Queue("q", build.DLX("x"), build.TTL(1)),
+			build.Bind("x", "q", "gone"), build.BindExchange("x", "q", "gone too"), build.Bind("gone as well", "", "q"),
+		},
+		"arguments of the wrong type": {build.Queue("q", build.Argument("x-message-ttl", "1000"),
+			build.Argument("x-max-length", true), build.Argument("x-dead-letter-exchange", int64(7)),
+			build.Argument("x-expires", []any{}), build.Argument("x-overflow", model.Table{}),
+			build.Argument("x-delivery-limit", 1.5), build.OfType(model.Quorum))},
+		"a negative TTL": {build.Queue("q", build.TTL(-1), build.DLX("x")), build.Exchange("fanout", "x")},
+		"a TTL of 2^62":  {build.Queue("q", build.TTL(1<<62), build.DLX("")), build.Exchange("fanout", "x")},
+		"patterns nobody can read": {build.Queue("q"), build.UserPolicy("p", "(",
+			1, model.Table{"delivery-limit": int64(1)}), build.UserPolicy("p2", "(?=a)", 1, model.Table{})},
+		"an unknown type of queue": {build.Queue("q", build.OfType("x-new"), build.DLX("x"), build.TTL(5))},
+		"a nameless type of x-delayed": {
+			build.Exchange("x-delayed-message", "x"), build.Queue("q"),
+			build.Bind("x", "", "q"),
+		},
+		"a queue that is its own DLX": {build.Queue("q", build.DLX(""), build.DeadKey("q"), build.TTL(5))},
+		"hostile names": {
+			build.Exchange("fanout", "\x1b[2J"),
+			build.Queue("q\u202egnp\x00", build.DLX("\x1b[2J"), build.TTL(5)), build.Bind("\x1b[2J", "\r\n", "q\u202egnp\x00"),
+		},
+	}
+	for name, parts := range tests {
+		for _, version := range []string{"3.10.8", "4.3.6", ""} {
+			t.Run(name+" "+version, func(t *testing.T) {
+				topology := build.TopologyOf(version, parts...)
+				for _, q := range topology.Snapshot.Queues {
+					topology.Exits(q.QueueRef)
+					peek.For(topology, q.QueueRef, peek.Want{})
+				}
+				for _, f := range Of(topology) {
+					assert.That(t, f.Message == model.Printable(f.Message) && f.Evidence == model.Printable(f.Evidence),
+						"a finding has what no terminal should get: %q, %q", f.Message, f.Evidence)
+				}
+			})
+		}
+	}
+	t.Run("5,000 bindings lead to the worker", func(t *testing.T) {
+		r := build.TopologyOf("3.10.8", crowd...).Route("/", "x", []string{"k.4711.a.b"}, nil)
+		assert.That(t, len(r.Queues) == 1 && r.Exact, "%+v", r)
+	})
+	t.Run("a TTL as text is no TTL", func(t *testing.T) {
+		s := build.TopologyOf("3.10.8",
+			tests["arguments of the wrong type"]...).Settings(build.Ref("q"))
+		assert.That(t, !s.TTL.Set && !s.DLX.Set && !s.MaxLength.Set && !s.DeliveryLimit.Set, "%+v", s)
+	})
 }

@@ -2,14 +2,20 @@ package findings
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 func codes(findings []Finding) []string {
@@ -388,5 +394,125 @@ func TestFindings(t *testing.T) {
 					"incomplete: %+v", f)
 			}
 		})
+	}
+}
+
+// A flow's findings are those of its queues and of the exchanges that its buffers expire into: no others, each once,
+// in the order of all.
+func TestAboutAFlow(t *testing.T) {
+	topology := model.NewTopology(build.Broker("3.10.8",
+		build.Exchange("direct", "back"), build.Queue("orders", build.Consumers(1)), build.Bind("back", "orders", "orders"),
+		build.Queue("orders.retry", build.DLX("back"), build.DeadKey("orders"), build.TTL(1000)),
+		build.Queue("orders.later", build.DLX("back"), build.DeadKey("orders"), build.TTL(2000)),
+		build.Queue("other", build.Consumers(1)),
+	))
+	var flow *model.Flow
+	for i, f := range topology.Flows() {
+		if f.Worker.Queue.Name == "orders" {
+			flow = &topology.Flows()[i]
+		}
+	}
+	if flow == nil || len(flow.Buffers) != 2 {
+		t.Fatalf("%+v", topology.Flows())
+	}
+	about := NewAbout([]Finding{
+		{Code: "a", VHost: "/", Exchange: "back"},
+		{Code: "b", VHost: "/", Queue: "other"},
+		{Code: "c", VHost: "/", Queue: "orders.retry"},
+		{Code: "d", VHost: "elsewhere", Queue: "orders"},
+		{Code: "e", VHost: "/", Exchange: "front"},
+		{Code: "f", VHost: "/", Queue: "orders"},
+		{Code: "g"},
+	})
+	var codes []string
+	for _, f := range about.Flow(flow) {
+		codes = append(codes, f.Code)
+	}
+	assert.List(t, codes, []string{"a", "c", "f"})
+	of := about.Queue(model.QueueRef{VHost: "/", Name: "other"})
+	assert.That(t, len(of) == 1 && of[0].Code == "b", "%+v", of)
+}
+
+// What a queue keeps until somebody takes it is not lost, and no sentence says so.
+func TestKeptDeadLettersAreNotLost(t *testing.T) {
+	parts := []build.Part{build.Exchange("direct", "x"), build.Queue("w"), build.Bind("x", "k", "w")}
+	for _, test := range []struct {
+		name    string
+		setting []build.Setting
+		want    string
+	}{
+		{
+			"a missing exchange",
+			[]build.Setting{build.DLX("nope")},
+			"dead letters of q stay in it: the exchange nope does not exist",
+		},
+		{
+			"nothing bound for the key",
+			[]build.Setting{build.DLX("x"), build.DeadKey("other")},
+			"dead letters of q stay in it: no queue is bound to x for the key other",
+		},
+		{
+			"nothing bound for their own keys",
+			[]build.Setting{build.DLX("x")},
+			"dead letters of q may stay in it: x has no queue for the keys that messages arrive with",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			all := append([]build.Part{
+				build.Queue("q", append(test.setting, build.AtLeastOnce, build.TTL(1000))...),
+				build.Exchange("direct", "in"), build.Bind("in", "own", "q"),
+			}, parts...)
+			topology := build.TopologyOf("4.0.5", all...)
+			var got []string
+			for _, f := range Of(topology) {
+				if f.Code == "dlx-missing" || f.Code == "dead-letter-unroutable" {
+					got = append(got, f.Message)
+				}
+			}
+			assert.That(t, len(got) == 1 && got[0] == test.want, "%q, not %q", got, test.want)
+		})
+	}
+	in := []build.Part{
+		build.Queue("q", build.DLX("x"), build.AtLeastOnce), build.Exchange("direct", "in"), build.Bind("in", "own", "q"),
+	}
+	topology := build.TopologyOf("4.0.5", append(in, parts...)...)
+	m := message.Message{
+		Exchange: "in", RoutingKey: "own", Position: 1, Properties: message.Properties{Expiration: "1000"},
+	}
+	found := In(topology, build.Ref("q"), peek.Peeked{Messages: message.MessageList{m}, TakenAt: build.Noon})
+	if len(found) != 1 || found[0].Level != LevelWarning ||
+		!strings.HasPrefix(found[0].Message, "1 message will be kept on expiry: x has no queue for the keys that they keep") {
+		t.Errorf("%+v", found)
+	}
+}
+
+// Every finding has a page, every page a finding, and the index names all of them.
+func TestEveryFindingHasAPage(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	must.That(t, err == nil && len(files) > 0, "%v %v", files, err)
+	index, err := os.ReadFile("../../docs/findings/README.md")
+	must.Do(t, err)
+	found := map[string]bool{}
+	for _, file := range files {
+		text := must.Get(os.ReadFile(file))(t)
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, code := range regexp.MustCompile(`Code: +"([a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			found[code[1]] = true
+		}
+	}
+	for code := range found {
+		if _, err := os.Stat("../../" + Finding{Code: code}.Page()); err != nil {
+			t.Error(err)
+		}
+		assert.That(t, strings.Contains(string(index), "["+code+"]("+code+".md)"), "the index does not name %s", code)
+	}
+	pages, err := filepath.Glob("../../docs/findings/*.md")
+	must.Do(t, err)
+	for _, page := range pages {
+		if code := strings.TrimSuffix(filepath.Base(page), ".md"); code != "README" && !found[code] {
+			t.Errorf("%s describes a finding that there is not", page)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package findings
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +12,9 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 func TestLosingNow(t *testing.T) {
@@ -128,6 +134,324 @@ func TestLosingNow(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			assert.NoDiff(t, cmp.Diff(test.want,
 				codes(LosingNow(build.TopologyOf("3.10.8", test.parts...), test.moves, test.over))))
+		})
+	}
+}
+
+// replicas makes a quorum queue with members on a, b, c, …, of which the first are online.
+func replicas(members, online int) build.Setting {
+	return func(q *model.Queue) {
+		q.Type = model.Quorum
+		for i := range members {
+			q.Members = append(q.Members, string(rune('a'+i)))
+		}
+		q.Online = append([]string{}, q.Members[:online]...)
+	}
+}
+
+func state(words, node string) build.Setting {
+	return func(q *model.Queue) { q.State, q.Node = words, node }
+}
+
+func nodes(all ...model.Node) build.Part { return func(s *model.Snapshot) { s.Nodes = all } }
+
+func up(name string) model.Node { return model.Node{Name: name, Running: true} }
+
+func TestNodeFindings(t *testing.T) {
+	codes := []string{"queue-down", "quorum-at-risk", "node-down", "memory-alarm", "disk-alarm", "partition"}
+	alarmed := model.Node{
+		Name: "a", Running: true, MemAlarm: true, DiskAlarm: true,
+		MemUsed: model.Some[int64](3 << 30), MemLimit: model.Some[int64](2 << 30),
+	}
+	for _, c := range []struct {
+		name  string
+		parts []build.Part
+		want  string // code and level of each, and a word of its sentence
+	}{
+		{"a classic queue that runs", []build.Part{build.Queue("q", state("running", "b")), nodes(up("a"), up("b"))}, ""},
+		{
+			"its node is down",
+			[]build.Part{build.Queue("q", state("down", "b")), nodes(up("a"), model.Node{Name: "b"})},
+			"node-down error 1 queue is unavailable; queue-down error its node b is down",
+		},
+		{"nodes are unknown", []build.Part{build.Queue("q", state("down", "b"))}, "queue-down error its node b is down"},
+		{"a node without queues is down", []build.Part{build.Queue("q", state("running", "a")), nodes(up("a"),
+			model.Node{Name: "b"})}, "node-down warning no queue is unavailable"},
+		{"all members online", []build.Part{build.Queue("q", replicas(3, 3)), nodes(up("a"), up("b"), up("c"))}, ""},
+		{"one member is down", []build.Part{build.Queue("q", replicas(3, 2))}, "quorum-at-risk warning becomes " +
+			"unavailable"},
+		{"one of five is down", []build.Part{build.Queue("q", replicas(5, 4))}, ""},
+		{"two of five are down", []build.Part{build.Queue("q", replicas(5, 3))}, "quorum-at-risk warning " +
+			"becomes unavailable"},
+		{"no majority", []build.Part{build.Queue("q", replicas(3, 1))}, "queue-down error only 1 of its 3 members"},
+		{"half is no majority", []build.Part{build.Queue("q", replicas(2, 1))}, "queue-down error comes back when b starts"},
+		{"none", []build.Part{build.Queue("q", replicas(1, 0))}, "queue-down error only 0 of its 1 members"},
+		{"one member on one node", []build.Part{build.Queue("q", replicas(1, 1)), nodes(up("a"))}, ""},
+		{
+			"one member of three nodes",
+			[]build.Part{build.Queue("q", replicas(1, 1)), nodes(up("a"), up("b"), up("c"))},
+			"quorum-at-risk info 1 member",
+		},
+		{
+			"two members of three nodes",
+			[]build.Part{build.Queue("q", replicas(2, 2)), nodes(up("a"), up("b"), up("c"))},
+			"quorum-at-risk info 2 members",
+		},
+		{"members unknown", []build.Part{build.Queue("q", build.OfType(model.Quorum)), nodes(up("a"), up("b"))}, ""},
+		{"alarms", []build.Part{nodes(alarmed)}, "disk-alarm error disk alarm on a; memory-alarm error memory alarm on a"},
+		{"a partition", []build.Part{nodes(model.Node{Name: "a", Running: true, Partitions: []string{"b", "c"}},
+			up("b"))}, "partition error cut off from b, c"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var want []string
+			if c.want != "" {
+				want = strings.Split(c.want, "; ")
+			}
+			for _, f := range Of(build.TopologyOf("3.10.8", c.parts...)) {
+				if !slices.Contains(codes, f.Code) {
+					continue
+				}
+				i := slices.IndexFunc(want, func(w string) bool {
+					start := f.Code + " " + string(f.Level) + " "
+					return strings.HasPrefix(w, start) && strings.Contains(f.Message, strings.TrimPrefix(w, start))
+				})
+				if i < 0 {
+					t.Errorf("unexpected: %s %s %s", f.Code, f.Level, f.Message)
+					continue
+				}
+				want = slices.Delete(want, i, i+1)
+				assert.That(t, f.Evidence != "" && f.Remedy != "" && (!strings.Contains(f.Evidence, "?") ||
+					strings.Contains(f.Code, "disk")), "%+v", f)
+			}
+			assert.That(t, len(want) == 0, "not found: %q", want)
+		})
+	}
+}
+
+// What goes into a queue that is down is refused before, or warned of when others receive it, too.
+func TestPlansIntoQueuesThatAreDown(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Queue("failed", build.Ready(3)),
+		build.Queue("w", state("down", "rabbit@b")), build.Queue("other"),
+		build.Exchange("fanout", "all"), build.Bind("all", "", "w"), build.Bind("all", "", "other"))
+	want := plan.ActionWant{
+		Operation: plan.Replay, From: build.Ref("failed"), Planned: 3, Mode: plan.ToQueue,
+		Fixed: model.Address{RoutingKey: "w"},
+	}
+	if p := plan.New(topology, want); !strings.Contains(p.Refusal.Words(), "its node rabbit@b is down") {
+		t.Errorf("refusal %q", p.Refusal.Words())
+	}
+	want.Mode, want.Fixed = plan.ToExchange, model.Address{Exchange: "all"}
+	p := plan.New(topology, want)
+	assert.That(t, !p.Refusal.Refused() && slices.ContainsFunc(p.Warnings,
+		func(w plan.Warning) bool { return strings.Contains(w.Words(), "it receives nothing until then") }),
+		"refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
+	want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: "other"}
+	if p := plan.New(topology, want); p.Refusal.Refused() || len(p.Warnings) > 1 {
+		t.Errorf("refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
+	}
+}
+
+// Whatever publishes tells before that publishers are blocked; a drop does not publish.
+func TestPlansInAnAlarm(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Queue("failed", build.Ready(3)), build.Queue("w", build.Consumers(1)),
+		nodes(model.Node{Name: "rabbit@a", Running: true, DiskAlarm: true}))
+	says := func(warnings []plan.Warning) bool {
+		return slices.ContainsFunc(warnings, func(w plan.Warning) bool {
+			return strings.HasPrefix(w.Words(), "disk alarm on rabbit@a: RabbitMQ blocks publishers")
+		})
+	}
+	want := plan.ActionWant{
+		Operation: plan.Replay, From: build.Ref("failed"), Planned: 3, Mode: plan.ToQueue,
+		Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
+	}
+	if p := plan.New(topology, want); !says(p.Warnings) || p.Refusal.Refused() {
+		t.Errorf("a replay: %+v %q", p.Warnings, p.Refusal.Words())
+	}
+	want.Operation = plan.Drop
+	if p := plan.New(topology, want); says(p.Warnings) {
+		t.Errorf("a drop: %+v", p.Warnings)
+	}
+	if p := plan.ForImport(topology, plan.ImportWant{To: build.Ref("w"), Sizes: []int64{1}}); !says(p.Warnings) {
+		t.Errorf("an import: %+v", p.Warnings)
+	}
+	undo, err := plan.ForUndo(topology, plan.UndoWant{Record: plan.Record{
+		Operation: plan.Drop,
+		From:      build.Ref("failed"),
+	}, Entries: func(func(*plan.Entry) error) error { return nil }})
+	assert.That(t, err == nil && says(undo.Warnings), "an undo: %+v %v", undo.Warnings, err)
+}
+
+func TestClockSkewFinding(t *testing.T) {
+	for _, c := range []struct {
+		ahead model.Opt[time.Duration]
+		says  string // "" it is silent
+	}{
+		{model.Unknown[time.Duration](), ""},
+		{model.Some(time.Duration(0)), ""},
+		{model.Some(1900 * time.Millisecond), ""},
+		{model.Some(192*time.Second + 300*time.Millisecond), "this machine's clock is 3m12s behind the broker's"},
+		{model.Some(-192 * time.Second), "this machine's clock is 3m12s ahead of the broker's"},
+	} {
+		s := build.Broker("4.0.5")
+		s.Overview.ClockSkew, s.Overview.ClockWithin = c.ahead, 500*time.Millisecond
+		said := ""
+		for _, f := range Of(model.NewTopology(s)) {
+			if f.Code == "clock-skew" && f.Level == LevelInfo {
+				said = f.Message
+			}
+		}
+		assert.That(t, said == "" == (c.says == "") && strings.Contains(said, c.says),
+			"%s: %q, want %q", c.ahead, said, c.says)
+	}
+}
+
+// TestReleasedForEver: what a worker releases again and again is found by the counts of its messages, and neither what
+// counts towards the limit nor what only looks return.
+func TestReleasedForEver(t *testing.T) {
+	for _, c := range []struct {
+		name, version     string
+		consumers         int64
+		acquired, counted int64
+		found             bool
+	}{
+		{"released", "4.3.6", 1, 1722, 0, true},
+		{"rejected", "4.3.6", 1, 120, 110, false},
+		{"looked at", "4.3.6", 0, 1722, 0, false},
+		{"before 4.3", "4.0.5", 1, 1722, 0, false},
+	} {
+		topology := build.TopologyOf(c.version, build.Queue("q", build.OfType(model.Quorum), build.Ready(1)))
+		q, _ := topology.Queue(build.Ref("q"))
+		q.Consumers = model.Some(c.consumers)
+		r := ReadingOf(topology, q.QueueRef, time.Now(), nil)
+		r.See(&message.Message{Position: 1, Redelivered: true, Headers: model.Table{
+			"x-acquired-count": c.acquired, "x-delivery-count": c.counted,
+		}})
+		found := false
+		for _, f := range r.Found() {
+			found = found || f.Code == "requeue-loop"
+		}
+		assert.Equal(t, found, c.found, "%s", c.name)
+	}
+}
+
+func TestFindingsInMessages(t *testing.T) {
+	at := time.Unix(1_800_000_000, 0)
+	// waiting is a buffer's content: expirations in seconds, published some seconds ago.
+	waiting := func(ago int, expirations ...int) []message.Message {
+		var ms []message.Message
+		for i, e := range expirations {
+			m := message.Message{
+				Position:   i + 1,
+				Properties: message.Properties{Timestamp: at.Add(-time.Duration(ago) * time.Second)},
+			}
+			if e >= 0 {
+				m.Properties.Expiration = strconv.Itoa(e * 1000)
+			}
+			ms = append(ms, m)
+		}
+		return ms
+	}
+	counted := func(counts ...int64) []message.Message {
+		var ms []message.Message
+		for _, n := range counts {
+			ms = append(ms, message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}})
+		}
+		return ms
+	}
+	buffer := []build.Part{build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"))}
+	tests := []struct {
+		name     string
+		parts    []build.Part
+		messages []message.Message
+		want     []string
+		says     string
+	}{
+		{
+			"5,4,3,2,1 s, two seconds later", buffer, waiting(2, 5, 4, 3, 2, 1),
+			[]string{"warning head-of-line-blocked q"},
+			"message 1 (TTL 5s) blocks 4 messages; it leaves in 4s",
+		},
+		{"1,2,3,4,5 s", buffer, waiting(0, 1, 2, 3, 4, 5), nil, ""},
+		{"one without a TTL at the head", buffer, waiting(0, -1, 5), []string{"error head-of-line-blocked q"}, "never"},
+		{"a TTL of the queue", []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+		}, waiting(0, -1, -1), nil, ""},
+		{"a queue with consumers", []build.Part{build.Queue("q", build.DLX(""), build.DeadKey("w"),
+			build.Consumers(1))}, waiting(0, 5, 1), nil, ""},
+		{
+			"near the delivery limit",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum),
+				build.Argument("x-delivery-limit", int64(5)))},
+			counted(0, 3, 4, 5),
+			[]string{"warning delivery-count-near-limit q"},
+			"2 messages are near",
+		},
+		{"far from the delivery limit", []build.Part{build.Queue("q", build.OfType(model.Quorum),
+			build.Argument("x-delivery-limit", int64(20)))}, counted(0, 3, 5), nil, ""},
+		{
+			"a publisher's own header is no count",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum),
+				build.Argument("x-delivery-limit", int64(20)))},
+			[]message.Message{{Headers: model.Table{"x-delivery-count": int64(19)}}},
+			nil, "",
+		},
+		{
+			"copies",
+			[]build.Part{build.Queue("q")},
+			[]message.Message{{Headers: model.Table{"CC": []any{"z"}}}},
+			[]string{"info copies q"},
+			"1 message was",
+		},
+		{
+			"a publisher whose clock is ahead",
+			[]build.Part{build.Queue("q")},
+			[]message.Message{
+				{Properties: message.Properties{Timestamp: at.Add(5 * time.Minute)}},
+				{Properties: message.Properties{Timestamp: at.Add(time.Second)}},
+			},
+			[]string{"info clock-skew q"},
+			"1 message has a timestamp later than what happened to it: the publisher's clock is at least 5m ahead",
+		},
+		{
+			"published after its death",
+			[]build.Part{build.Queue("q")},
+			[]message.Message{{
+				Properties: message.Properties{Timestamp: at.Add(-time.Minute)},
+				Deaths:     []message.Death{{Queue: "w", Time: at.Add(-time.Hour)}},
+			}},
+			[]string{"info clock-skew q"},
+			"at least 59m ahead",
+		},
+		{
+			"timestamps that are none",
+			[]build.Part{build.Queue("q")},
+			[]message.Message{
+				{Properties: message.Properties{Timestamp: time.Unix(1<<40, 0)}},
+				{Properties: message.Properties{Timestamp: time.Unix(0, 0)}},
+			},
+			nil, "",
+		},
+		{"a poison message", []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)),
+			build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+		}, []message.Message{
+			{
+				Position: 1, Properties: message.Properties{MessageID: "0f3c"},
+				Headers: model.Table{"x-tries": int64(214)},
+			}, {Position: 2},
+		}, []string{"warning poison-message q"}, "message 1 (id 0f3c) comes back again and again: 214 tries"},
+		{"nothing", []build.Part{build.Queue("q")}, []message.Message{{}}, nil, ""},
+		{"a queue that vanished", nil, []message.Message{{}}, nil, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			look := peek.Peeked{Messages: message.MessageList(test.messages), TakenAt: at}
+			findings := In(build.TopologyOf("4.0.5", test.parts...), build.Ref("q"), look)
+			assert.NoDiff(t, cmp.Diff(test.want, codes(findings)))
+			assert.That(t, len(findings) == 0 || strings.Contains(findings[0].Message, test.says),
+				"it says %+v, want something with %q", findings, test.says)
 		})
 	}
 }

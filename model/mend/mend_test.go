@@ -1,18 +1,23 @@
 package mend_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
@@ -265,4 +270,165 @@ func TestProgramIsData(t *testing.T) {
 	made, _, err := read.Apply(&message.Publishing{})
 	assert.That(t, err == nil && string(made.Body) == "\u2028<é", "%q %v", made.Body, err)
 	assert.That(t, json.Unmarshal([]byte(`".["`), &read) != nil, "a program that cannot be read is read")
+}
+
+// What a message costs is bounded, whatever it holds, and the next one is changed as before.
+func TestCostsAreBounded(t *testing.T) {
+	defer mend.SetMostTime(5 * time.Second)()
+	line := strings.Repeat("log line of thirty characters ", 20_000)
+	for _, test := range []struct {
+		program, body string
+		kind          mend.Kind
+	}{
+		{`.body.s |= gsub("[a-z]";"b")`, `{"s":"` + line + `"}`, mend.Slow},
+		{`.body.a[.body.i] = 1`, `{"i":536870000,"a":[]}`, mend.Large},
+		{`.body.q *= 3`, `{"q":` + strings.Repeat("9", 5_000_000) + `}`, mend.Slow},
+	} {
+		_, changed, err := program(t, test.program).Apply(&message.Publishing{Body: []byte(test.body)})
+		var problem *mend.Problem
+		assert.That(t, errors.As(err, &problem) && problem.Kind == test.kind && !changed,
+			"%s: %t %v", test.program, changed, err)
+		made, _, err := program(t, `.body.a = 1`).Apply(&message.Publishing{Body: []byte(`{}`)})
+		assert.That(t, err == nil && string(made.Body) == `{"a":1}`, "after %s: %s %v", test.program, made.Body, err)
+	}
+}
+
+// watched closes begun at the nth call of Done.
+type watched struct {
+	context.Context
+	left  atomic.Int64
+	begun chan struct{}
+}
+
+func (w *watched) Done() <-chan struct{} {
+	if w.left.Add(-1) == 0 {
+		close(w.begun)
+	}
+	return w.Context.Done()
+}
+
+// Cancelling ends a program that is running.
+func TestStoppedProgram(t *testing.T) {
+	body := []byte(`{"s":"` + strings.Repeat("a", 1_000_000) + `"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := &watched{Context: ctx, begun: make(chan struct{})}
+	w.left.Store(2) // for its turn, and then with the process
+	p := program(t, `.body.s |= gsub("a";"b")`).Within(w)
+	ends := make(chan error)
+	go func() {
+		_, _, err := p.Apply(&message.Publishing{Body: body})
+		ends <- err
+	}()
+	<-w.begun
+	cancel()
+	var problem *mend.Problem
+	if err := <-ends; !errors.As(err, &problem) || problem.Kind != mend.Stopped {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestIdleChildEnds: a child ends that has nothing to do, and the next message has another one.
+func TestIdleChildEnds(t *testing.T) {
+	for range 2 {
+		back := mend.SetIdleTime(time.Hour)
+		if _, _, err := program(t, `.body = 1`).Apply(&message.Publishing{}); err != nil || !mend.HasChild() {
+			t.Fatalf("no child is left: %v", err)
+		}
+		back()
+		back = mend.SetIdleTime(time.Millisecond)
+		if _, _, err := program(t, `.body = 1`).Apply(&message.Publishing{}); err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); mend.HasChild(); {
+			must.That(t, time.Since(began) <= time.Minute, "the child does not end")
+		}
+		back()
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	p := must.Get(mend.Parse(`.body.attempts = 0 | .headers["x-fixed"] = "yes"`))(b)
+	m := message.Publishing{
+		Body:    []byte(`{"id":121,"user":{"name":"Guan","mail":"g@example.com"},"items":[1,2,3]}`),
+		Headers: map[string]any{"x-tenant": "acme", "x-tries": int32(3)},
+	}
+	for b.Loop() {
+		_, changed, err := p.Apply(&m)
+		must.That(b, err == nil && changed, "%v", err)
+	}
+}
+
+// fuzzed are programs that change a body in all ways in which one can be written back.
+var fuzzed = []string{
+	`.body.a = 1`, `.body |= (if type == "object" then del(.[keys[0]]?) else . end)`, `.body.a.b = [1]`, `.body[0] = {}`,
+	`.body |= (if type == "array" then .[1:] else . end)`, `.body |= (if type == "array" then . + [null] else . end)`,
+	`.body |= walk(if type == "number" then 7 else . end)`, `.body |= walk(if type == "object" then .z = "\u0000é" else . end)`,
+	`.body |= (if type == "object" then with_entries(.key += "x") else . end)`, `.headers.a = .body`,
+}
+
+func decodedJSON(text []byte) (v any, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return v, json.Valid(text) && decoder.Decode(&v) == nil
+}
+
+// What was not changed stays byte for byte, and what was changed means what the program gave, however it was written.
+func FuzzApply(f *testing.F) {
+	for i := range fuzzed {
+		f.Add([]byte(`{"a": 1, "b": [1,  2.50, {"c":"\ud83d\ude00"}], "a\u0062": {} }`), i, "x-tries")
+		f.Add([]byte("[ [], {}, 1e400, \"\\/\" ]\n"), i, "$type")
+		f.Add([]byte("\xff\x00"), i, "$base64:x")
+		f.Add([]byte(`{"a":1,"a":{"b":2}}`), i, "\xff")
+	}
+	var programs []*mend.Program
+	for _, text := range append([]string{"."}, fuzzed...) {
+		p, err := mend.Parse(text)
+		must.That(f, err == nil, "%v %v", text, err)
+		programs = append(programs, p)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, which int, header string) {
+		headers := model.Table{header: int32(5), "at": []byte(header), "t": model.Table{header: header}}
+		in := message.Publishing{Body: body, Headers: headers}
+		same, changed, err := programs[0].Apply(&in)
+		must.That(t, !changed && err == nil && bytes.Equal(same.Body, body) && reflect.DeepEqual(same.Headers, in.Headers),
+			"%t %v", changed, err)
+		p := programs[1+int(uint(which)%uint(len(fuzzed)))]
+		var made message.Publishing
+		limit.Keep(t, len(body), func() { made, _, err = p.Apply(&in) })
+		if err != nil {
+			assert.That(t, bytes.Equal(made.Body, body), "%v, and the body is %q", err, made.Body)
+			return
+		}
+		assert.That(t, reflect.DeepEqual(made.Headers[header], in.Headers[header]) || header == "a",
+			"the header is %#v", made.Headers[header])
+		value, isJSON := decodedJSON(body)
+		if !isJSON || !utf8.Valid(body) {
+			return
+		}
+		compact, err := json.Marshal(value)
+		must.Do(t, err)
+		plain := in
+		plain.Body = compact
+		want, _, err := p.Apply(&plain)
+		a, okA := decodedJSON(made.Body)
+		b, okB := decodedJSON(want.Body)
+		assert.That(t, err == nil && okA && okB && reflect.DeepEqual(a, b),
+			"%s: %q is made %q, want %q: %v", p.Text, body, made.Body, want.Body, err)
+	})
+}
+
+// Whatever is typed is a program or says in one line why not.
+func FuzzParse(f *testing.F) {
+	odd := []string{"", ".body.", ".[", `"\u00`, "import \"a\" as a; .", "\x1b[2J", "reduce", "$__loc__"}
+	for _, text := range append(odd, fuzzed...) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		limit.Keep(t, len(text), func() {
+			_, err := mend.Parse(text)
+			assert.That(t, err == nil || err.Error() != "" && model.Printable(err.Error()) == err.Error() &&
+				len(err.Error()) <= 1000, "%q", err)
+		})
+	})
 }

@@ -1,10 +1,17 @@
 package message
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -137,5 +144,192 @@ func BenchmarkFramework(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		_, _ = messages[i%len(messages)].Framework()
+	}
+}
+
+// phpText is a text of PHP's serialize, phpStamps an array of one class of stamps.
+func phpText(s string) string { return fmt.Sprintf(`s:%d:"%s";`, len(s), s) }
+
+func phpObject(class string, properties ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `O:%d:"%s":%d:{`, len(class), class, len(properties)/2)
+	for i := 0; i < len(properties); i += 2 {
+		b.WriteString(phpText("\x00" + class + "\x00" + properties[i]))
+		b.WriteString(properties[i+1])
+	}
+	return b.String() + "}"
+}
+
+func phpStamps(class string, stamps ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%sa:%d:{", phpText(class), len(stamps))
+	for i, s := range stamps {
+		fmt.Fprintf(&b, "i:%d;%s", i, s)
+	}
+	return b.String() + "}"
+}
+
+// symfonyEnvelope is a body as Symfony 5.4 writes it into its failure transport, with these lists of stamps.
+func symfonyEnvelope(message string, stamps ...string) []byte {
+	const envelope = `Symfony\Component\Messenger\Envelope`
+	list := fmt.Sprintf("a:%d:{%s}", len(stamps), strings.Join(stamps, ""))
+	return addSlashes([]byte(phpObject(envelope, "stamps", list, "message", message)))
+}
+
+const busStamp = stampClass + "BusNameStamp"
+
+var (
+	symfonyInvoice = phpObject("SendInvoice", "id", "i:7;", "mail", phpText(`o'neil "z" \ @example.com`))
+	symfonyBus     = phpStamps(busStamp, phpObject(busStamp, "busName", phpText("messenger.bus.default")))
+	symfonyRetries = phpStamps(symfonyRedelivery, phpObject(symfonyRedelivery, "retryCount", "i:1;"),
+		phpObject(symfonyRedelivery, "retryCount", "i:2;"), phpObject(symfonyRedelivery, "retryCount", "i:0;"))
+	symfonyDetails = phpStamps(symfonyError, phpObject(symfonyError, "exceptionClass", phpText(`App\MailException`),
+		"exceptionCode", "i:550;", "exceptionMessage", phpText("SMTP 550 mailbox unavailable"), "flattenException", "N;"))
+	symfonyFailure = phpStamps(symfonyFailed, phpObject(symfonyFailed, "originalReceiverName", phpText("async")))
+)
+
+// failedOfSymfony are one failed message in each of its two serializers.
+func failedOfSymfony() (php, json Message) {
+	php.Body = symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries, symfonyDetails, symfonyFailure)
+	php.BodyBytes = len(php.Body)
+	json.Headers = model.Table{
+		"type": "SendInvoice", "Content-Type": "application/json",
+		symfonyStamp + busStamp:          `[{"busName":"messenger.bus.default"}]`,
+		symfonyStamp + symfonyRedelivery: `[{"retryCount":1,"redeliveredAt":"2026-11-22T07:00:00+00:00"},{"retryCount":2},{"retryCount":0}]`,
+		symfonyStamp + symfonyError: `[{"exceptionClass":"App\\MailException","exceptionCode":550,` +
+			`"exceptionMessage":"SMTP 550 mailbox unavailable","flattenException":null}]`,
+		symfonyStamp + symfonyFailed: `[{"originalReceiverName":"async"}]`,
+	}
+	return php, json
+}
+
+func TestSymfonyIsReadFromHeadersAndBodies(t *testing.T) {
+	php, json := failedOfSymfony()
+	for name, m := range map[string]Message{"PHP": php, "JSON": json} {
+		failure, _ := m.Failure()
+		want := Failure{`App\MailException`, "SMTP 550 mailbox unavailable", "Symfony Messenger"}
+		task, _ := m.Task()
+		retries, more, _ := m.Retried()
+		assert.That(t, failure == want && task == "SendInvoice" && retries == 2 && more,
+			"%s: %+v, %q, %d", name, failure, task, retries)
+	}
+}
+
+// The stamps that a first try does not have go, and every other byte stays.
+func TestSymfonyIsReset(t *testing.T) {
+	php, json := failedOfSymfony()
+	want := []Reset{
+		{"Symfony Messenger", CounterReset, "RedeliveryStamp", "", 2, 0},
+		{"Symfony Messenger", ErrorRemoved, "ErrorDetailsStamp", "", 0, 0},
+		{"Symfony Messenger", MarkRemoved, "SentToFailureTransportStamp", "", 0, 0},
+	}
+	got, resets := php.Reset(ResetWish{})
+	first := symfonyEnvelope(symfonyInvoice, symfonyBus)
+	diff := cmp.Diff(want, resets)
+	assert.That(t, diff == "" && bytes.Equal(got.Body, first), "%s\n%s\nwant %s", diff, got.Body, first)
+	kept, _ := php.Reset(ResetWish{KeepTries: true})
+	retried := symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries)
+	assert.That(t, bytes.Equal(kept.Body, retried), "%s\nwant %s", kept.Body, retried)
+	got, _ = json.Reset(ResetWish{})
+	left := model.Table{
+		"type": "SendInvoice", "Content-Type": "application/json",
+		symfonyStamp + busStamp: `[{"busName":"messenger.bus.default"}]`,
+	}
+	assert.NoDiff(t, cmp.Diff(left, got.Headers))
+	// A value that refers to another by its number would mean another one: the body stays.
+	referring := symfonyEnvelope("r:1;", symfonyBus, symfonyRetries)
+	m := Message{Body: referring, BodyBytes: len(referring)}
+	got, resets = m.Reset(ResetWish{})
+	assert.That(t, bytes.Equal(got.Body, referring) && len(resets) == 1 && resets[0].Kind == CounterKept,
+		"%s %+v", got.Body, resets)
+}
+
+func TestBadSymfony(t *testing.T) {
+	_, json := failedOfSymfony()
+	json.Headers[symfonyStamp+symfonyRedelivery] = int64(3)
+	json.Headers[symfonyStamp+symfonyError] = `{"exceptionClass":7}`
+	if f, ok := json.Failure(); ok {
+		t.Error(f)
+	}
+	if n, _, ok := json.Retried(); ok {
+		t.Error(n)
+	}
+	deep := strings.Repeat("a:1:{i:0;", 100_000)
+	for _, body := range []string{
+		symfonyBodies[0], symfonyBodies[0] + `2:{`, symfonyBodies[1] + "!", symfonyBodies[0] + "9999999999:{}",
+		string(addSlashes([]byte(`O:36:"Symfony\Component\Messenger\Envelope":1:{s:1:"x";` + deep))),
+		string(symfonyEnvelope(symfonyInvoice, symfonyBus)) + "x",
+	} {
+		m := Message{Body: []byte(body), BodyBytes: len(body)}
+		if _, ok := m.Failure(); ok {
+			t.Errorf("%.60s", body)
+		}
+		same, resets := m.Reset(ResetWish{})
+		assert.That(t, same == &m && resets == nil, "%.60s: %v", body, resets)
+	}
+}
+
+// What PHP serialized is read in bounds, and a body from which stamps were taken is one that can be read again.
+func FuzzSymfonyBody(f *testing.F) {
+	php, _ := failedOfSymfony()
+	f.Add(php.Body)
+	f.Add(symfonyEnvelope("r:1;", symfonyBus, symfonyRetries))
+	f.Add(symfonyEnvelope(`C:3:"Odd":4:{x:1;}`, symfonyBus))
+	f.Add([]byte(symfonyBodies[1]))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m := Message{Body: body, BodyBytes: len(body)}
+		limit.Keep(t, len(body), func() {
+			got, _ := m.Reset(ResetWish{})
+			if got == &m {
+				return
+			}
+			s, ok := got.symfony()
+			assert.That(t, ok && len(s.stale) == 0, "%q became %q", body, got.Body)
+		})
+	})
+}
+
+// When a worker sent a message again stands in its last RedeliveryStamp.
+func TestWhenSymfonySentAMessageAgain(t *testing.T) {
+	at := time.Date(2026, 11, 22, 7, 0, 1, 0, time.UTC)
+	inBody := func(date, zone string) Message {
+		stamp := func(date string) string {
+			return phpObject(symfonyRedelivery, "retryCount", "i:1;", "redeliveredAt",
+				fmt.Sprintf(`O:17:"DateTimeImmutable":3:{%s%s%si:3;%s%s}`, phpText("date"), phpText(date),
+					phpText("timezone_type"), phpText("timezone"), phpText(zone)))
+		}
+		m := Message{Body: symfonyEnvelope(symfonyInvoice,
+			phpStamps(symfonyRedelivery, stamp("2026-11-22 06:00:00.000000"), stamp(date)))}
+		m.BodyBytes = len(m.Body)
+		return m
+	}
+	inHeader := func(stamps string) Message {
+		return Message{Headers: model.Table{symfonyStamp + symfonyRedelivery: stamps}}
+	}
+	for name, c := range map[string]struct {
+		m  Message
+		ok bool
+	}{
+		"PHP, with microseconds":     {inBody("2026-11-22 07:00:01.999999", "UTC"), true},
+		"PHP, with an offset":        {inBody("2026-11-22 08:30:01.000000", "+01:30"), true},
+		"PHP, a zone by its name":    {inBody("2026-11-22 08:00:01.000000", "Europe/Berlin"), false},
+		"PHP, no date":               {inBody("yesterday", "UTC"), false},
+		"PHP, a date that cannot be": {inBody("0001-01-01 00:00:00.000000", "UTC"), false},
+		"JSON, a text": {
+			inHeader(`[{"retryCount":1,"redeliveredAt":"2026-11-22T06:00:00+00:00"},` +
+				`{"retryCount":2,"redeliveredAt":"2026-11-22T08:00:01+01:00"}]`), true,
+		},
+		"JSON, an object": {
+			inHeader(`[{"retryCount":1,"redeliveredAt":{"timezone":{"name":"UTC"},"offset":0,"timestamp":1795330801}}]`), true,
+		},
+		"JSON, something else": {inHeader(`[{"retryCount":1,"redeliveredAt":[7]}]`), false},
+		"JSON, no time":        {inHeader(`[{"retryCount":1}]`), false},
+		"no stamp":             {Message{}, false},
+	} {
+		from, to, ok := c.m.SentAgain()
+		assert.That(t, ok == c.ok && (!ok || from.Equal(at) && to.Equal(at.Add(time.Second))),
+			"%s: between %v and %v, %v", name, from, to, ok)
+		n, _, _ := c.m.Retried()
+		assert.That(t, !c.ok || n != 0, "%s: no tries", name)
 	}
 }

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
@@ -97,4 +101,182 @@ func TestAHeaderThatIsThereTwice(t *testing.T) {
 		_, err := ParseMessage([]byte(`{"properties":{},"headers":` + headers + `,"body":"","body_bytes":0}`))
 		assert.That(t, err != nil && strings.Contains(err.Error(), ": it is there twice"), "%s: %v", headers, err)
 	}
+}
+
+// deadBodies are bodies as frameworks write them when a message has failed.
+var deadBodies = []string{
+	build.EasyNetQ3, easyNetQ6,
+	`{"Exception":"e","RoutingKey":"","Exchange":"","Queue":"q","Message":"","BasicProperties":{"Expiration":"1.02:03:04.5"}}`,
+	`{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"\ud83d","BasicProperties":{}}`,
+	`{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":{"Headers":{"a":[1],"b":[2],"c":[3],"d":{},"e":{}}}}`,
+	"{\"queue_name\":\"mail.DQ\",\"actor_name\":\"send\xe6\",\"options\":{\"retries\":3},\"message_id\":\"5d5b\"}",
+	`{"queue_name":"mail.DQ","actor_name":"send","args":[121,"Zo\u00eb"],"kwargs":{"retries":3},"options":{"max_retries":3,"retries":3,"traceback":"Traceback (most recent call last):\n  File \"mail.py\", line 12, in send\nTimeoutError: smtp gateway\n","requeue_timestamp":1714564790000,"eta":1},"message_id":"5d5b","message_timestamp":1714564700000}`,
+	"{ \"options\" : { \"retries\" : 1 , \"a\" : 1.50 , \"eta\" : 2,\n \"b\" : [ {\"eta\":1} ] } , \"queue_name\" : " +
+		"\"mail\", \"actor_name\":\"send\", \"message_id\":\"1\" }\n",
+	`{"error":"smtp gateway","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z","payload":"eyJpZCI6MTIxfQ==\n","error_class":"Timeout::Error","error_message":"smtp gateway"}`,
+	`{"error":{"name":"TypeError","message":"x is undefined"}}`,
+}
+
+// An envelope is opened to the message that was in it, the same one each time, or says what is wrong; the message in
+// the queue stays as it is.
+func FuzzEnvelope(f *testing.F) {
+	for _, body := range deadBodies {
+		f.Add(EasyNetQType, []byte(body))
+		f.Add("", []byte(body))
+	}
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		m := Message{
+			Exchange: "x", RoutingKey: "k", Properties: Properties{Type: kind},
+			Headers: model.Table{"x-death": []any{}, "n": int32(1)}, Body: body, BodyBytes: len(body),
+		}
+		before := FingerprintOf(&m)
+		var e, again Envelope
+		var ok bool
+		limit.Keep(t, len(body), func() {
+			e, ok = m.Envelope()
+			again, _ = m.Envelope()
+		})
+		diff := cmp.Diff(e, again, sameMessage)
+		assert.That(t, diff == "" && FingerprintOf(&m) == before, "opened twice: %s", diff)
+		if !ok || e.Problem != "" {
+			assert.That(t, !ok || e.Framework != "" && model.Printable(e.Problem) == e.Problem, "%+v", e)
+			return
+		}
+		o := &e.Original
+		assert.That(t, e.Does != "" && model.Printable(e.Does) == e.Does && len(o.Body) == o.BodyBytes, "%+v", e)
+		for _, doubt := range e.Doubts {
+			assert.That(t, model.Printable(doubt) == doubt, "doubt %q", doubt)
+		}
+		if _, valid := ParseExpiration(o.Properties.Expiration); !valid && o.Properties.Expiration != "" {
+			t.Errorf("an expiration of %q, which a broker refuses", o.Properties.Expiration)
+		}
+		switch {
+		case e.Framework == "Dramatiq":
+			checkDramatiq(t, &m, &e)
+		case !utf8.Valid(o.Body):
+			t.Errorf("a text that is none: %q", o.Body)
+		}
+	})
+}
+
+// checkDramatiq checks that nothing but the marks of failures is missing in the original, and that it is no envelope
+// any more.
+func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
+	t.Helper()
+	if again, ok := e.Original.Envelope(); ok && again.Framework == e.Framework {
+		t.Errorf("the original of %s is an envelope again: %s", m.Body, e.Original.Body)
+	}
+	members := func(text []byte) map[string]any {
+		var object map[string]any
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		err := d.Decode(&object)
+		must.That(t, err == nil, "%s is no JSON: %v", text, err)
+		return object
+	}
+	was, is := members(m.Body), members(e.Original.Body)
+	options, _ := was["options"].(map[string]any)
+	for _, mark := range dramatiqMarks {
+		delete(options, mark)
+	}
+	was["queue_name"] = e.Worker
+	assert.NoDiff(t, cmp.Diff(was, is), "%s\nbecame %s", m.Body, e.Original.Body)
+}
+
+// The .NET time span of an EasyNetQ message is milliseconds that a broker takes, or is refused.
+func FuzzExpirationOfEasyNetQ(f *testing.F) {
+	for _, s := range []string{
+		"60000", "00:01:30.5000000", "1.02:03:04", "-1.00:00:00", "1:2:nan", "1:2:inf",
+		"99999999999999.00:00:01", "0:0:9e99", ":", "",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		limit.Keep(t, len(s), func() {
+			got, ok := milliSpan(s)
+			_, valid := ParseExpiration(got)
+			assert.That(t, (valid || got == "") && (ok || got == ""), "%q is %q, which a broker refuses", s, got)
+			if again, ok := milliSpan(got); again != got || !ok {
+				t.Errorf("%q is %q, and that %q", s, got, again)
+			}
+		})
+	})
+}
+
+// A failure that is told of is told of in a bounded text, the same one each time, whichever framework wrote it.
+func FuzzFailure(f *testing.F) {
+	const java = "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener threw exception\n" +
+		"\tat org.springframework.amqp.Container.invoke(Container.java:1700)\nCaused by: " +
+		"java.util.concurrent.TimeoutException: smtp gateway\n\tat com.example.Mail.send(Mail.java:12)\n"
+	const dotnet = "System.AggregateException: One or more errors occurred. (smtp gateway)\r\n ---> " +
+		"System.TimeoutException: smtp gateway\r\n   at Mail.Send() in Mail.cs:line 12"
+	const python = "Traceback (most recent call last):\n  File \"mail.py\", line 12, in send\n    raise " +
+		"TimeoutError(\"smtp gateway\")\nTimeoutError: smtp gateway\n"
+	const rebus = "2 unhandled exceptions\r\n05/01/2024 12:00:00 +00:00: System.TimeoutException: smtp gateway\r\n   " +
+		"at Mail.Send()"
+	var forms []failureForm
+	for _, k := range frameworks {
+		forms = append(forms, k.failures...)
+	}
+	for i := range forms {
+		f.Add(uint(i), "Net::OpenTimeout", "smtp gateway", java, []byte(deadBodies[i%len(deadBodies)]))
+		f.Add(uint(i), "", "", []string{dotnet, python, rebus, "dial tcp: i/o timeout"}[i%4], []byte{})
+	}
+	f.Fuzz(func(t *testing.T, which uint, kind, message, trace string, body []byte) {
+		c := &forms[which%uint(len(forms))]
+		m := Message{Headers: model.Table{}, Body: body, BodyBytes: len(body)}
+		for _, part := range []struct {
+			paths []path
+			text  string
+		}{{c.needs, message}, {c.trace, trace}, {c.message, message}, {
+			c.kind,
+			kind,
+		}, {[]path{{"error"}, {"error_class"}}, trace}} {
+			if c.in == inHeaders && len(part.paths) > 0 {
+				put(m.Headers, part.paths[int(which/64)%len(part.paths)], part.text)
+			}
+		}
+		var failure Failure
+		var ok bool
+		limit.Keep(t, len(kind)+len(message)+len(trace)+len(body), func() { failure, ok = m.Failure() })
+		again, _ := m.Failure()
+		assert.That(t, again == failure, "asked twice: %+v, %+v", failure, again)
+		if !ok {
+			return
+		}
+		text := failure.String()
+		if text == "" || failure.Source == "" || len(failure.Kind) > maxFailureText ||
+			len(failure.Message) > maxFailureText ||
+			!utf8.ValidString(failure.Kind) || !utf8.ValidString(failure.Message) {
+			t.Errorf("%+v", failure)
+		}
+		build.CheckPrintable(t, model.Printable(text))
+	})
+}
+
+// put puts a text where a path leads to, in tables when it has steps.
+func put(t model.Table, p path, text string) {
+	for _, step := range p[:len(p)-1] {
+		inner, ok := t[step].(model.Table)
+		if !ok {
+			inner = model.Table{}
+			t[step] = inner
+		}
+		t = inner
+	}
+	t[p[len(p)-1]] = text
+}
+
+// An expiration of a message is a duration that can be added to a time, or none.
+func FuzzParseExpiration(f *testing.F) {
+	for _, s := range []string{
+		"0", "5000", "-1", "1e3", " 5", "99999999999999999999", "315360000000", "315360000001",
+		"+5", "-0",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d, ok := ParseExpiration(s)
+		assert.That(t, !ok || d >= 0 && !build.Noon.Add(d).Before(build.Noon.Add(-time.Nanosecond)), "%q is %v", s, d)
+	})
 }

@@ -3,10 +3,12 @@ package message
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -57,4 +59,46 @@ func TestMessageJSON(t *testing.T) {
 	const want = `{"position":1,"exchange":"","routing_key":"","redelivered":false,"properties":{},"headers":{},` +
 		`"body":"/w==","body_encoding":"base64","body_bytes":1,"deaths":[]}`
 	assert.That(t, err == nil && string(got) == want, "an empty message is %s (%v)", got, err)
+}
+
+func TestMembersOf(t *testing.T) {
+	must.That(t, len(memberBits) <= 64, "%d names do not fit into a set", len(memberBits))
+	for _, c := range []struct{ text, names string }{
+		{``, ""},
+		{`{`, ""},
+		{`{"task":1}`, "task"},
+		{"\n\t {\"task\" : 1, \"id\":\"x\"}", "task id"},
+		{`{"a":{"task":1},"id":[{"retries":1}]}`, "id"},
+		{`{"a":"\"task\":1","jid":"\\"}`, "jid"},
+		{`{"x":"task","task"}`, ""},
+		{`{"a":1} {"task":1}`, ""},
+		{`["task",{"id":1}]`, ""},
+		{`task`, ""},
+		{`{"jid":"` + strings.Repeat("x", MaxEnvelope) + `"}`, ""},
+	} {
+		var want members
+		for _, name := range strings.Fields(c.names) {
+			must.That(t, memberBits[name] != 0, "%s is no name that a framework writes", name)
+			want |= memberBits[name]
+		}
+		assert.Equal(t, membersOf([]byte(c.text)), want, "%.80s", c.text)
+	}
+}
+
+func TestFileName(t *testing.T) {
+	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	for queue, want := range map[string]string{
+		"orders.failed":       "orders.failed-20260506-070809.jsonl",
+		"ucenter@user@failed": "ucenter@user@failed-20260506-070809.jsonl",
+		"../../etc/passwd":    "_.._etc_passwd-20260506-070809.jsonl",
+		"-rf $HOME; `x`":      "rf__HOME___x_-20260506-070809.jsonl",
+		".hidden":             "hidden-20260506-070809.jsonl",
+		"a\x1b[2J\xff":        "a__2J_-20260506-070809.jsonl",
+		"":                    "queue-20260506-070809.jsonl",
+		"приём":               "приём-20260506-070809.jsonl",
+	} {
+		assert.Equal(t, FileName(model.QueueRef{VHost: "/", Name: queue}, at), want, "%q", queue)
+	}
+	got := FileName(model.QueueRef{VHost: "/", Name: strings.Repeat("ж", 255)}, at)
+	assert.That(t, len(got) <= 130 && !strings.Contains(got, "\uFFFD"), "%d bytes: %s", len(got), got)
 }

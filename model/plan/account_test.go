@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -29,4 +31,50 @@ func TestAccount(t *testing.T) {
 	done := Account{Planned: 3, Moved: 3}
 	stopped := Account{Planned: 3, Moved: 3, Stopped: "on request"}
 	assert.That(t, done.Complete() && !stopped.Complete(), "complete is: all done, and not stopped")
+}
+
+// warned are warnings as a person reads them.
+func warned(warnings []Warning) []string {
+	words := make([]string, len(warnings))
+	for i, w := range warnings {
+		words[i] = w.Words()
+	}
+	return words
+}
+
+// TestNackRefuses: a classic queue may be out of sight of the node that nacks, and have the message.
+func TestNackRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		kind  model.QueueType
+		nodes []string // nil: the user may not read them
+		at    string
+		want  bool
+	}{
+		{"the only node", model.Classic, []string{"a"}, "a", true},
+		{"in a cluster", model.Classic, []string{"a", "b"}, "a", false},
+		{"on the node that answers", model.Classic, nil, "a", true},
+		{"on another node", model.Classic, nil, "b", false},
+		{"replicated", model.Quorum, []string{"a", "b"}, "b", true},
+	} {
+		topology := build.TopologyOf("4.3.6", build.Queue("full",
+			build.Argument("x-max-length", int32(1)), build.Argument("x-overflow", "reject-publish")))
+		s := topology.Snapshot
+		s.Overview.Node, s.Queues[0].Node, s.Queues[0].Type = "a", test.at, test.kind
+		for _, name := range test.nodes {
+			s.Nodes = append(s.Nodes, model.Node{Name: name})
+		}
+		r := RecipientOf(model.NewTopology(s), build.Ref("full"))
+		assert.Equal(t, NackRefuses([]Recipient{r}, []model.QueueRef{r.Queue}), test.want, "%s", test.name)
+	}
+}
+
+// newRun is the plan of an action, after it was written as JSON and read, with the topology that it was made of.
+func newRun(t *model.Topology, want ActionWant) *Run {
+	p, err := build.ThroughJSON(New(t, want))
+	if err != nil {
+		panic(err)
+	}
+	run := p.On(t)
+	return &run
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,4 +200,293 @@ func TestComeBacks(t *testing.T) {
 		pass.Look(&message.Message{Body: []byte("three")}, true)
 	}
 	assert.Equal(t, pass.Count, 1, "of 1 came back")
+}
+
+func readyBytes(n int64) build.Setting { return func(q *model.Queue) { q.ReadyBytes = model.Some(n) } }
+func maxLength(n int64) build.Setting  { return build.Argument("x-max-length", n) }
+func maxBytes(n int64) build.Setting   { return build.Argument("x-max-length-bytes", n) }
+
+// sized are messages with bodies of these sizes.
+func sized(sizes ...int) message.MessageList {
+	list := make(message.MessageList, len(sizes))
+	for i, n := range sizes {
+		list[i].BodyBytes = n
+	}
+	return list
+}
+
+// twelve are messages of 10 bytes each.
+var twelve = sized(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10)
+
+// limitLosses are plans for these messages, to a queue w.
+var limitLosses = []struct {
+	name   string
+	parts  []build.Part
+	sample message.MessageList
+	more   int // planned beyond the sample
+	want   string
+}{
+	{"it fits", []build.Part{build.Queue("w", build.Ready(3), maxLength(15))}, twelve, 0, ""},
+	{"no limit", []build.Part{build.Queue("w", build.Ready(3))}, twelve, 0, ""},
+	{
+		"it refuses instead",
+		[]build.Part{build.Queue("w", build.Ready(3), maxLength(5), build.Argument("x-overflow", "reject-publish"))},
+		twelve, 0, "",
+	},
+	{
+		"all that it holds and some of these",
+		[]build.Part{build.Queue("w", build.Ready(3), maxLength(5))},
+		twelve, 0,
+		"w keeps at most 5 messages (argument, overflow drop-head) and holds 3: " +
+			"10 messages would be dropped: the 3 that it holds and 7 of these 12",
+	},
+	{
+		"some of what it holds",
+		[]build.Part{build.Queue("w", build.Ready(20), maxLength(30))},
+		twelve, 0,
+		"2 messages would be dropped: 2 of the 20 that it holds",
+	},
+	{
+		"it is empty",
+		[]build.Part{build.Queue("w", maxLength(5))},
+		twelve, 0,
+		"holds 0: 7 messages would be dropped: 7 of these 12",
+	},
+	{"it keeps none", []build.Part{build.Queue("w", maxLength(0))}, sized(1), 0, "keeps at most 0 messages"},
+	{
+		"by a policy",
+		[]build.Part{build.Queue("w", build.Ready(3), build.Policy("cap", model.Table{"max-length": int64(5)}))},
+		twelve, 0,
+		"5 messages (policy cap, overflow drop-head)",
+	},
+	{"the lower of argument and policy", []build.Part{build.Queue("w", maxLength(14), build.Policy("cap",
+		model.Table{"max-length": int64(11)}))}, twelve, 0, "1 message would be dropped: 1 of these 12"},
+	{
+		"consumers",
+		[]build.Part{build.Queue("w", build.Ready(3), maxLength(5), build.Consumers(2))},
+		twelve, 0,
+		"holds 3: unless consumers take them before, 10 messages would be dropped",
+	},
+	{
+		"unknown depth",
+		[]build.Part{build.Queue("w", maxLength(5), func(q *model.Queue) { q.Ready = model.Unknown[int64]() })},
+		twelve, 0,
+		"dlxtop does not know how full it is",
+	},
+	{
+		"beyond the sample",
+		[]build.Part{build.Queue("w", maxLength(50))},
+		twelve, 48,
+		"10 messages would be dropped: 10 of these 60",
+	},
+	{"bytes, it fits", []build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxBytes(150))}, twelve, 0, ""},
+	{
+		"bytes, all that it holds and the first of these",
+		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxBytes(105))},
+		twelve, 0,
+		"w keeps at most 105B (argument, overflow drop-head) and holds 3: " +
+			"5 messages would be dropped: the 3 that it holds and 2 of these 12",
+	},
+	{
+		"bytes, some of what it holds",
+		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxBytes(145))},
+		twelve, 0,
+		"up to 1 message would be dropped: 1 of the 3 that it holds",
+	},
+	{
+		"bytes, one is larger than the limit",
+		[]build.Part{build.Queue("w", maxBytes(100))},
+		sized(10, 200, 10), 0,
+		"2 messages would be dropped: 2 of these 3",
+	},
+	{
+		"bytes that nobody told",
+		[]build.Part{build.Queue("w", build.Ready(3), maxBytes(1000))},
+		twelve, 0,
+		"dlxtop does not know how full it is",
+	},
+	{
+		"the worse of two limits",
+		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxLength(14), maxBytes(105))},
+		twelve,
+		0, "5 messages would be dropped",
+	},
+	{
+		"dead-lettered",
+		[]build.Part{
+			build.Queue("w", maxLength(5), build.DLX("dead")), build.Exchange("fanout", "dead"),
+			build.Queue("aside"), build.Bind("dead", "",
+				"aside"),
+		},
+		twelve, 0,
+		"7 of these 12; its dead-letter exchange dead takes them to aside",
+	},
+	{
+		"dead-lettered to nobody",
+		[]build.Part{build.Queue("w", maxLength(5), build.DLX("dead")), build.Exchange("fanout", "dead")},
+		twelve,
+		0, "dead takes them to no queue",
+	},
+}
+
+func TestLimitLoss(t *testing.T) {
+	for _, test := range limitLosses {
+		t.Run(test.name, func(t *testing.T) {
+			topology := build.TopologyOf("3.10.8", append(test.parts, build.Queue("f", build.Ready(12), readyBytes(120)))...)
+			want := ActionWant{
+				Operation: Move, From: build.Ref("f"), Sample: test.sample, Planned: len(test.sample) + test.more,
+				Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
+			}
+			plan := New(topology, want)
+			if test.want == "" {
+				assert.That(t, !plan.Refusal.Refused() && plan.Losses == nil && !plan.Whole, "refused: %s", plan.Refusal.Words())
+				return
+			}
+			if !strings.Contains(plan.Refusal.Words(), test.want) || !plan.Refusal.Overridable() || plan.Whole {
+				t.Errorf("%q (%q), want something with %q", plan.Refusal.Words(), plan.Refusal.Override(), test.want)
+			}
+			want.Insist = true
+			if plan = New(topology, want); plan.Refusal.Refused() || !plan.Whole ||
+				!strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.want) {
+				t.Errorf("insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole, warned(plan.Warnings))
+			}
+		})
+	}
+}
+
+// TestLimitLossByNewerCounts: statistics are some seconds late, and what a queue holds decides.
+func TestLimitLossByNewerCounts(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Queue("f"), build.Queue("w", maxLength(5)))
+	want := ActionWant{
+		Operation: Move, From: build.Ref("f"), Sample: sized(1, 1), Planned: 2, Mode: ToQueue,
+		Fixed: model.Address{RoutingKey: "w"},
+	}
+	plan := New(topology, want)
+	if plan.Refusal.Refused() || !slices.Equal(plan.Limited(topology), build.Refs("w")) {
+		t.Fatalf("%q, to be counted: %v", plan.Refusal.Words(), plan.Limited(topology))
+	}
+	want.Counts = map[model.QueueRef]model.QueueCounts{build.Ref("w"): {
+		Ready:     model.Some[int64](4),
+		Consumers: model.Some[int64](0),
+	}}
+	if plan = New(topology, want); len(plan.Losses) != 1 || plan.Losses[0].Old != 1 || plan.Losses[0].Ours != 0 {
+		t.Errorf("%+v", plan.Losses)
+	}
+	want.Insist = true
+	if plan = New(topology, want); plan.Whole || !strings.Contains(strings.Join(warned(plan.Warnings), "\n"),
+		"without the journal, lost messages cannot be brought back") {
+		t.Errorf("whole %t: %v", plan.Whole, warned(plan.Warnings))
+	}
+}
+
+func TestImportIntoALimit(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Queue("w", build.Ready(3), maxLength(5)),
+		build.Queue("late", build.TTL(1000), build.Consumers(1)))
+	want := ImportWant{To: build.Ref("w"), Sizes: []int64{1, 1, 1}}
+	if plan := ForImport(topology, want); !strings.Contains(plan.Refusal.Words(),
+		"1 message would be dropped: 1 of the 3 that it holds") || plan.Planned != 3 || !plan.Refusal.Overridable() {
+		t.Errorf("%+v", plan)
+	}
+	want.Insist = true
+	if plan := ForImport(topology, want); plan.Refusal.Refused() {
+		t.Error(plan.Refusal.Words())
+	}
+	if plan := ForImport(topology, ImportWant{To: build.Ref("nowhere")}); !strings.Contains(plan.Refusal.Words(),
+		"there is no queue nowhere") || plan.Refusal.Overridable() {
+		t.Errorf("%+v", plan)
+	}
+	if plan := ForImport(topology, ImportWant{To: build.Ref("late"), Sizes: []int64{1}}); len(plan.Warnings) != 1 ||
+		!strings.Contains(plan.Warnings[0].Words(), "expires its messages") {
+		t.Errorf("%q", warned(plan.Warnings))
+	}
+}
+
+// TestDeliveryTime: from 4.4 on a quorum queue confirms such a message and keeps it back, so a replay takes the header
+// off unless it is asked to keep it; then an undo that does not find the copy does not say that it is gone. An import
+// and an edit do the same.
+func TestDeliveryTime(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	m := failedBy("orders", model.Table{message.DeliveryTimeHeader: now.Add(time.Hour).UnixMilli()}, message.Properties{})
+	for _, test := range []struct {
+		version  string
+		keep     bool
+		strips   string
+		warning  string
+		gone     GoneWhy
+		undoSays string
+	}{
+		{"4.3.6", false, "", "", GoneTaken, ""},
+		{"4.4.0", false, message.DeliveryTimeHeader, "in 1h: x-opt-delivery-time is removed", GoneTaken, ""},
+		{"4.4.0", true, "", "RabbitMQ confirms them, and keeps them back", GoneWaits, "kept back by RabbitMQ until the time"},
+		{"5.0.0", false, message.DeliveryTimeHeader, "(--keep-delay keeps it)", GoneTaken, ""},
+	} {
+		t.Run(test.version, func(t *testing.T) {
+			topology := build.TopologyOf(test.version, build.Queue("failed"), build.Queue("orders"))
+			topology.Snapshot.TakenAt = now
+			run := newRun(topology, ActionWant{
+				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
+			})
+			words := strings.Join(warned(run.Warnings), "\n")
+			file := ImportWant{To: build.Ref("orders"), KeepDelay: test.keep}
+			file.Add(topology, &m)
+			imported := ForImport(topology, file)
+			says := strings.Join(warned(imported.Warnings), "\n")
+			assert.That(t, strings.Contains(says, test.warning) && (test.warning != "" || !strings.Contains(says, "x-opt")) &&
+				strings.Join(imported.Strips, " ") == test.strips, "an import strips %s, says %s", imported.Strips, says)
+			edited := newRun(topology, ActionWant{
+				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
+				Mend: programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`),
+			})
+			if words := strings.Join(warned(edited.Warnings), "\n"); edited.Refusal.Refused() != (test.strips != "") ||
+				test.keep && !strings.Contains(words, test.warning) {
+				t.Errorf("an edit: %s, %s", edited.Refusal.Words(), words)
+			}
+			assert.That(t, strings.Join(run.Strips, " ") == test.strips && strings.Contains(words, test.warning) &&
+				(test.warning != "" || !strings.Contains(words, "x-opt-delivery")), "strips %s, says %s", run.Strips, words)
+			p, err := run.Publishing(&m)
+			assert.That(t, err == nil && (p.Headers[message.DeliveryTimeHeader] == nil) == (test.strips != ""),
+				"%v %v", err, p.Headers)
+			e := NewEntry(&m, &p, false)
+			e.Outcome = Moved
+			undo, err := ForUndo(topology, UndoWant{
+				Record:  Record{Operation: Replay, From: build.Ref("failed"), Intent: run.Intent(1), Ended: now},
+				Entries: func(each func(*Entry) error) error { return each(&e) }, User: "guest",
+			})
+			if err != nil || undo.Gone() != test.gone || !strings.Contains(undo.Gone().Words(), test.undoSays) {
+				t.Error(err, undo.Gone(), undo.Refusal.Words())
+			}
+		})
+	}
+}
+
+// TestUndoBringsDelayBack: what an undo puts into its queue is kept back there from 4.4 on, which it says. An undo
+// after one whose outcome is unknown leaves it, as no look can tell whether it came back.
+func TestUndoBringsDelayBack(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	m := failedBy("orders", model.Table{message.DeliveryTimeHeader: now.UnixMilli() + 3_600_000}, message.Properties{})
+	sent := message.Publishing{Properties: m.Properties, Body: m.Body, Reaches: build.Refs("orders")}
+	for version, delays := range map[string]bool{"4.3.6": false, "4.4.0": true} {
+		topology := build.TopologyOf(version, build.Queue("failed"), build.Queue("orders"))
+		topology.Snapshot.TakenAt = now
+		for _, publishing := range []*message.Publishing{nil, &sent} {
+			for _, before := range [][]Attempt{nil, {{By: 3}}} {
+				e := NewEntry(&m, publishing, false)
+				e.Outcome, e.Undoing = Moved, before
+				undo, err := ForUndo(topology, UndoWant{
+					Record:  Record{ID: 2, From: build.Ref("failed"), Ended: now},
+					Entries: func(each func(*Entry) error) error { return each(&e) }, User: "guest",
+					There: map[message.Fingerprint]int{},
+				})
+				says := strings.Contains(strings.Join(warned(undo.Warnings), "\n"), "keeps them back until then")
+				if first := len(before) == 0; err != nil || undo.Refusal.Refused() != (delays && !first) ||
+					undo.Delayed != (delays && first) || says != undo.Delayed ||
+					len(undo.Takes) > 0 && undo.Takes[0].Intent(1).KeepDelay != delays {
+					t.Errorf("%s, sent: %v, undone before: %v: %s, %+v, %v", version, publishing != nil, !first,
+						undo.Refusal.Words(), undo, err)
+				}
+			}
+		}
+	}
 }

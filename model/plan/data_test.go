@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -234,5 +238,132 @@ func TestKindsAreListed(t *testing.T) {
 	}
 	if found != len(kinds) {
 		t.Errorf("%d of %d kinds have words", found, len(kinds))
+	}
+}
+
+// An entry of the journal is read as it was written. Fingerprints stand for the messages.
+func FuzzParseEntry(f *testing.F) {
+	f.Add([]byte(`{"position":1,"fingerprint":"00112233445566778899aabbccddeeff","exchange":"","routing_key":"q"}`))
+	for _, line := range build.ExportedLines(f) {
+		m := must.Get(message.ParseMessage(line))(f)
+		e := NewEntry(&m, nil, true)
+		e.Sent = &Sent{
+			Fingerprint: m.Fingerprint, To: model.Address{Exchange: "x", RoutingKey: "\xff"}, Reached: []string{"q"},
+			Changed: []string{"the body"}, Removed: []string{"x-death"},
+			Former: Former{Expiration: "5", UserID: "guest", Headers: m.Headers, Added: []string{"x-dlxtop"}},
+		}
+		e.Undoes = 7
+		text := must.Get(json.Marshal(e.JSON()))(f)
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var e Entry
+		var err error
+		limit.Keep(t, len(text), func() { e, err = ParseEntry(text) })
+		if err != nil {
+			build.CheckError(t, err)
+			return
+		}
+		assert.That(t, e.Sent != nil || e.Message != nil && e.Undoes == 0, "nobody can undo it, and nobody is told")
+		written := build.CheckLine(t, e.JSON())
+		again, err := ParseEntry(written)
+		must.That(t, err == nil, "written as %s it cannot be read: %v", written, err)
+		twice := build.CheckLine(t, again.JSON())
+		assert.That(t, bytes.Equal(written, twice), "written twice it is\n%s\n%s", written, twice)
+	})
+}
+
+// A document that somebody edited is a draft, which is the same when it is written and read again, or an error with its
+// line.
+func FuzzParseDraft(f *testing.F) {
+	for _, line := range build.ExportedLines(f) {
+		m := must.Get(message.ParseMessage(line))(f)
+		d := Draft{
+			model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
+			m.Properties,
+			model.Table{"tenant": "blue", "raw": []byte{0xff}},
+			m.Body,
+		}
+		f.Add(d.Text())
+	}
+	f.Add([]byte("# x\n{\"exchange\":\"\",\n\"routing_key\":7}\n----- body (utf-8) -----\n\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var d Draft
+		var err error
+		limit.Keep(t, len(text), func() { d, err = ParseDraft(text) })
+		if err != nil {
+			build.CheckError(t, err)
+			var at *lineError
+			assert.That(t, errors.As(err, &at) && at.line >= 1 && at.line <= bytes.Count(text, []byte("\n"))+2,
+				"no line of the document: %v", err)
+			return
+		}
+		again, err := ParseDraft(d.Text())
+		if err != nil || !d.Same(&again) || !bytes.Equal(d.Body, again.Body) {
+			t.Errorf("written and read again it is another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
+		}
+		lines := d.Differences(&again)
+		assert.That(t, len(lines) == 0, "differences where there are none: %q", lines)
+	})
+}
+
+// A target that is read is written as --to would name it, and read again as the same one.
+func FuzzParseTarget(f *testing.F) {
+	for _, to := range []string{
+		"", "auto", "origin", "queue:orders", "exchange:x/a/b", "exchange:x", "queue:",
+		"q:\x1b\n\u202e\xff", "\ufe050",
+	} {
+		f.Add(to)
+	}
+	f.Fuzz(func(t *testing.T, to string) {
+		mode, address, err := ParseTarget(to, model.Unknown[string]())
+		if err != nil {
+			text := err.Error()
+			assert.That(t, model.Printable(text) == text, "the error cannot be shown: %q", text)
+			return
+		}
+		p := Plan{Operation: Replay, Target: Target{Mode: mode, Fixed: address}}
+		m, a, err := ParseTarget(p.To(), model.Unknown[string]())
+		if mode == ToExchange {
+			address.Exchange += "/" // an empty key
+		}
+		assert.That(t, err == nil && m == mode && a == address,
+			"%q is %s %+v, and then %s %+v, %v", to, mode, address, m, a, err)
+	})
+}
+
+// A killed program's messages come back a moment after its connection is gone: before they are, nothing is looked at.
+func TestIsBack(t *testing.T) {
+	ref := func(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
+	for name, test := range map[string]struct {
+		operation           Operation
+		moved, entries      int
+		from, to, consumers int64
+		back                bool
+	}{
+		"all but what was dropped":                 {Drop, 250, 250, 750, 0, 0, true},
+		"some are still held":                      {Drop, 250, 250, 500, 0, 0, false},
+		"some may be gone":                         {Drop, 250, 750, 250, 0, 0, true},
+		"moved, and the rest is there":             {Move, 250, 250, 750, 250, 0, true},
+		"moved, and some are still held":           {Move, 250, 250, 500, 250, 0, false},
+		"uncertain ones are there or here":         {Replay, 250, 750, 400, 600, 0, true},
+		"uncertain ones are still held":            {Replay, 250, 750, 300, 600, 0, false},
+		"consumers take what came to the target":   {Replay, 250, 750, 300, 0, 1, true},
+		"they take none of what was not published": {Replay, 250, 750, 200, 0, 1, false},
+		"an undo takes nothing out":                {Undo, 0, 0, 0, 0, 0, true},
+	} {
+		r := Record{
+			Operation: test.operation, Entries: test.entries,
+			Account: Account{Moved: test.moved},
+			Intent: &Intent{
+				Source: ref("failed"), Depth: 1000,
+				Recipients: []Recipient{{Queue: ref("worker")}},
+			},
+		}
+		got := r.IsBack(map[model.QueueRef]model.QueueCounts{
+			ref("failed"): {Ready: model.Some(test.from), Consumers: model.Some[int64](0)},
+			ref("worker"): {Ready: model.Some(test.to), Consumers: model.Some(test.consumers)},
+		})
+		assert.Equal(t, got, test.back, "%s", name)
 	}
 }

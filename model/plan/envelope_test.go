@@ -141,11 +141,10 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1,
 		User: "guest",
 	})
-	if plan.Refusal.Refused() || len(plan.Ways) != 1 ||
-		plan.Ways[0].Address != (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) ||
-		plan.Ways[0].Why != "the worker that it failed in, as EasyNetQ wrote it" {
-		t.Fatalf("refusal %q, ways %+v", plan.Refusal.Words(), plan.Ways)
-	}
+	must.That(t, !plan.Refusal.Refused() && len(plan.Ways) == 1 &&
+		plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) &&
+		plan.Ways[0].Why == "the worker that it failed in, as EasyNetQ wrote it", "refusal %q, ways %+v",
+		plan.Refusal.Words(), plan.Ways)
 	if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), "unwraps the EasyNetQ envelope") {
 		t.Errorf("warnings %q", warned(plan.Warnings))
 	}

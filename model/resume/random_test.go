@@ -237,19 +237,8 @@ func TestResumeAtRandom(t *testing.T) {
 		if k.named && len(k.arrived) == 0 && len(left) > 0 {
 			bad = fmt.Sprintf("%v are left", left)
 		}
-		if bad != "" {
-			t.Fatalf(
-				"%s: %+v\nacknowledges %v, done %d, unsent %d, undecided %v\ncopies %v, left %v",
-				bad,
-				k,
-				p.Rest.Resuming.Acks,
-				p.Done,
-				p.Unsent,
-				p.Undecided,
-				copies,
-				left,
-			)
-		}
+		must.That(t, bad == "", "%s: %+v\nacknowledges %v, done %d, unsent %d, undecided %v\ncopies %v, left %v", bad, k,
+			p.Rest.Resuming.Acks, p.Done, p.Unsent, p.Undecided, copies, left)
 	}
 	t.Logf("%d decided, %d left something open", decided, open)
 }

@@ -385,3 +385,34 @@ func TestWatchRates(t *testing.T) {
 		t.Errorf("%v are known a minute after the last count", rates)
 	}
 }
+
+// What no queue takes is lost, unless the queue keeps its dead letters.
+func TestWhatNoQueueTakes(t *testing.T) {
+	for kept, want := range map[bool]string{
+		false: "5 left delay: lost, no queue takes them", true: "5 left delay: kept, no queue takes them yet",
+	} {
+		m := LoggedMove{Kind: MoveHop, Queue: build.Ref("delay"), N: 5, exact: true, kept: kept}
+		assert.Equal(t, m.String(), want)
+	}
+}
+
+// A broker that counts every 5 s and is polled every 2 s seems to move nothing, nothing, then everything at once.
+func TestRatesAreSteadyThoughTheBrokerCountsInSteps(t *testing.T) {
+	var r Polls
+	for i, went := range []int64{0, 50, 0, 50, 0, 0, 50, 0, 50, 0} {
+		moves := model.Moves{build.Ref("q"): {Came: model.Some[int64](0), Went: model.Some(went)}}
+		r = r.After(moves, 2*time.Second)
+		rate, ok := r.Moves()[build.Ref("q")].Out.Get()
+		must.That(t, ok, "poll %d: the rate is not known", i)
+		assert.That(t, i < 5 || rate >= 7 && rate <= 13, "poll %d: %.1f/s left, want about 10", i, rate)
+	}
+	assert.Equal(t, r.Moves()[build.Ref("q")].Went.Or(-1), 0, "left since the last poll")
+	assert.That(t, len(r) <= 7, "%d polls are remembered for %v", len(r), steadySpan)
+}
+
+func TestRatesOfNothingAreUnknown(t *testing.T) {
+	var r Polls
+	assert.That(t, r.After(nil, time.Second).Moves() == nil, "the first poll has movements")
+	r = r.After(model.Moves{build.Ref("new"): {Depth: 3}}, time.Second)
+	assert.That(t, !r.Moves()[build.Ref("new")].Out.Known(), "a rate is known though the count is not")
+}
