@@ -51,9 +51,8 @@ func BenchmarkCauses(b *testing.B) {
 					Read   int        `json:"read"`
 					Causes []struct{} `json:"causes"`
 				}
-				if err := json.Unmarshal(out, &found); err != nil || found.Read != manyMessages {
-					b.Fatalf("%d read: %v", found.Read, err)
-				}
+				err = json.Unmarshal(out, &found)
+				must.That(b, err == nil && found.Read == manyMessages, "%d read: %v", found.Read, err)
 				memory := float64(command.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / 1e6
 				b.ReportMetric(took.Seconds(), "s/causes")
 				b.ReportMetric(memory, "MB/causes")

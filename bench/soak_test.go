@@ -36,9 +36,8 @@ func TestSoak(t *testing.T) {
 	go func() { played <- demo.RunAll(playing, built.Node, nil) }()
 	defer func() {
 		stop()
-		if err := <-played; err != nil {
-			t.Errorf("the scenarios: %v", err)
-		}
+		err = <-played
+		assert.That(t, err == nil, "the scenarios: %v", err)
 	}()
 	broker := brokerProcess(t, built.Node)
 	part := func(share float64) time.Duration { return time.Duration(share * float64(whole)) }

@@ -87,7 +87,6 @@ func getByAPI(b *testing.B, n *demo.Node, queue string, messages int) {
 	must.Do(b, err)
 	defer response.Body.Close()
 	var got []struct{ Payload string }
-	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || len(got) != messages {
-		b.Fatalf("%d messages: %v", len(got), err)
-	}
+	err = json.NewDecoder(response.Body).Decode(&got)
+	must.That(b, err == nil && len(got) == messages, "%d messages: %v", len(got), err)
 }

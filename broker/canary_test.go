@@ -132,10 +132,8 @@ func TestCanaryPasses(t *testing.T) {
 		cancel()
 		others.Wait()
 		wantOutcome(t, account, outcome{Planned: 47, Moved: 47})
-		if account.CameBack != 0 ||
-			!strings.Contains(account.Canary.Words(), "11 were taken, and none came back within 700ms") {
-			t.Errorf("%d came back: %s", account.CameBack, account.Canary.Words())
-		}
+		assert.That(t, account.CameBack == 0 && strings.Contains(account.Canary.Words(),
+			"11 were taken, and none came back within 700ms"), "%d came back: %s", account.CameBack, account.Canary.Words())
 		words := strings.Join(told, "\n")
 		for _, want := range []string{"1 taken, watching for 700ms", "11 taken, watching"} {
 			assert.That(t, strings.Contains(words, want), "%q is not among the stages:\n%s", want, words)
@@ -232,10 +230,9 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 	r := <-over
 	end()
 	account, told, got := r.account, r.told, len(w.received())
-	if got != 1 || account.Moved != 1 || !strings.Contains(account.Stopped, "does not answer") ||
-		strings.Contains(strings.Join(told, "\n")+account.Canary.Words(), "did not come back") {
-		t.Errorf("the worker got %d, %+v\n%s", got, account, strings.Join(told, "\n"))
-	}
+	assert.That(t, got == 1 && account.Moved == 1 && strings.Contains(account.Stopped, "does not answer") &&
+		!strings.Contains(strings.Join(told, "\n")+account.Canary.Words(), "did not come back"), "the worker got %d, %+v\n%s",
+		got, account, strings.Join(told, "\n"))
 	a.await(from.QueueRef, 19)
 }
 

@@ -324,16 +324,13 @@ func TestExecuteErrors(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	missing := described(model.QueueRef{VHost: "/", Name: "no such queue"}, model.Classic)
-	if _, err := c.Execute(t.Context(), dropPlan(t, missing, plan.Selection{}, 1), nil); err == nil ||
-		!strings.Contains(err.Error(), "does not exist") {
-		t.Errorf("missing queue: %v", err)
-	}
+	_, err := c.Execute(t.Context(), dropPlan(t, missing, plan.Selection{}, 1), nil)
+	assert.That(t, err != nil && strings.Contains(err.Error(), "does not exist"), "missing queue: %v", err)
 	q := described(a.queue("q", model.Classic), model.Classic)
 	p := dropPlan(t, q, plan.Selection{}, 1)
 	p.Refusal = plan.Refusal{{ObjectionKind: plan.NothingLeft{}}}
-	if _, err := c.Execute(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "there is nothing to undo") {
-		t.Errorf("refused plan: %v", err)
-	}
+	_, err := c.Execute(t.Context(), p, nil)
+	assert.That(t, err != nil && strings.Contains(err.Error(), "there is nothing to undo"), "refused plan: %v", err)
 }
 
 func TestSmallerLooksKeepTheOrder(t *testing.T) {
@@ -428,10 +425,9 @@ func TestMoveAndUndo(t *testing.T) {
 		a.await(to.QueueRef, 2)
 		moved := peekAt(t, c, planPeek(to, peek.Want{})).Messages
 		for i, m := range moved {
-			if m.Exchange != "" || m.RoutingKey != to.Name || m.Properties.Expiration != "" || m.Headers["CC"] != nil ||
-				m.Headers[message.ReplayHeader] != nil || string(m.Body) != string(before[i].Body) {
-				t.Errorf("moved: %+v", m)
-			}
+			assert.That(t, m.Exchange == "" && m.RoutingKey == to.Name && m.Properties.Expiration == "" &&
+				m.Headers["CC"] == nil && m.Headers[message.ReplayHeader] == nil && string(m.Body) == string(before[i].Body),
+				"moved: %+v", m)
 		}
 		assert.That(t, len(moved[0].Deaths) == 1 && moved[0].Deaths[0].Queue == source.Name && moved[0].Deaths[0].Count == 1,
 			"its history is %+v (%s)", moved[0].Deaths, moved[0].DeathsError)

@@ -344,17 +344,15 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 		cable.venom = venom
 		cable.poison.Store(basicCancel)
 		first := newClient(t, broker.Options{URL: url, Looks: journal.NewLooks(path)})
-		if _, err := doPeek(t.Context(), first, q, s, false); err != nil && shown {
-			t.Error(err)
-		}
+		_, err := doPeek(t.Context(), first, q, s, false)
+		assert.That(t, err == nil || !shown, "%v", err)
 		a.await(q.QueueRef, n)
 		for _, look := range allLooks {
 			c := newProcess(t, path, journal.NewLooks(path))
 			var why *peek.LookEnded
-			if _, err := look.do(t.Context(), c, q, s, false); !errors.As(err, &why) ||
-				why.Ended.By != model.EndedByBroker || why.Ended.Before == 0 {
-				t.Errorf("%s: %v %+v", look.name, err, why)
-			}
+			_, err := look.do(t.Context(), c, q, s, false)
+			assert.That(t, errors.As(err, &why) && why.Ended.By == model.EndedByBroker && why.Ended.Before != 0, "%s: %v %+v",
+				look.name, err, why)
 		}
 		channel := a.open()
 		for _, d := range a.consume(channel, q.QueueRef, n) {
@@ -364,9 +362,8 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 		must.Do(t, errors.Join(channel.Nack(0, true, true), channel.Close()))
 		a.await(q.QueueRef, n)
 		for i, insist := range []bool{true, true, false} { // on a quorum queue what came before it first
-			if _, err := doPeek(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, insist); err != nil {
-				t.Errorf("look %d: %v", i+1, err)
-			}
+			_, err := doPeek(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, insist)
+			assert.That(t, err == nil, "look %d: %v", i+1, err)
 			a.await(q.QueueRef, n)
 		}
 	})

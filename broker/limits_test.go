@@ -112,9 +112,8 @@ func TestLimits(t *testing.T) {
 			set(test.kind, "")
 			account, err := c.Execute(t.Context(), made, nil)
 			must.That(t, err == nil && account.Moved == 3, "%+v, %v", account, err)
-			if _, err := c.Count(t.Context(), []model.QueueRef{from, to}); err != nil {
-				t.Error(err)
-			}
+			_, err = c.Count(t.Context(), []model.QueueRef{from, to})
+			assert.That(t, err == nil, "%v", err)
 		})
 	}
 }
@@ -174,9 +173,8 @@ func TestCountMakesDoWithFewChannels(t *testing.T) {
 	assert.That(t, err == nil && len(counts) == len(queues), "%d of %d queues: %v", len(counts), len(queues), err)
 	lost, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := c.Lost(lost); err != nil {
-		t.Errorf("the broker is told as lost: %v", err)
-	}
+	err = c.Lost(lost)
+	assert.That(t, err == nil, "the broker is told as lost: %v", err)
 }
 
 // TestLimitsOfTheNode: what its configuration limits.

@@ -49,7 +49,6 @@ func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	if open := openSpools(t); len(open) != len(before) {
 		t.Errorf("it stays open: %v", open)
 	}
-	if _, err := peeked.Messages.At(0, 0); err == nil {
-		t.Error("it can be read after its end")
-	}
+	_, err = peeked.Messages.At(0, 0)
+	assert.That(t, err != nil, "it can be read after its end")
 }

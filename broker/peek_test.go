@@ -165,19 +165,14 @@ func TestPeekErrors(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	missing := model.QueueRef{VHost: "/", Name: "no such queue"}
-	if _, err := c.Peek(t.Context(), planPeek(described(missing, model.Classic), peek.Want{})); !errors.Is(err,
-		model.ErrQueueGone) {
-		t.Errorf("missing queue: %v", err)
-	}
+	_, err := c.Peek(t.Context(), planPeek(described(missing, model.Classic), peek.Want{}))
+	assert.That(t, errors.Is(err, model.ErrQueueGone), "missing queue: %v", err)
 	owned := must.Get(a.channel.QueueDeclare("", false, false, true, false, nil))(t)
 	exclusive := model.QueueRef{VHost: "/", Name: owned.Name}
-	if _, err := c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), peek.Want{})); !errors.Is(err,
-		model.ErrQueueExclusive) {
-		t.Errorf("exclusive queue: %v", err)
-	}
-	if _, err := c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{{Kind: peek.NoQueue}}}); err == nil {
-		t.Error("a refused plan ran")
-	}
+	_, err = c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), peek.Want{}))
+	assert.That(t, errors.Is(err, model.ErrQueueExclusive), "exclusive queue: %v", err)
+	_, err = c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{{Kind: peek.NoQueue}}})
+	assert.That(t, err != nil, "a refused plan ran")
 	// The client goes on after each of these.
 	q := a.queue("q", model.Classic)
 	a.publish(q, numbered(1)...)

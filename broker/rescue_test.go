@@ -278,9 +278,8 @@ func lostIsTold(t *testing.T, n *demo.Node) {
 	// The client knows of the end of its connection before the broker forgets it.
 	(&app{TB: t}).until(func() error { return allGone(t, n, "guest") })
 	cancel()
-	if err := <-told; err != nil {
-		t.Errorf("a connection that was closed is told as lost: %v", err)
-	}
+	err := <-told
+	assert.That(t, err == nil, "a connection that was closed is told as lost: %v", err)
 }
 
 // TestReturnsThatCountTowardsTheLimit: which way of giving a message back counts towards the delivery limit of a quorum

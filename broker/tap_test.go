@@ -350,10 +350,9 @@ func TestTapWithoutRights(t *testing.T) {
 		"exchange":  {`{"configure":".*","write":".*","read":"^dlxtop"}`, "bind to"},
 	} {
 		err := of("tap-no-"+name, test.rights).Tap(t.Context(), plan, nil, func(*message.Message, time.Time) {}, nil)
-		if err == nil || !strings.Contains(err.Error(), "may not "+test.says) ||
-			!strings.Contains(err.Error(), "set_permissions") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("without %s it says %v", name, err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), "may not "+test.says) &&
+			strings.Contains(err.Error(), "set_permissions") && !strings.Contains(err.Error(), "secret"),
+			"without %s it says %v", name, err)
 	}
 	// Nothing more than what it says that it needs; without a right on the default exchange it cannot count what it
 	// misses.

@@ -295,10 +295,9 @@ func TestProbe(t *testing.T) {
 	waited, known := result.Waited.Get()
 	entered, _ := result.After(trace.ProbeEntered)
 	reached, _ := result.After(trace.ProbeReached)
-	if !result.Arrived || !known || waited+entered.After < 490*time.Millisecond ||
-		entered.Where != plan.Buffer.Name || reached.Where != worker.Name || reached.After < waited || result.Left != "" {
-		t.Errorf("%+v", result)
-	}
+	assert.That(t, result.Arrived && known && waited+entered.After >= 490*time.Millisecond &&
+		entered.Where == plan.Buffer.Name && reached.Where == worker.Name && reached.After >= waited && result.Left == "",
+		"%+v", result)
 	a.await(plan.Buffer, 0)
 	got := ids(a.drain(worker, 3))
 	assert.That(t, strings.Join(got, " ") == "1 2 3", "the worker's own messages are %v", got)

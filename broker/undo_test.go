@@ -301,9 +301,8 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 		a.publish(from.QueueRef, numbered(n)...)
 		unusable := journaledBy(t, journal.New(journal.Options{Path: "/dev/null/journal.db"}), false)
 		for _, p := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
-			if _, err := unusable.Execute(t.Context(), p, nil); !errors.Is(err, plan.ErrJournal) {
-				t.Errorf("%s: %v", p.Operation, err)
-			}
+			_, err := unusable.Execute(t.Context(), p, nil)
+			assert.That(t, errors.Is(err, plan.ErrJournal), "%s: %v", p.Operation, err)
 			a.await(from.QueueRef, n)
 		}
 		_, j := journaled(t, false)

@@ -121,10 +121,9 @@ func TestDryRunChangesNothing(t *testing.T) {
 	r := v.run("replay", from, "--dry-run")
 	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
 	plan := decode[accountContract](t, r)
-	if plan.Operation != "replay" || plan.From != from || plan.To != "exchange:master/ucenter@user" ||
-		plan.counts() != fmt.Sprint(before[from], 0, 0, 0, 0, 0) || strings.Join(plan.Recipients, " ") != "ucenter@user" {
-		t.Errorf("the plan is %s", r.out)
-	}
+	assert.That(t, plan.Operation == "replay" && plan.From == from && plan.To == "exchange:master/ucenter@user" &&
+		plan.counts() == fmt.Sprint(before[from], 0, 0, 0, 0, 0) && strings.Join(plan.Recipients, " ") == "ucenter@user",
+		"the plan is %s", r.out)
 	assert.That(t, strings.Contains(strings.Join(plan.Strips, " "), "x-death") && plan.Warnings != nil,
 		"the plan strips %v and warns %v", plan.Strips, plan.Warnings)
 	for _, args := range [][]string{
@@ -251,10 +250,9 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	must.Equal(t, v.count("failed"), 3, "are left")
 	r := v.run("replay", "failed", "--to", "queue:full", "--yes")
 	account := decode[accountContract](t, r)
-	if r.status != cli.ExitRefused || *account.Moved == 0 || *account.Moved+*account.Refused != 3 ||
-		len(account.Problems) == 0 || account.Total != *account.Refused || account.Problems[0].Outcome != "refused" {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	assert.That(t, r.status == cli.ExitRefused && *account.Moved != 0 && *account.Moved+*account.Refused == 3 &&
+		len(account.Problems) > 0 && account.Total == *account.Refused && account.Problems[0].Outcome == "refused",
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	if failed, full := v.count("failed"), v.count("full"); failed != *account.Refused || full != *account.Moved {
 		t.Errorf("%d are in failed and %d in full, by the account %s", failed, full, r.out)
 	}
@@ -309,12 +307,10 @@ func TestMove(t *testing.T) {
 	n := v.count(from)
 	dry := v.run("move", from, "--to", "queue:parking", "--dry-run")
 	plan := decode[accountContract](t, dry)
-	if dry.status != cli.ExitDone || plan.Operation != "move" || plan.To != "queue:parking" ||
-		strings.Join(plan.Recipients, " ") != "parking" ||
-		!strings.Contains(strings.Join(plan.Keeps, " "), "x-death") || len(plan.Strips) > 0 || len(plan.Adds) > 0 ||
-		len(plan.Ways) != 1 || plan.Ways[0].RoutingKey != "parking" {
-		t.Errorf("the plan is %s", dry.out)
-	}
+	assert.That(t, dry.status == cli.ExitDone && plan.Operation == "move" && plan.To == "queue:parking" &&
+		strings.Join(plan.Recipients, " ") == "parking" && strings.Contains(strings.Join(plan.Keeps, " "), "x-death") &&
+		len(plan.Strips) == 0 && len(plan.Adds) == 0 && len(plan.Ways) == 1 && plan.Ways[0].RoutingKey == "parking",
+		"the plan is %s", dry.out)
 	counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry",
 		"--dry-run"))
 	assert.That(t, strings.Contains(strings.Join(counted.Strips, " "), "x-death") && len(counted.Keeps) == 0,

@@ -358,11 +358,9 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 			v.consume("worker", test.handle)
 			r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
 			account := decode[accountContract](t, r)
-			if r.status != cli.ExitRefused || account.counts() != "3 1 0 0 0 0" ||
-				!strings.Contains(r.stderr, "none acknowledged in "+v.name+"/worker") ||
-				!strings.Contains(r.stderr, test.tells) {
-				t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-			}
+			assert.That(t, r.status == cli.ExitRefused && account.counts() == "3 1 0 0 0 0" &&
+				strings.Contains(r.stderr, "none acknowledged in "+v.name+"/worker") && strings.Contains(r.stderr, test.tells),
+				"exit status %d: %s%s", r.status, r.out, r.stderr)
 			assert.Equal(t, v.count("failed"), 2, "were left")
 		})
 	}

@@ -149,17 +149,15 @@ func TestCauses(t *testing.T) {
 	read := 12
 	if counts {
 		read = 10
-		if len(found.NotRead) != 1 || !strings.HasSuffix(found.NotRead[0].Queue, "/lots.failed") ||
-			*found.NotRead[0].Messages != 2 || !strings.Contains(found.NotRead[0].Why, "delivery limit") {
-			t.Errorf("not read is %+v", found.NotRead)
-		}
+		assert.That(t, len(found.NotRead) == 1 && strings.HasSuffix(found.NotRead[0].Queue, "/lots.failed") &&
+			*found.NotRead[0].Messages == 2 && strings.Contains(found.NotRead[0].Why, "delivery limit"), "not read is %+v",
+			found.NotRead)
 	}
 	must.That(t, r.status == cli.ExitDone && found.Read == read, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	orders := causeOf(t, found, "no order #")
-	if found.Causes[0].ID != orders.ID || orders.Messages != 7 || orders.Kind != "ValueError" || len(orders.Queues) != 2 ||
-		orders.Queues[0] != v.name+"/stock.failed" || orders.Evidence != "error" || orders.Sample == "" {
-		t.Errorf("the first cause is %+v", orders)
-	}
+	assert.That(t, found.Causes[0].ID == orders.ID && orders.Messages == 7 && orders.Kind == "ValueError" &&
+		len(orders.Queues) == 2 && orders.Queues[0] == v.name+"/stock.failed" && orders.Evidence == "error" &&
+		orders.Sample != "", "the first cause is %+v", orders)
 	smtp := causeOf(t, found, "550 5.1.1 <<email>>: unknown")
 	assert.That(t, smtp.Messages == 2, "%+v", smtp)
 	none := causeOf(t, found, "")
@@ -210,10 +208,9 @@ func TestByCause(t *testing.T) {
 	for _, m := range decode[peekContract](t, r).Messages {
 		peeked = append(peeked, *m.MessageID)
 	}
-	if strings.Join(peeked, " ") != "order0-1 order1-1 order2-1" ||
-		!strings.Contains(r.stderr, "3 of the first 12 messages failed for the cause "+orders) {
-		t.Errorf("peeked %v: %s", peeked, r.stderr)
-	}
+	assert.That(t, strings.Join(peeked, " ") == "order0-1 order1-1 order2-1" &&
+		strings.Contains(r.stderr, "3 of the first 12 messages failed for the cause "+orders), "peeked %v: %s", peeked,
+		r.stderr)
 	file := filepath.Join(t.TempDir(), "smtp.json")
 	if r := v.run("export", "mail.failed", file, "--cause", smtp); r.status != cli.ExitDone ||
 		!strings.Contains(r.stderr, "3 messages exported") {
@@ -223,10 +220,9 @@ func TestByCause(t *testing.T) {
 	assert.That(t, err == nil && strings.Count(string(lines), "\n") == 3 && strings.Count(string(lines), `"smtp`) >= 3,
 		"%v: %s", err, lines)
 	dry := v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table")
-	if !strings.Contains(dry.out, "would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp) ||
-		!strings.Contains(dry.stderr, "cause "+smtp+": 550 5.1.1") || v.count("mail.failed") != 12 {
-		t.Errorf("the dry run says %s%s", dry.out, dry.stderr)
-	}
+	assert.That(t, strings.Contains(dry.out, "would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp) &&
+		strings.Contains(dry.stderr, "cause "+smtp+": 550 5.1.1") && v.count("mail.failed") == 12, "the dry run says %s%s",
+		dry.out, dry.stderr)
 	for _, c := range []struct {
 		args []string
 		id   string
@@ -355,10 +351,9 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	if !counts {
 		return // a look has no cost: it is read again
 	}
-	if len(found.Earlier) != 1 || found.Earlier[0].Queue != v.name+"/lots.failed" || found.Earlier[0].Messages != 4 ||
-		found.Earlier[0].At == "" || !strings.Contains(found.Earlier[0].Why, "a look has a cost") {
-		t.Errorf("of earlier is %+v", found.Earlier)
-	}
+	assert.That(t, len(found.Earlier) == 1 && found.Earlier[0].Queue == v.name+"/lots.failed" &&
+		found.Earlier[0].Messages == 4 && found.Earlier[0].At != "" &&
+		strings.Contains(found.Earlier[0].Why, "a look has a cost"), "of earlier is %+v", found.Earlier)
 	v.failing("lots.failed", "late", "KeyError: lot %", 1)
 	await(t, "what came later is not read", func() bool {
 		found, _ = causes()

@@ -75,9 +75,8 @@ func found(t *testing.T, r result) ([]hitContract, foundContract) {
 			break
 		}
 		var hit hitContract
-		if err := decoder.Decode(&hit); err != nil {
-			t.Fatalf("%v in %s", err, line)
-		}
+		err := decoder.Decode(&hit)
+		must.That(t, err == nil, "%v in %s", err, line)
 		hits = append(hits, hit)
 	}
 	if *end.Found != len(hits) {
@@ -249,9 +248,8 @@ func TestFindWhile(t *testing.T) {
 		v := filled(t)
 		r := run(t.Context(), v, func() {
 			for _, name := range []string{"a", "b"} {
-				if _, err := v.channel.QueueDelete(name, false, false, false); err != nil {
-					t.Error(err)
-				}
+				_, err := v.channel.QueueDelete(name, false, false, false)
+				assert.That(t, err == nil, "%v", err)
 			}
 		})
 		hits, end := found(t, r)

@@ -109,11 +109,9 @@ func TestJournal(t *testing.T) {
 	records := decode[struct {
 		Records []recordWire `json:"records"`
 	}](t, v.run("journal", "-n", "2")).Records
-	if len(records) != 2 || records[0].Operation != "replay" || records[0].To != "queue:worker" ||
-		records[0].From != "failed" || records[0].User != "guest" || records[0].Cluster == "" ||
-		records[0].Moved != 3 || records[1].Dropped != 2 || records[1].State != "ended" || records[1].VHost != v.name {
-		t.Fatalf("%+v", records)
-	}
+	must.That(t, len(records) == 2 && records[0].Operation == "replay" && records[0].To == "queue:worker" &&
+		records[0].From == "failed" && records[0].User == "guest" && records[0].Cluster != "" && records[0].Moved == 3 &&
+		records[1].Dropped == 2 && records[1].State == "ended" && records[1].VHost == v.name, "%+v", records)
 	shown := decode[struct {
 		Record  recordWire       `json:"record"`
 		Entries []map[string]any `json:"entries"`

@@ -62,11 +62,9 @@ func (o *olderJournal) wantRefused(words string, args ...string) {
 	o.t.Helper()
 	worker, failed := o.count("worker"), o.count("failed")
 	r := o.run(append(args, "--yes")...)
-	if r.status != cli.ExitRefused || !strings.Contains(r.stderr, words) ||
-		!strings.Contains(r.stderr, "an earlier version made their fingerprints in another way") ||
-		o.count("worker") != worker || o.count("failed") != failed {
-		o.t.Errorf("%q: %+v", args, r)
-	}
+	assert.That(o.t, r.status == cli.ExitRefused && strings.Contains(r.stderr, words) &&
+		strings.Contains(r.stderr, "an earlier version made their fingerprints in another way") &&
+		o.count("worker") == worker && o.count("failed") == failed, "%q: %+v", args, r)
 }
 
 // A damaged entry is named, and the others are brought back.

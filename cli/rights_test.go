@@ -223,9 +223,8 @@ func dashboardRights(t *testing.T, as, api string) result {
 	broker, err := p.Broker(c, nil, nil)
 	must.Do(t, err)
 	defer broker.Close()
-	if _, err := source.Snapshot(t.Context()); err != nil {
-		t.Error(err)
-	}
+	_, err = source.Snapshot(t.Context())
+	assert.That(t, err == nil, "%v", err)
 	queues := []model.QueueRef{{VHost: vhost, Name: "failed"}, {VHost: vhost, Name: "worker"}}
 	counts, err := broker.Count(t.Context(), queues)
 	if err != nil {

@@ -233,10 +233,9 @@ func TestUndoOfSeveralQueues(t *testing.T) {
 	v.fill("failed", 2)
 	r := v.run("replay", "failed", "--to", "exchange:news/", "--yes")
 	account := decode[accountContract](t, r)
-	if r.status != cli.ExitDone || *account.Moved != 2 || strings.Contains(r.stderr, "takes it back") ||
-		!strings.Contains(r.stderr, "no undo takes back") || !strings.Contains(r.stderr, "cannot be undone") {
-		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone && *account.Moved == 2 && !strings.Contains(r.stderr, "takes it back") &&
+		strings.Contains(r.stderr, "no undo takes back") && strings.Contains(r.stderr, "cannot be undone"),
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
 	assert.That(t, undo.status == cli.ExitRefused && strings.Contains(undo.stderr, "nothing to undo"),
 		"exit status %d: %s%s", undo.status, undo.out, undo.stderr)

@@ -270,11 +270,10 @@ func TestReplayEdited(t *testing.T) {
 	dry := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "json")
 	planned := decode[accountContract](t, dry)
 	e := planned.Edit
-	if dry.status != cli.ExitDone || e == nil || e.Changed != n || e.Unchanged != 1 || e.Failed != 1 ||
-		len(planned.Resets) != 1 || planned.Resets[0].Name != "tries" || planned.Resets[0].Most != n-1 ||
-		len(e.Reasons) != 1 || !strings.Contains(e.Reasons[0].Why, "the jq program failed: ") || len(e.Samples) != 5 {
-		t.Fatalf("exit status %d: %s%s", dry.status, dry.out, dry.stderr)
-	}
+	must.That(t, dry.status == cli.ExitDone && e != nil && e.Changed == n && e.Unchanged == 1 && e.Failed == 1 &&
+		len(planned.Resets) == 1 && planned.Resets[0].Name == "tries" && planned.Resets[0].Most == n-1 &&
+		len(e.Reasons) == 1 && strings.Contains(e.Reasons[0].Why, "the jq program failed: ") && len(e.Samples) == 5,
+		"exit status %d: %s%s", dry.status, dry.out, dry.stderr)
 	second := e.Samples[1]
 	got, lines := strings.Join(second.Differences, "\n"), "header tries: 0 → 7\n- \"n\": \"1\",\n+ \"n\": 1,"
 	assert.That(t, second.MessageID == "m-2" && got == lines, "%s:\n%s\nwant\n%s", second.MessageID, got, lines)
@@ -295,10 +294,9 @@ func TestReplayEdited(t *testing.T) {
 	must.That(t, r.status == cli.ExitRefused && account.counts() == fmt.Sprint(n+2, n+1, 0, 1, 0, 0) &&
 		account.Edit != nil && account.Edit.Changed == n, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	d, ok, err := v.channel.Get("worker", false)
-	if want := "{ \"id\": 0.0, \"n\": 0,\n \"tags\": [1,  2] }"; err != nil || !ok || string(d.Body) != want ||
-		d.Headers["tries"] != int32(7) || d.Priority != 4 || d.Headers["at"] != time.Unix(1_600_000_000, 0) {
-		t.Errorf("%v %t %q %#v", err, ok, d.Body, d.Headers)
-	}
+	assert.That(t, err == nil && ok && string(d.Body) == "{ \"id\": 0.0, \"n\": 0,\n \"tags\": [1,  2] }" &&
+		d.Headers["tries"] == int32(7) && d.Priority == 4 && d.Headers["at"] == time.Unix(1_600_000_000, 0), "%v %t %q %#v",
+		err, ok, d.Body, d.Headers)
 	must.Do(t, d.Nack(false, true))
 	await(t, "it is back", func() bool { return v.count("worker") == n+1 })
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")

@@ -183,10 +183,9 @@ func TestSlowAPI(t *testing.T) {
 	defer slow.Close()
 	var out, errs bytes.Buffer
 	status := impatient(&out, &errs).Run(t.Context(), []string{"flows", "--url", v.url(), "--api", slow.URL})
-	if status != cli.ExitDone || !strings.Contains(out.String(), "orders.failed") ||
-		strings.Count(errs.String(), "gave no answer within 500ms: dlxtop asks again and waits longer") != 1 {
-		t.Errorf("exit status %d, %q, %q", status, out.String(), errs.String())
-	}
+	assert.That(t, status == cli.ExitDone && strings.Contains(out.String(), "orders.failed") &&
+		strings.Count(errs.String(), "gave no answer within 500ms: dlxtop asks again and waits longer") == 1,
+		"exit status %d, %q, %q", status, out.String(), errs.String())
 }
 
 // TestUncheckedCluster: a command that needs the management API only works without AMQP, and says that nobody compared
@@ -364,19 +363,16 @@ func TestGoingToContexts(t *testing.T) {
 		}
 		visit := visits[at]
 		at++
-		if d.Connection.VHost != visit.vhost || !d.Connection.ReadOnly || !d.Connection.NoJournal {
-			t.Errorf("dashboard %d is on vhost %q, read only %v, without a journal %v", at, d.Connection.VHost,
-				d.Connection.ReadOnly, d.Connection.NoJournal)
-		}
+		assert.That(t, d.Connection.VHost == visit.vhost && d.Connection.ReadOnly && d.Connection.NoJournal,
+			"dashboard %d is on vhost %q, read only %v, without a journal %v", at, d.Connection.VHost, d.Connection.ReadOnly,
+			d.Connection.NoJournal)
 		assert.That(t, strings.Contains(d.Trouble, visit.trouble) && (visit.trouble != "" || d.Trouble == ""),
 			"dashboard %d has the trouble %q, want %q", at, d.Trouble, visit.trouble)
 		assert.List(t, d.Contexts, []string{"away", "one", "two"}, "the contexts")
-		if _, err := d.Source.Snapshot(ctx); err != nil {
-			t.Errorf("dashboard %d cannot read the broker: %v", at, err)
-		}
-		if err := d.Broker.Check(ctx, visit.vhost); err != nil {
-			t.Errorf("dashboard %d cannot reach the broker: %v", at, err)
-		}
+		_, err = d.Source.Snapshot(ctx)
+		assert.That(t, err == nil, "dashboard %d cannot read the broker: %v", at, err)
+		err = d.Broker.Check(ctx, visit.vhost)
+		assert.That(t, err == nil, "dashboard %d cannot reach the broker: %v", at, err)
 		return visit.goes, nil
 	}
 	args := []string{"--context", "one", "--read-only", "--no-journal"}

@@ -38,9 +38,8 @@ func TestRunAllIsReadyWhenComplete(t *testing.T) {
 	t.Logf("ready after %s", time.Since(begin).Round(100*time.Millisecond))
 	shown := must.Get(shownQueues(ctx, shared.API()))(t)
 	for _, scenario := range Scenarios() {
-		if err := scenario.complete(shown); err != nil {
-			t.Errorf("%s: %v", scenario.Name, err)
-		}
+		err := scenario.complete(shown)
+		assert.That(t, err == nil, "%s: %v", scenario.Name, err)
 	}
 	for _, name := range []string{"RetryQueue", "worker-queue", "worker-queue-5s", "ucenter@user", "user-monitor"} {
 		queue, ok := shown[name]
@@ -50,9 +49,8 @@ func TestRunAllIsReadyWhenComplete(t *testing.T) {
 		t.Errorf("ucenter@user@failed has %d messages, want the 12 of the seed", *failed.Ready)
 	}
 	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("RunAll ended with %v", err)
-	}
+	err := <-ended
+	assert.That(t, err == nil, "RunAll ended with %v", err)
 	for _, scenario := range Scenarios() {
 		remove(t, scenario.topology)
 	}

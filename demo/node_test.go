@@ -157,13 +157,11 @@ func TestHaltResumeStop(t *testing.T) {
 
 	left := remainsOf(node)
 	must.Do(t, node.Stop())
-	if _, err := os.Stat(left.Directory); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after Stop the directory %s is there: %v", left.Directory, err)
-	}
+	_, err = os.Stat(left.Directory)
+	assert.That(t, errors.Is(err, os.ErrNotExist), "after Stop the directory %s is there: %v", left.Directory, err)
 	await(t, left.check)
-	if err := node.Stop(); err != nil {
-		t.Errorf("the second Stop: %v", err)
-	}
+	err = node.Stop()
+	assert.That(t, err == nil, "the second Stop: %v", err)
 	assert.That(t, node.Resume(t.Context()) != nil, "a stopped node was resumed")
 }
 
@@ -233,12 +231,10 @@ func TestStartGivenUp(t *testing.T) {
 		return err
 	})
 	cancel(cause)
-	if err := <-done; !errors.Is(err, cause) {
-		t.Errorf("the error is %v, want %v", err, cause)
-	}
-	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the directory %s is left: %v", home, err)
-	}
+	err := <-done
+	assert.That(t, errors.Is(err, cause), "the error is %v, want %v", err, cause)
+	_, err = os.Stat(home)
+	assert.That(t, errors.Is(err, os.ErrNotExist), "the directory %s is left: %v", home, err)
 }
 
 func TestEnvironmentOfOthersStaysOut(t *testing.T) {
@@ -277,10 +273,8 @@ func TestDockerCommands(t *testing.T) {
 func TestControl(t *testing.T) {
 	out, err := shared.Control(t.Context(), "eval", "1 + 1.")
 	assert.That(t, err == nil && out == "2", "%q %v", out, err)
-	if _, err := shared.Control(t.Context(), "no_such_command"); err == nil ||
-		!strings.Contains(err.Error(), "no_such_command") {
-		t.Errorf("%v", err)
-	}
+	_, err = shared.Control(t.Context(), "no_such_command")
+	assert.That(t, err != nil && strings.Contains(err.Error(), "no_such_command"), "%v", err)
 }
 
 // The nodes of a cluster know one another, and one that was halted comes back into it.

@@ -251,15 +251,12 @@ func TestPubsubSeeds(t *testing.T) {
 	if strings.HasPrefix(shared.Version(), "4.") {
 		want = 1
 	}
-	if death["queue"] != "ucenter@user@retry" || death["reason"] != "expired" || death["count"] != want ||
-		death["original-expiration"] != nil || death["time"].(time.Time).Sub(d.Timestamp) != retryTTL {
-		t.Errorf("the death of a message of %s is %v, want %d", d.Timestamp, death, want)
-	}
-	if d.Headers["x-orig-routing-key"] != "user.created" || d.Headers["x-error"] == nil || d.MessageId == "" ||
-		d.Timestamp.IsZero() ||
-		d.ContentType != "application/json" || d.Expiration != "" || !json.Valid(d.Body) {
-		t.Errorf("the message is %+v", d)
-	}
+	assert.That(t, death["queue"] == "ucenter@user@retry" && death["reason"] == "expired" && death["count"] == want &&
+		death["original-expiration"] == nil && death["time"].(time.Time).Sub(d.Timestamp) == retryTTL,
+		"the death of a message of %s is %v, want %d", d.Timestamp, death, want)
+	assert.That(t, d.Headers["x-orig-routing-key"] == "user.created" && d.Headers["x-error"] != nil && d.MessageId != "" &&
+		!d.Timestamp.IsZero() && d.ContentType == "application/json" && d.Expiration == "" && json.Valid(d.Body),
+		"the message is %+v", d)
 }
 
 // Traffic comes back by itself when the broker does.

@@ -346,10 +346,9 @@ func TestAlarm(t *testing.T) {
 	screen.WaitFor("What happened", "1 message moved")
 	err := command.Wait()
 	assert.That(t, err == nil && command.ProcessState.ExitCode() == cli.ExitDone, "%v: %s", err, errs.String())
-	if n := strings.Count(errs.String(), "waits at 0 of 1: the broker blocks publishers"); n != 1 ||
-		!strings.Contains(errs.String(), "warning: memory alarm on") || strings.Contains(errs.String(), "\x1b") {
-		t.Errorf("standard error has\n%s", errs.String())
-	}
+	assert.That(t, strings.Count(errs.String(), "waits at 0 of 1: the broker blocks publishers") == 1 &&
+		strings.Contains(errs.String(), "warning: memory alarm on") && !strings.Contains(errs.String(), "\x1b"),
+		"standard error has\n%s", errs.String())
 	assert.Contains(t, out.String(), `"moved": 1`, "standard output")
 	screen.Press("\r")
 	screen.WaitUntil("the alarm is over", func() bool { return !strings.Contains(screen.Text(), "alarm") })

@@ -136,9 +136,9 @@ func TestReplayInTheDashboard(t *testing.T) {
 		case worker:
 			continue
 		}
-		if !slices.EqualFunc(after[queue], want, func(a, b amqp.Delivery) bool { return written(a) == written(b) }) {
-			t.Errorf("%s changed: it has %d messages instead of %d, or others", queue, len(after[queue]), len(want))
-		}
+		same := func(a, b amqp.Delivery) bool { return written(a) == written(b) }
+		assert.That(t, slices.EqualFunc(after[queue], want, same),
+			"%s changed: it has %d messages instead of %d, or others", queue, len(after[queue]), len(want))
 	}
 
 	s.bringBack(screen, failed, chosen, len(before[failed]))
@@ -332,9 +332,8 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	assert.That(t, err == nil && bytes.HasPrefix(text, []byte("{")), "flows: %v %s", err, text)
 	must.Do(t, command.Process.Signal(os.Interrupt))
 	rest, _ := io.ReadAll(out)
-	if err := command.Wait(); err != nil || len(rest) > 0 {
-		t.Errorf("it ended with %v: %s%s", err, rest, errs.String())
-	}
+	err = command.Wait()
+	assert.That(t, err == nil && len(rest) == 0, "it ended with %v: %s%s", err, rest, errs.String())
 	if connection, err := dial.AMQP(amqpURL); err == nil {
 		connection.Close()
 		t.Errorf("the broker at %s is still there", amqpURL)

@@ -273,9 +273,8 @@ func TestPipeThatNobodyReads(t *testing.T) {
 		command.Stdout = writing
 		must.Do(t, command.Start())
 		writing.Close()
-		if _, err := reading.Read(make([]byte, 100)); err != nil {
-			t.Errorf("%v writes nothing: %v", args, err)
-		}
+		_, err = reading.Read(make([]byte, 100))
+		assert.That(t, err == nil, "%v writes nothing: %v", args, err)
 		reading.Close()
 		_ = command.Wait()
 		assert.That(t, command.ProcessState.ExitCode() == cli.ExitPipe && !strings.Contains(errs.String(), "pipe"),

@@ -72,11 +72,10 @@ func TestCreateDoesNoHarm(t *testing.T) {
 		return errors.Join(some(1)(each), os.WriteFile(late, kept, 0o600)) // somebody else was faster
 	})
 	broken := errors.New("the connection was lost")
-	if _, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*message.Message) error) error {
+	_, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*message.Message) error) error {
 		return errors.Join(some(1)(each), broken)
-	}); !errors.Is(err, broken) || errors.Is(err, message.ErrFile) {
-		t.Error(err)
-	}
+	})
+	assert.That(t, errors.Is(err, broken) && !errors.Is(err, message.ErrFile), "%v", err)
 	for _, name := range []string{path, late} {
 		content, _ := os.ReadFile(name)
 		assert.That(t, bytes.Equal(content, kept), "%s now holds %q", name, content)

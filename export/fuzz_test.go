@@ -42,11 +42,9 @@ func FuzzReadFile(f *testing.F) {
 			var line int
 			_, after, _ := strings.Cut(err.Error(), path+", line ")
 			_, scan := fmt.Sscanf(after, "%d:", &line)
-			if !errors.Is(err, message.ErrFile) || scan != nil || line < len(read)+1 ||
-				line > bytes.Count(content, []byte("\n"))+1 ||
-				model.Printable(err.Error()) != err.Error() || len(err.Error()) > 1000 {
-				t.Errorf("after %d messages: %q", len(read), err)
-			}
+			assert.That(t, errors.Is(err, message.ErrFile) && scan == nil && line >= len(read)+1 &&
+				line <= bytes.Count(content, []byte("\n"))+1 && model.Printable(err.Error()) == err.Error() &&
+				len(err.Error()) <= 1000, "after %d messages: %q", len(read), err)
 		})
 		first := read
 		read = nil

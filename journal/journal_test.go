@@ -111,13 +111,10 @@ func TestWhatWasDone(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes))
 	records, err := j.Records(t.Context(), 10)
 	check(t, err)
-	if len(records) != 1 || records[0].Who() != "ann as guest@localhost:5672" ||
-		records[0].Reason != "INC-4711" || records[0].Running ||
-		records[0].Ended.IsZero() ||
-		records[0].Told() != "3 dropped; it ended early" || time.Since(records[0].Began) > time.Minute ||
-		records[0].Planned != 4 {
-		t.Errorf("%+v", records)
-	}
+	assert.That(t, len(records) == 1 && records[0].Who() == "ann as guest@localhost:5672" &&
+		records[0].Reason == "INC-4711" && !records[0].Running && !records[0].Ended.IsZero() &&
+		records[0].Told() == "3 dropped; it ended early" && time.Since(records[0].Began) <= time.Minute &&
+		records[0].Planned == 4, "%+v", records)
 	for name, want := range map[string]os.FileMode{"": 0o700 | os.ModeDir, "journal.db": 0o600} {
 		if info, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v %v", name, info.Mode(), err)
@@ -282,12 +279,10 @@ func TestNothingIsMadeByLooking(t *testing.T) {
 	j := open(t, journal.Options{Path: path})
 	records, err := j.Records(t.Context(), 0)
 	assert.That(t, err == nil && len(records) == 0, "%v %v", records, err)
-	if _, err := j.Record(t.Context(), 7); !errors.Is(err, plan.ErrNoRecord) {
-		t.Error(err)
-	}
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Error("there is a file")
-	}
+	_, err = j.Record(t.Context(), 7)
+	assert.That(t, errors.Is(err, plan.ErrNoRecord), "%v", err)
+	_, err = os.Stat(path)
+	assert.That(t, os.IsNotExist(err), "there is a file")
 }
 
 func TestTwoProcessesAtOnce(t *testing.T) {

@@ -56,9 +56,8 @@ func TestLooks(t *testing.T) {
 	if all, err := l.Looked(t.Context(), "shop"); err != nil || len(all) > 0 {
 		t.Error(all, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "looks.db")); !os.IsNotExist(err) {
-		t.Error("reading made the file")
-	}
+	_, err := os.Stat(filepath.Join(dir, "looks.db"))
+	assert.That(t, os.IsNotExist(err), "reading made the file")
 	begin(17, 0, true)
 	wantHighest(t, dir, 1) // killed here, it counts
 	begin(17, 1, true)
@@ -158,9 +157,8 @@ func TestLooksThatEnded(t *testing.T) {
 	}
 	end := func(e peek.LookEnd) {
 		t.Helper()
-		if _, err := l.End("shop", looked, e); err != nil {
-			t.Error(err)
-		}
+		_, err := l.End("shop", looked, e)
+		assert.That(t, err == nil, "%v", err)
 	}
 	want(0, 0)
 	ended := peek.LookEnd{Uncounted: true, Ended: model.Ended{By: model.EndedByBroker, Before: 6}}
@@ -344,8 +342,7 @@ func TestFindTellsWhatEntriesTell(t *testing.T) {
 			t.Fatalf("%+v %v, and Entries has %+v", got, err, want)
 		}
 	}
-	if _, err := find(5); err == nil || !strings.Contains(err.Error(), "journal show 1") {
-		t.Errorf("of none: %v", err)
-	}
+	_, err = find(5)
+	assert.That(t, err != nil && strings.Contains(err.Error(), "journal show 1"), "of none: %v", err)
 	assert.That(t, len(all) == 300 && damaged == 1, "%d entries, %d damaged", len(all), damaged)
 }

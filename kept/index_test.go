@@ -93,14 +93,12 @@ func TestIndexIsBounded(t *testing.T) {
 	save("hours4", text, 0)
 	x.check("hours1", "")
 	x.check("hours2", string(text))
-	if _, err := os.Stat(unfinished); err != nil {
-		t.Errorf("what another one writes was removed: %v", err)
-	}
+	_, err := os.Stat(unfinished)
+	assert.That(t, err == nil, "what another one writes was removed: %v", err)
 	must.Do(t, os.Chtimes(unfinished, now, now.Add(-2*time.Hour)))
 	save("small", []byte("small"), 0)
-	if _, err := os.Stat(unfinished); err == nil {
-		t.Error("what was never finished is still there")
-	}
+	_, err = os.Stat(unfinished)
+	assert.That(t, err != nil, "what was never finished is still there")
 }
 
 // Where nothing can be written, nothing is, and where nothing is known of a directory, too.
@@ -206,7 +204,6 @@ func TestChangeSetsAside(t *testing.T) {
 			t.Errorf("%s has %q: %v", path, text, err)
 		}
 	}
-	if _, err := (kept.File{Path: dir}).Change(func([]byte) ([]byte, error) { return nil, nil }); err == nil {
-		t.Error("a directory was changed")
-	}
+	_, err = (kept.File{Path: dir}).Change(func([]byte) ([]byte, error) { return nil, nil })
+	assert.That(t, err != nil, "a directory was changed")
 }

@@ -281,11 +281,9 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	} {
 		_, err := client(t, o).Snapshot(t.Context())
 		var connect *model.ConnectError
-		if !errors.As(err, &connect) || connect.Kind != model.NoManagement ||
-			!strings.Contains(connect.Cause, "redirects to "+elsewhere.URL+"/api/") ||
-			!strings.Contains(connect.Next, "--api") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%v", err)
-		}
+		assert.That(t, errors.As(err, &connect) && connect.Kind == model.NoManagement &&
+			strings.Contains(connect.Cause, "redirects to "+elsewhere.URL+"/api/") && strings.Contains(connect.Next, "--api") &&
+			!strings.Contains(err.Error(), "secret"), "%v", err)
 	}
 	assert.Equal(t, followed.Load(), 0, "requests came by a redirect")
 }
@@ -345,9 +343,8 @@ func TestAnAnswerAfterAnEarlyHangUp(t *testing.T) {
 			<-conn.closed // the request comes after it
 		}
 	}})
-	if _, _, err := c.queues(ctx, false); err != nil || dialed < 3 {
-		t.Errorf("connected %d times: %v", dialed, err)
-	}
+	_, _, err := c.queues(ctx, false)
+	assert.That(t, err == nil && dialed >= 3, "connected %d times: %v", dialed, err)
 }
 
 // A list of queues with a stream that is just being declared is 500 for as long as that takes (3.10.8: it has no

@@ -106,11 +106,9 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	assert.That(t, cmp.Diff([]string{vhost}, s.VHosts) == "" && len(s.Missing) == 0 && s.Policies != nil &&
 		len(s.Policies) == 0, "vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
 	o := s.Overview
-	if o.Version.String() != b.Version() || o.User != "guest" || !slices.Contains(o.UserTags, "administrator") ||
-		o.Node == "" ||
-		o.ClusterName == "" || o.Erlang == "" || o.RatesMode != "basic" || o.StatsOff || o.ClockSkew.Or(time.Hour) != 0 {
-		t.Errorf("overview %+v", o)
-	}
+	assert.That(t, o.Version.String() == b.Version() && o.User == "guest" &&
+		slices.Contains(o.UserTags, "administrator") && o.Node != "" && o.ClusterName != "" && o.Erlang != "" &&
+		o.RatesMode == "basic" && !o.StatsOff && o.ClockSkew.Or(time.Hour) == 0, "overview %+v", o)
 	checked, err := c.Check(t.Context())
 	assert.That(t, err == nil && cmp.Equal(checked, o,
 		cmp.AllowUnexported(model.Opt[time.Duration]{})), "Check says %+v, %v; the snapshot %+v", checked, err, o)
@@ -294,10 +292,9 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 	assert.That(t, slices.Contains(all.VHosts, mine) && slices.Contains(all.VHosts, other) && slices.IsSorted(all.VHosts),
 		"an administrator's vhosts are %s", all.VHosts)
 	one := poll(t, client(t, Options{URL: b.API(), VHost: other}))
-	if len(one.Queues) != 1 || one.Queues[0].VHost != other ||
-		slices.ContainsFunc(one.Exchanges, func(x model.Exchange) bool { return x.VHost != other }) {
-		t.Errorf("restricted to one vhost: %+v", one)
-	}
+	elsewhere := func(x model.Exchange) bool { return x.VHost != other }
+	assert.That(t, len(one.Queues) == 1 && one.Queues[0].VHost == other && !slices.ContainsFunc(one.Exchanges, elsewhere),
+		"restricted to one vhost: %+v", one)
 }
 
 // TestAnotherClusterAtTheSameAddress: what one broker tells is not taken for what another one told before.
@@ -424,10 +421,9 @@ func TestCountsWithoutStatistics(t *testing.T) {
 	})
 	s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
 	q := find(t, s, "c")
-	if !s.Overview.StatsOff || q.Ready.Or(-1) != 1 || q.Consumers.Known() || len(s.Missing) != 1 ||
-		!strings.Contains(s.Missing[0], "switched off") {
-		t.Errorf("stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing, q)
-	}
+	assert.That(t, s.Overview.StatsOff && q.Ready.Or(-1) == 1 && !q.Consumers.Known() && len(s.Missing) == 1 &&
+		strings.Contains(s.Missing[0], "switched off"), "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing,
+		q)
 	assert.That(t, q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}),
 		"policy %q %v: the policy list should tell its definition", q.Policy, q.PolicyDefinition)
 }

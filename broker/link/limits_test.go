@@ -143,9 +143,8 @@ func TestAnswersInTime(t *testing.T) {
 	assert.That(t, believed, "a way that has become slow is never believed")
 	var none roundTrips
 	fails := func() (time.Duration, error) { return 0, net.ErrClosed }
-	if _, err := none.inTime(time.Second, fails); err != net.ErrClosed {
-		t.Errorf("a channel that closed: %v", err)
-	}
+	_, err := none.inTime(time.Second, fails)
+	assert.That(t, err == net.ErrClosed, "a channel that closed: %v", err)
 }
 
 // A channel may end with deliveries on their way: what was not claimed of them does not outlive the look.

@@ -109,10 +109,9 @@ func TestFramesThatComeInPieces(t *testing.T) {
 		must.That(t, len(all) == len(want) && len(in.waited) == 0,
 			"%d messages, want %d; %d are left", len(all), len(want), len(in.waited))
 		for i := range want {
-			if !bytes.Equal(all[i].properties, want[i].properties) || !bytes.Equal(all[i].body, want[i].body) {
-				t.Fatalf("message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
-					want[i].properties, len(want[i].body))
-			}
+			must.That(t, bytes.Equal(all[i].properties, want[i].properties) && bytes.Equal(all[i].body, want[i].body),
+				"message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
+				want[i].properties, len(want[i].body))
 		}
 	}
 }
@@ -197,12 +196,10 @@ func TestConnThatIsNotReadFromIsCut(t *testing.T) {
 	must.Get(w.Read(make([]byte, 9)))(t)
 	// The reader does not come back.
 	_ = far.SetReadDeadline(time.Now().Add(time.Minute))
-	if _, err := far.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("the other side saw %v", err)
-	}
-	if _, err := w.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("a write returned %v", err)
-	}
+	_, err := far.Read(make([]byte, 1))
+	assert.That(t, errors.Is(err, io.EOF), "the other side saw %v", err)
+	_, err = w.Write([]byte("x"))
+	assert.That(t, errors.Is(err, net.ErrClosed), "a write returned %v", err)
 }
 
 // A Conn on which nothing comes is read from, and stays.

@@ -430,12 +430,10 @@ func TestStatesFile(t *testing.T) {
 		"{", "[]", `{"format":2}`, `{"format":1,"brokers":{"a":{"nonsense":{"state":"seen"}}}}`,
 		`{"format":1,"brokers":{"a":{"c33aa49c3b16":{"state":"lost"}}}}`, string(text[:len(text)/2]), "\x00\x01",
 	} {
-		if _, err := StatesIn([]byte(damaged), "a"); !errors.Is(err, ErrStates) {
-			t.Errorf("%q is read: %v", damaged, err)
-		}
-		if _, err := WithStates([]byte(damaged), "a", func(States) {}); !errors.Is(err, ErrStates) {
-			t.Errorf("%q is changed: %v", damaged, err)
-		}
+		_, err := StatesIn([]byte(damaged), "a")
+		assert.That(t, errors.Is(err, ErrStates), "%q is read: %v", damaged, err)
+		_, err = WithStates([]byte(damaged), "a", func(States) {})
+		assert.That(t, errors.Is(err, ErrStates), "%q is changed: %v", damaged, err)
 	}
 }
 

@@ -39,9 +39,8 @@ func TestQuotedValuesInShells(t *testing.T) {
 				t.Errorf("%s of %q says %q, %v", shell, value, said, err)
 			}
 		}
-		if _, err := exec.Command("ls", ran).Output(); err == nil {
-			t.Errorf("%s ran a value", shell)
-		}
+		_, err := exec.Command("ls", ran).Output()
+		assert.That(t, err != nil, "%s ran a value", shell)
 	}
 }
 

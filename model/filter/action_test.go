@@ -37,9 +37,8 @@ func TestActionURL(t *testing.T) {
 		"more than 4KB":        {Headers: model.Table{"trace": strings.Repeat("a", 5000)}, Body: []byte(`{"user":{"id":1}}`)},
 		". or ..":              {Headers: model.Table{"trace": ".."}, Body: []byte(`{"user":{"id":1}}`)},
 	} {
-		if _, err := a.URL(&m); err == nil || !strings.Contains(err.Error(), what) || a.Offered(&m) {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err = a.URL(&m)
+		assert.That(t, err != nil && strings.Contains(err.Error(), what) && !a.Offered(&m), "%s: %v", what, err)
 	}
 }
 
@@ -132,9 +131,8 @@ func TestActionsThatLeadIntoAShell(t *testing.T) {
 				"%s: %v", command, err)
 		}
 	}
-	if _, err := NewAction("a", "n", "https://h/", "", true); err == nil {
-		t.Error("a url has a shell")
-	}
+	_, err := NewAction("a", "n", "https://h/", "", true)
+	assert.That(t, err != nil, "a url has a shell")
 }
 
 func TestActionMistakes(t *testing.T) {

@@ -149,9 +149,8 @@ func TestFilterErrors(t *testing.T) {
 		assert.That(t, strings.HasPrefix(err.Error(), want) && !strings.ContainsAny(err.Error(), "\n\x1b"),
 			"%.40q: %q, want %q", expression, err, want)
 	}
-	if _, err := Parse("= "); err == nil {
-		t.Error("= alone is no filter")
-	}
+	_, err := Parse("= ")
+	assert.That(t, err != nil, "= alone is no filter")
 }
 
 // Neither a message nor an expression may hang the program or fill its memory.
@@ -424,13 +423,11 @@ func TestSavedFilterMatchesByItsName(t *testing.T) {
 		"@other":  "there is no saved filter @other: [filters] in the configuration file has @mine, @often",
 		"@mine o": "there is no saved filter @mine o",
 	} {
-		if _, err := saved.Expression(text); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
-		}
+		_, err = saved.Expression(text)
+		assert.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%s: %v", text, err)
 	}
-	if _, err := Saved(nil).Filter("=@x"); err == nil || !strings.HasSuffix(err.Error(), "has none") {
-		t.Errorf("without any: %v", err)
-	}
+	_, err = Saved(nil).Filter("=@x")
+	assert.That(t, err != nil && strings.HasSuffix(err.Error(), "has none"), "without any: %v", err)
 }
 
 // Every name of expressions is explained, and nothing else is.

@@ -480,10 +480,9 @@ func TestKeptDeadLettersAreNotLost(t *testing.T) {
 		Exchange: "in", RoutingKey: "own", Position: 1, Properties: message.Properties{Expiration: "1000"},
 	}
 	found := In(topology, build.Ref("q"), peek.Peeked{Messages: message.MessageList{m}, TakenAt: build.Noon})
-	if len(found) != 1 || found[0].Level != LevelWarning ||
-		!strings.HasPrefix(found[0].Message, "1 message will be kept on expiry: x has no queue for the keys that they keep") {
-		t.Errorf("%+v", found)
-	}
+	assert.That(t, len(found) == 1 && found[0].Level == LevelWarning &&
+		strings.HasPrefix(found[0].Message, "1 message will be kept on expiry: x has no queue for the keys that they keep"),
+		"%+v", found)
 }
 
 // Every finding has a page, every page a finding, and the index names all of them.
@@ -503,9 +502,8 @@ func TestEveryFindingHasAPage(t *testing.T) {
 		}
 	}
 	for code := range found {
-		if _, err := os.Stat("../../" + Finding{Code: code}.Page()); err != nil {
-			t.Error(err)
-		}
+		_, err = os.Stat("../../" + Finding{Code: code}.Page())
+		assert.That(t, err == nil, "%v", err)
 		assert.That(t, strings.Contains(string(index), "["+code+"]("+code+".md)"), "the index does not name %s", code)
 	}
 	pages, err := filepath.Glob("../../docs/findings/*.md")

@@ -264,9 +264,8 @@ func TestProgramIsData(t *testing.T) {
 	text, err := json.Marshal(p)
 	must.Do(t, err)
 	var read mend.Program
-	if err := json.Unmarshal(text, &read); err != nil || read.Text != p.Text {
-		t.Errorf("%s: %q %v", text, read.Text, err)
-	}
+	err = json.Unmarshal(text, &read)
+	assert.That(t, err == nil && read.Text == p.Text, "%s: %q %v", text, read.Text, err)
 	made, _, err := read.Apply(&message.Publishing{})
 	assert.That(t, err == nil && string(made.Body) == "\u2028<é", "%q %v", made.Body, err)
 	assert.That(t, json.Unmarshal([]byte(`".["`), &read) != nil, "a program that cannot be read is read")
@@ -323,23 +322,20 @@ func TestStoppedProgram(t *testing.T) {
 	<-w.begun
 	cancel()
 	var problem *mend.Problem
-	if err := <-ends; !errors.As(err, &problem) || problem.Kind != mend.Stopped {
-		t.Errorf("%v", err)
-	}
+	err := <-ends
+	assert.That(t, errors.As(err, &problem) && problem.Kind == mend.Stopped, "%v", err)
 }
 
 // TestIdleChildEnds: a child ends that has nothing to do, and the next message has another one.
 func TestIdleChildEnds(t *testing.T) {
 	for range 2 {
 		back := mend.SetIdleTime(time.Hour)
-		if _, _, err := program(t, `.body = 1`).Apply(&message.Publishing{}); err != nil || !mend.HasChild() {
-			t.Fatalf("no child is left: %v", err)
-		}
+		_, _, err := program(t, `.body = 1`).Apply(&message.Publishing{})
+		must.That(t, err == nil && mend.HasChild(), "no child is left: %v", err)
 		back()
 		back = mend.SetIdleTime(time.Millisecond)
-		if _, _, err := program(t, `.body = 1`).Apply(&message.Publishing{}); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err = program(t, `.body = 1`).Apply(&message.Publishing{})
+		must.That(t, err == nil, "%v", err)
 		for began := time.Now(); mend.HasChild(); {
 			must.That(t, time.Since(began) <= time.Minute, "the child does not end")
 		}

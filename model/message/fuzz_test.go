@@ -245,11 +245,9 @@ func FuzzFailure(f *testing.F) {
 			return
 		}
 		text := failure.String()
-		if text == "" || failure.Source == "" || len(failure.Kind) > maxFailureText ||
-			len(failure.Message) > maxFailureText ||
-			!utf8.ValidString(failure.Kind) || !utf8.ValidString(failure.Message) {
-			t.Errorf("%+v", failure)
-		}
+		assert.That(t, text != "" && failure.Source != "" && len(failure.Kind) <= maxFailureText &&
+			len(failure.Message) <= maxFailureText && utf8.ValidString(failure.Kind) && utf8.ValidString(failure.Message), "%+v",
+			failure)
 		build.CheckPrintable(t, model.Printable(text))
 	})
 }

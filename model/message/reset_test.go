@@ -180,11 +180,10 @@ func TestTaskTriesAndTimes(t *testing.T) {
 		eta, held, _ := test.m.Eta()
 		expires, _ := test.m.Expires()
 		second := "2006-01-02T15:04:05Z"
-		if task != test.task || tries != test.tries || held != test.held ||
-			eta.UTC().Format(second) != test.eta && (test.eta != "" || !eta.IsZero()) ||
-			expires.UTC().Format(second) != test.expires && (test.expires != "" || !expires.IsZero()) {
-			t.Errorf("%s: %q %d %v %v %v", test.name, task, tries, eta, held, expires)
-		}
+		assert.That(t, task == test.task && tries == test.tries && held == test.held &&
+			(eta.UTC().Format(second) == test.eta || test.eta == "" && eta.IsZero()) &&
+			(expires.UTC().Format(second) == test.expires || test.expires == "" && expires.IsZero()), "%s: %q %d %v %v %v",
+			test.name, task, tries, eta, held, expires)
 	}
 	assert.Equal(t, celery.FrameworkWords(), "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.123Z, "+
 		"expires 2026-11-22T07:00:12.000Z")

@@ -24,10 +24,9 @@ func TestAccount(t *testing.T) {
 	}
 	assert.That(t, a.Moved == 1 && a.Dropped == 1 && a.Unknown == 1 && a.Refused == MaxProblems &&
 		a.Returned == MaxProblems, "%+v", a)
-	if len(a.Problems) != MaxProblems ||
-		a.Problems[0] != (Problem{"id", message.Fingerprint{1}, Unsure, "the connection went"}) {
-		t.Errorf("%d problems, first %+v", len(a.Problems), a.Problems[0])
-	}
+	assert.That(t, len(a.Problems) == MaxProblems &&
+		a.Problems[0] == (Problem{"id", message.Fingerprint{1}, Unsure, "the connection went"}), "%d problems, first %+v",
+		len(a.Problems), a.Problems[0])
 	done := Account{Planned: 3, Moved: 3}
 	stopped := Account{Planned: 3, Moved: 3, Stopped: "on request"}
 	assert.That(t, done.Complete() && !stopped.Complete(), "complete is: all done, and not stopped")

@@ -480,12 +480,11 @@ func TestUndoBringsDelayBack(t *testing.T) {
 					There: map[message.Fingerprint]int{},
 				})
 				says := strings.Contains(strings.Join(warned(undo.Warnings), "\n"), "keeps them back until then")
-				if first := len(before) == 0; err != nil || undo.Refusal.Refused() != (delays && !first) ||
-					undo.Delayed != (delays && first) || says != undo.Delayed ||
-					len(undo.Takes) > 0 && undo.Takes[0].Intent(1).KeepDelay != delays {
-					t.Errorf("%s, sent: %v, undone before: %v: %s, %+v, %v", version, publishing != nil, !first,
-						undo.Refusal.Words(), undo, err)
-				}
+				first := len(before) == 0
+				assert.That(t, err == nil && undo.Refusal.Refused() == (delays && !first) && undo.Delayed == (delays && first) &&
+					says == undo.Delayed && (len(undo.Takes) == 0 || undo.Takes[0].Intent(1).KeepDelay == delays),
+					"%s, sent: %v, undone before: %v: %s, %+v, %v", version, publishing != nil, !first, undo.Refusal.Words(), undo,
+					err)
 			}
 		}
 	}

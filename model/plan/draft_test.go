@@ -129,11 +129,9 @@ func TestEditedReplay(t *testing.T) {
 	}
 	m.Fingerprint = message.FingerprintOf(&m)
 	draft := NewDraft(topology, build.Ref("ucenter@user@failed"), &m, "guest")
-	if draft.Address != (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}) ||
-		draft.Headers["own"] != "x" || len(draft.Headers) != 3 || draft.Properties.Expiration != "" ||
-		draft.Properties.UserID != "" {
-		t.Fatalf("%+v", draft)
-	}
+	must.That(t, draft.Address == (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}) &&
+		draft.Headers["own"] == "x" && len(draft.Headers) == 3 && draft.Properties.Expiration == "" &&
+		draft.Properties.UserID == "", "%+v", draft)
 	edited := must.Get(ParseDraft([]byte(strings.NewReplacer(`{"id":1}`, `{"id":2,"fixed":true}`, `"own": "x"`,
 		`"own": "y"`, `"properties": {`, `"properties": {"expiration": "70",`).Replace(string(draft.Text())))))(t)
 	delete(edited.Headers, "old")
@@ -145,11 +143,10 @@ func TestEditedReplay(t *testing.T) {
 		"%s %v", plan.Refusal.Words(), plan.Strips)
 	p := must.Get(plan.Publishing(&m))(t)
 	replayed := message.Message{Headers: p.Headers}
-	if n, _, _ := replayed.Replays(); n != 3 || p.Headers["own"] != "y" ||
-		p.Headers["x-orig-routing-key"] != "user.create" || len(p.Headers) != 3 ||
-		string(p.Body) != `{"id":2,"fixed":true}` || p.Properties.Expiration != "70" || p.Address != draft.Address {
-		t.Errorf("%+v %q", p, p.Body)
-	}
+	n, _, _ := replayed.Replays()
+	assert.That(t, n == 3 && p.Headers["own"] == "y" && p.Headers["x-orig-routing-key"] == "user.create" &&
+		len(p.Headers) == 3 && string(p.Body) == `{"id":2,"fixed":true}` && p.Properties.Expiration == "70" &&
+		p.Address == draft.Address, "%+v %q", p, p.Body)
 	e := NewEntry(&m, &p, true)
 	assert.That(t, e.Message != nil && string(e.Message.Body) == `{"id":1}`, "kept %+v", e.Message)
 	r := Record{Operation: Replay, User: "guest"}
@@ -286,11 +283,10 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1,
 		User: "guest",
 	})
-	if plan.Refusal.Refused() || len(plan.Ways) != 1 ||
-		plan.Ways[0].Address != (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) ||
-		plan.Ways[0].Why != "the worker that it failed in, as EasyNetQ wrote it" {
-		t.Fatalf("refusal %q, ways %+v", plan.Refusal.Words(), plan.Ways)
-	}
+	must.That(t, !plan.Refusal.Refused() && len(plan.Ways) == 1 &&
+		plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) &&
+		plan.Ways[0].Why == "the worker that it failed in, as EasyNetQ wrote it", "refusal %q, ways %+v",
+		plan.Refusal.Words(), plan.Ways)
 	if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), "unwraps the EasyNetQ envelope") {
 		t.Errorf("warnings %q", warned(plan.Warnings))
 	}

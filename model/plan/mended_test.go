@@ -138,9 +138,8 @@ func TestMendedAddress(t *testing.T) {
 	// What no sample has shown is refused.
 	few, topology := mendedBy(t, second, numbered(1), nil)
 	run = few.On(topology)
-	if _, err := run.Publishing(&numbered(2)[1]); err == nil || !strings.Contains(err.Error(), "does not name") {
-		t.Error(err)
-	}
+	_, err = run.Publishing(&numbered(2)[1])
+	assert.That(t, err != nil && strings.Contains(err.Error(), "does not name"), "%v", err)
 }
 
 func TestMendedMove(t *testing.T) {
@@ -175,9 +174,8 @@ func TestIntentKeepsTheProgram(t *testing.T) {
 	must.Do(t, err)
 	read, err := ParseIntent(text)
 	must.That(t, err == nil && read.Mend != nil && read.Mend.Text == p.Mend.Text, "%+v %v", read, err)
-	if _, err := ParseIntent([]byte(`{"edit": ".["}`)); err == nil {
-		t.Error("a program that cannot be read is read")
-	}
+	_, err = ParseIntent([]byte(`{"edit": ".["}`))
+	assert.That(t, err != nil, "a program that cannot be read is read")
 }
 
 // BenchmarkMended10k plans a replay of 10,000 messages of 1 KiB that a program changes.

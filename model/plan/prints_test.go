@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -46,10 +47,9 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 			p, err := ForUndo(topology, want)
 			must.Do(t, err)
 			may := insist && test.restores > 0
-			if p.Refusal.Refused() == may || !may && fmt.Sprintf("%T", p.Refusal[0].ObjectionKind) != test.kind ||
-				!may && p.Refusal.Overridable() != (test.restores > 0) || may && p.Restores != test.restores {
-				t.Errorf("%s, insisting %v: %d restored, %q", test.operation, insist, p.Restores, p.Refusal.Words())
-			}
+			assert.That(t, p.Refusal.Refused() != may && (may || fmt.Sprintf("%T", p.Refusal[0].ObjectionKind) == test.kind) &&
+				(may || p.Refusal.Overridable() == (test.restores > 0)) && (!may || p.Restores == test.restores),
+				"%s, insisting %v: %d restored, %q", test.operation, insist, p.Restores, p.Refusal.Words())
 		}
 	}
 }

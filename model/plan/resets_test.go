@@ -311,13 +311,12 @@ func TestSecondFailure(t *testing.T) {
 				t.Errorf("warns %q", warned(p.Warnings))
 			}
 			run := p.On(topology)
-			if _, err := run.Publishing(&m); (err != nil) != (test.again != "") {
-				t.Errorf("published: %v", err)
-			}
+			_, err := run.Publishing(&m)
+			assert.That(t, (err != nil) == (test.again != ""), "published: %v", err)
 			want.Insist = true
 			insisted := New(topology, want)
 			run = insisted.On(topology)
-			_, err := run.Publishing(&m)
+			_, err = run.Publishing(&m)
 			grave := slices.ContainsFunc(insisted.Warnings, Warning.Grave)
 			if err != nil || insisted.Refusal.Refused() || insisted.KeepsWhole() != (test.again != "") ||
 				grave != (test.again != "") {

@@ -149,10 +149,9 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 				return "", nil
 			},
 		})
-		if err != nil || !p.Refusal.Refused() || p.Refusal[0].Kind != OtherPrints || p.Refusal.Overridable() ||
-			!strings.Contains(p.Refusal.Words(), words) || !strings.Contains(p.Refusal.Words(), "an earlier version") {
-			t.Errorf("%s: %q %v", operation, p.Refusal.Words(), err)
-		}
+		assert.That(t, err == nil && p.Refusal.Refused() && p.Refusal[0].Kind == OtherPrints && !p.Refusal.Overridable() &&
+			strings.Contains(p.Refusal.Words(), words) && strings.Contains(p.Refusal.Words(), "an earlier version"), "%s: %q %v",
+			operation, p.Refusal.Words(), err)
 	}
 }
 
@@ -198,10 +197,9 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 		},
 		Look: func(_ peek.Plan, each func(*message.Message) error) (string, error) { return "", each(there) },
 	})
-	if err != nil || p.Refusal.Refused() || p.Done != 1 || p.Undo == nil ||
-		!reflect.DeepEqual(p.Undo.Positions, []int{2, 3}) {
-		t.Fatalf("%d done, it brings back %+v: %q %v", p.Done, p.Undo, p.Refusal.Words(), err)
-	}
+	must.That(t, err == nil && !p.Refusal.Refused() && p.Done == 1 && p.Undo != nil &&
+		reflect.DeepEqual(p.Undo.Positions, []int{2, 3}), "%d done, it brings back %+v: %q %v", p.Done, p.Undo,
+		p.Refusal.Words(), err)
 }
 
 // TestCopiesInFrontOfConfirmedOnes: a node that is out of sight for a moment may have stored what RabbitMQ then nacks,
@@ -526,19 +524,8 @@ func TestResumeAtRandom(t *testing.T) {
 		if k.named && len(k.arrived) == 0 && len(left) > 0 {
 			bad = fmt.Sprintf("%v are left", left)
 		}
-		if bad != "" {
-			t.Fatalf(
-				"%s: %+v\nacknowledges %v, done %d, unsent %d, undecided %v\ncopies %v, left %v",
-				bad,
-				k,
-				p.Rest.Resuming.Acks,
-				p.Done,
-				p.Unsent,
-				p.Undecided,
-				copies,
-				left,
-			)
-		}
+		must.That(t, bad == "", "%s: %+v\nacknowledges %v, done %d, unsent %d, undecided %v\ncopies %v, left %v", bad, k,
+			p.Rest.Resuming.Acks, p.Done, p.Unsent, p.Undecided, copies, left)
 	}
 	t.Logf("%d decided, %d left something open", decided, open)
 }

@@ -224,10 +224,9 @@ func TestPassedTwice(t *testing.T) {
 	}
 	is := func(row Passed, waited, late, behind int) {
 		t.Helper()
-		if row.Known != WaitTapped || row.Waited.Or(0) != ms(waited).Sub(at) || row.Late.Or(-1) != ms(late).Sub(at) ||
-			row.Behind.Or(0) != ms(behind).Sub(at) {
-			t.Errorf("waited %v, late %v, behind %v", row.Waited, row.Late, row.Behind)
-		}
+		assert.That(t, row.Known == WaitTapped && row.Waited.Or(0) == ms(waited).Sub(at) &&
+			row.Late.Or(-1) == ms(late).Sub(at) && row.Behind.Or(0) == ms(behind).Sub(at), "waited %v, late %v, behind %v",
+			row.Waited, row.Late, row.Behind)
 	}
 	entered("long", "3000", 0)
 	entered("short", "100", 10)
@@ -342,22 +341,19 @@ func TestPlanProbe(t *testing.T) {
 		return f
 	}
 	p := PlanProbe(topology, ProbeWant{ID: "x", Flow: flow("worker"), Buffer: build.Ref("buffer")})
-	if p.Refusal.Refused() || p.Entrance != (model.Address{Exchange: "front", RoutingKey: "in"}) ||
-		p.TTL.Or(0) != 5*time.Second || p.Timeout != 15*time.Second || len(p.Removals) != 2 || !p.Taps("dlx") ||
-		!p.Taps("front") {
-		t.Errorf("%+v", p)
-	}
+	assert.That(t, !p.Refusal.Refused() && p.Entrance == (model.Address{Exchange: "front", RoutingKey: "in"}) &&
+		p.TTL.Or(0) == 5*time.Second && p.Timeout == 15*time.Second && len(p.Removals) == 2 && p.Taps("dlx") &&
+		p.Taps("front"), "%+v", p)
 	for _, r := range p.Removals {
 		assert.That(t, r.Operation == plan.Drop && r.Selection.MessageID == "x", "%+v", r)
 	}
 	// A fanout leads to the worker too, so the way in is the default exchange; the queue has no TTL, so the probe
 	// brings one.
 	p = PlanProbe(topology, ProbeWant{ID: "x", Flow: flow("worker"), Buffer: build.Ref("own.delay"), Timeout: time.Minute})
-	if p.Entrance != (model.Address{Exchange: "", RoutingKey: "own.delay"}) || p.Expiration != "1000" ||
-		p.TTL.Or(0) != time.Second || p.Timeout != time.Minute || p.Taps("") ||
-		!slices.ContainsFunc(p.Warnings, func(w Warning) bool { return w.Kind == heldUp && w.Messages == 3 }) {
-		t.Errorf("%+v", p)
-	}
+	waits := func(w Warning) bool { return w.Kind == heldUp && w.Messages == 3 }
+	assert.That(t, p.Entrance == (model.Address{Exchange: "", RoutingKey: "own.delay"}) && p.Expiration == "1000" &&
+		p.TTL.Or(0) == time.Second && p.Timeout == time.Minute && !p.Taps("") &&
+		slices.ContainsFunc(p.Warnings, waits), "%+v", p)
 	m := p.Publishing()
 	assert.That(t, m.Properties.Expiration == "1000" && p.IsProbe(&message.Message{Headers: m.Headers}) &&
 		!p.IsProbe(&message.Message{Headers: model.Table{ProbeHeader: "x"}}), "%+v", m)
