@@ -158,7 +158,7 @@ func (c *bench) freshLog(kind string) {
 		c.Fatalf("%v\n%s", err, said)
 	}
 	const glance, rest = 200 * time.Millisecond, 0.1 // of a core
-	built.Await(c, "the broker at rest", func() bool { return watch(c.B, c.broker, glance) < rest })
+	must.Await(c, "the broker at rest", func() bool { return watch(c.B, c.broker, glance) < rest })
 }
 
 // mover is one way to bring all messages from one queue to another.
@@ -248,7 +248,7 @@ func (c *bench) dlxtop(args ...string) {
 // await waits until a queue has all messages ready.
 func (c *bench) await(queue string) {
 	c.Helper()
-	built.Await(c, fmt.Sprintf("%d messages in %s", c.messages, queue), func() bool {
+	must.Await(c, fmt.Sprintf("%d messages in %s", c.messages, queue), func() bool {
 		return depth.Of(c, c.channel, queue) == c.messages
 	})
 }

@@ -150,7 +150,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 	began := time.Now()
 	screen := built.Start(b, command)
 	screen.WaitFor("FLOW")
-	built.Await(b, "the first flow", func() bool { return firstFlow.MatchString(screen.Text()) })
+	must.Await(b, "the first flow", func() bool { return firstFlow.MatchString(screen.Text()) })
 	first := time.Since(began)
 	pid := command.Process.Pid
 	for _, at := range []struct{ name, keys, shows string }{

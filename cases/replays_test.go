@@ -225,7 +225,7 @@ func losesAgain(worker, failed, id string) func(*world) {
 		if status, _, errs := w.dlxtop("replay", failed, "--to", "queue:"+worker, "--insist", "--yes"); status != 0 {
 			w.Errorf("insisted: exit status %d, %s", status, errs)
 		}
-		w.await(worker+" gets it again", func() bool { return slices.Contains(w.seen()[before:], worker+" "+id) })
+		must.Await(w, worker+" gets it again", func() bool { return slices.Contains(w.seen()[before:], worker+" "+id) })
 		snapshot := must.Get(w.source.Snapshot(w.Context()))(w)
 		for _, q := range snapshot.Queues {
 			w.depth(q.Name, 0)
@@ -425,7 +425,7 @@ func TestLosses(t *testing.T) {
 			},
 			traffic: func(w *world) {
 				rejected("", "orders", "orders")(w)
-				w.await("orders.dead is deleted", func() bool {
+				must.Await(w, "orders.dead is deleted", func() bool {
 					t, known := w.topology()
 					return known && len(t.Snapshot.Queues) == 1
 				})
@@ -490,7 +490,7 @@ func TestLosses(t *testing.T) {
 					<-pace.C
 				}
 				w.awaitSeen("w", "classic29", 1)
-				w.await("the quorum buffer is gone", func() bool {
+				must.Await(w, "the quorum buffer is gone", func() bool {
 					t, known := w.topology()
 					return known && len(t.Snapshot.Queues) < 3
 				})

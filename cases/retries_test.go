@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -291,7 +292,7 @@ func TestLoops(t *testing.T) {
 				w.publish("", "tasks.delay", "mail", func(p *amqp.Publishing) { p.Expiration = "600000" })
 			},
 			check: func(w *world) {
-				w.await("what was not looked at is said", func() bool {
+				must.Await(w, "what was not looked at is said", func() bool {
 					_, _, errs := w.dlxtop("findings")
 					return strings.Contains(errs, "not looked at")
 				})
@@ -388,7 +389,7 @@ func TestCounters(t *testing.T) {
 			if status, out, errs := w.dlxtop("replay", "jobs.failed", "--yes"); status != 0 {
 				w.Fatal(out, errs)
 			}
-			w.await("each is processed", func() bool { return processed.Load() >= int64(len(counters)) })
+			must.Await(w, "each is processed", func() bool { return processed.Load() >= int64(len(counters)) })
 			w.depth("jobs.failed", 0)
 			if n := processed.Load(); n != int64(len(counters)) {
 				w.Errorf("%d were processed", n)

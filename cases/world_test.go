@@ -85,7 +85,6 @@ func newWorld(t *testing.T) *world {
 	w.manage(http.MethodPut, "vhosts/"+w.vhost, "{}")
 	t.Cleanup(func() { w.manage(http.MethodDelete, "vhosts/"+w.vhost, "") })
 	w.channel = w.open()
-	must.Do(w, w.channel.Confirm(false))
 	w.source, err = mgmt.New(mgmt.Options{URL: node.API(), VHost: w.vhost, Timeout: patience})
 	must.Do(w, err)
 	t.Cleanup(w.source.Close)
@@ -96,10 +95,7 @@ func newWorld(t *testing.T) *world {
 // open is a channel on a connection of its own.
 func (w *world) open() *amqp.Channel {
 	w.Helper()
-	connection := must.Get(dial.AMQP(w.node.AMQP() + w.vhost))(w)
-	w.Cleanup(func() { connection.Close() })
-	channel := must.Get(connection.Channel())(w)
-	return channel
+	return dial.Channel(w, w.node.AMQP()+w.vhost)
 }
 
 // manage sends one request to the management API; the path begins after /api/.
@@ -247,7 +243,7 @@ func (w *world) seen() []string {
 // awaitSeen waits until a worker has got a message n times.
 func (w *world) awaitSeen(queue, id string, n int) {
 	w.Helper()
-	w.await(fmt.Sprintf("%s gets %s %d times", queue, id, n), func() bool {
+	must.Await(w, fmt.Sprintf("%s gets %s %d times", queue, id, n), func() bool {
 		times := 0
 		for _, line := range w.seen() {
 			if line == queue+" "+id {
@@ -272,20 +268,11 @@ func (w *world) publish(exchange, key, id string, change ...func(*amqp.Publishin
 	return taken
 }
 
-// await waits until the condition holds.
-func (w *world) await(what string, holds func() bool) {
-	w.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("after %s still not: %s", patience, what)
-		}
-	}
-}
-
 // depth waits until so many messages are ready in a queue.
 func (w *world) depth(queue string, want int) {
 	w.Helper()
-	w.await(fmt.Sprintf("%d messages in %s", want, queue), func() bool { return depth.Of(w, w.channel, queue) == want })
+	must.Await(w, fmt.Sprintf("%d messages in %s", want, queue),
+		func() bool { return depth.Of(w, w.channel, queue) == want })
 }
 
 // topology is what a poll shows, once statistics have told all of every queue.
@@ -390,7 +377,7 @@ func (w *world) judge(s *situation) {
 			}
 		}
 	}()
-	w.await("the findings are those of "+s.from, func() bool {
+	must.Await(w, "the findings are those of "+s.from, func() bool {
 		topology, known := w.topology()
 		if !known {
 			wrong = []string{"statistics do not tell all of every queue"}
@@ -455,7 +442,8 @@ func (w *world) replay(r replay) {
 	if status, out, errs = w.dlxtop(append(args, "--yes")...); status != 0 {
 		w.Errorf("%v: exit status %d: %s%s", args, status, out, errs)
 	}
-	w.await(fmt.Sprintf("workers get %d messages", len(r.got)), func() bool { return len(w.seen()) >= before+len(r.got) })
+	must.Await(w, fmt.Sprintf("workers get %d messages", len(r.got)),
+		func() bool { return len(w.seen()) >= before+len(r.got) })
 	got := slices.Sorted(slices.Values(w.seen()[before:]))
 	if !slices.Equal(got, r.got) {
 		w.Errorf("%v: workers got %q, not %q", args, got, r.got)
@@ -480,7 +468,7 @@ func TestScenariosOfTheDemo(t *testing.T) {
 						w.Error(err)
 					}
 				})
-				w.await("all its queues are there", func() bool {
+				must.Await(w, "all its queues are there", func() bool {
 					t, known := w.topology()
 					return known && len(t.Snapshot.Queues) >= len(scenario.Queues())
 				})

@@ -141,7 +141,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	assert.That(t, strings.Join(wide.Recipients, " ") == "ucenter@user user-monitor",
 		"as first published it would reach %v", wide.Recipients)
 	// The broker puts what a look held back into its queue after the channel is closed: not at the same instant.
-	await(t, fmt.Sprintf("the queues hold %v as before", before),
+	must.Await(t, fmt.Sprintf("the queues hold %v as before", before),
 		func() bool { return maps.Equal(before, v.counts(pubsubQueues...)) })
 	for _, m := range v.take(from) {
 		assert.That(t, m.Headers["x-death"] != nil, "message %s lost its headers", m.MessageId)
@@ -175,9 +175,7 @@ func TestReplayOne(t *testing.T) {
 }
 
 func TestReplayAndDropMany(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 10)
 	for _, test := range []struct {
 		args         []string
@@ -227,9 +225,7 @@ func decodeIDs(t *testing.T, r result) string {
 }
 
 func TestTableOfAnAction(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 3)
 	r := v.run("replay", "failed", "--to", "queue:worker", "--yes", "-o", "table")
 	assert.That(t, r.status == cli.ExitDone && strings.Contains(r.out, "replay "+v.name+
@@ -238,8 +234,7 @@ func TestTableOfAnAction(t *testing.T) {
 }
 
 func TestWhatCannotBeReplayed(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.declare("full", amqp.Table{"x-max-length": 1, "x-overflow": "reject-publish"})
 	v.fill("failed", 3)
 	for _, to := range []string{"queue:missing", "exchange:missing/key"} {
@@ -260,9 +255,7 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 
 // TestInterruptedReplayLosesNoMessage stops a slow replay: its account is printed, and no message is lost.
 func TestInterruptedReplayLosesNoMessage(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 60)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -275,14 +268,14 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 			"--url", v.url(), "--api", node.API(),
 		})
 	})
-	await(t, "a message is moved", func() bool { return v.count("worker") > 0 })
+	must.Await(t, "a message is moved", func() bool { return v.count("worker") > 0 })
 	interrupt()
 	wait.Wait()
 	assert.That(t, status == cli.ExitInterrupted, "exit status %d: %s", status, errs.String())
 	account := decode[accountContract](t, result{status, out.String(), errs.String()})
 	moved := *account.Moved
 	assert.That(t, moved != 0 && moved < 60, "the account is %s", out.String())
-	await(t, "all that was not moved is back", func() bool { return v.count("failed")+v.count("worker") >= 60 })
+	must.Await(t, "all that was not moved is back", func() bool { return v.count("failed")+v.count("worker") >= 60 })
 	failed, worker := v.count("failed"), v.count("worker")
 	assert.That(t, worker >= moved && worker <= moved+*account.Unknown && failed+worker <= 60+*account.Unknown,
 		"%d are in failed and %d in worker, by the account %s", failed, worker, out.String())
@@ -290,8 +283,7 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 
 // TestFormatOnATerminal: a person gets a table, a script JSON.
 func TestFormatOnATerminal(t *testing.T) {
-	v := newVHost(t)
-	v.declare("q", nil)
+	v := newVHost(t, "q")
 	v.fill("q", 1)
 	status, screen := terminal(t, nil, "MESSAGE ID", "", "peek", "q", "--url", v.url(), "--api", node.API())
 	assert.That(t, status == cli.ExitDone && strings.Contains(screen, "m-1"), "exit status %d: %s", status, screen)
@@ -339,7 +331,7 @@ func TestMove(t *testing.T) {
 		v.count("parking") != 0 {
 		t.Errorf("the undo: exit status %d, %s", r.status, r.stderr)
 	}
-	await(t, "all are back", func() bool { return v.count(from) == n })
+	must.Await(t, "all are back", func() bool { return v.count(from) == n })
 	for _, m := range v.take(from) {
 		assert.That(t, m.Headers["x-death"] != nil, "%s lost its history", m.MessageId)
 	}

@@ -108,16 +108,14 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 		if status := <-k.done; status != test.status {
 			t.Errorf("%s: exit status %d: %s", test.answer, status, k.shown.String())
 		}
-		await(t, test.counts, func() bool { return counts() == test.counts })
+		must.Await(t, test.counts, func() bool { return counts() == test.counts })
 		must.Do(t, v.channel.QueueUnbind("audit", "k", "master", nil))
 	}
 }
 
 // TestChangedBetweenQuestionAndYes: a move, an undo, an import and a resume are made again too.
 func TestChangedBetweenQuestionAndYes(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("there", nil)
+	v := newVHost(t, "failed", "there")
 	v.declare("elsewhere", nil) // a queue of its own: the policy that "there" had is in its statistics for some seconds
 	v.fill("failed", 2)
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "1", "--yes"))
@@ -143,7 +141,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		policy := "policies/" + url.PathEscape(v.name) + "/" + name
 		k := startTalk(t, test.args...)
 		k.asked(test.question, 1)
-		await(t, "the queue has statistics, which are older than the policy", func() bool {
+		must.Await(t, "the queue has statistics, which are older than the policy", func() bool {
 			return v.policyOf(test.limited) == ""
 		})
 		const body = `{"pattern":"^%s$","definition":{"max-length":0},"apply-to":"queues"}`
@@ -235,7 +233,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 	ended := make(chan int, 1) // one status
 	args := v.on("replay", "failed", "--to", "exchange:master/k", "--rate", "20/s", "--yes", "-o", "json")
 	go func() { ended <- program(strings.NewReader(""), &out, &errs).Run(t.Context(), args) }()
-	await(t, "it runs for a while", func() bool { return v.count("worker") > 50 })
+	must.Await(t, "it runs for a while", func() bool { return v.count("worker") > 50 })
 	v.bind("audit", "", "master")
 	status := <-ended
 	moved := v.count("worker")
@@ -251,7 +249,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 	if most := audit + n/10; account.Strayed[0].Messages > most { // what was published between two readings, and no more
 		t.Errorf("%d are in audit, and %d may be there", audit, account.Strayed[0].Messages)
 	}
-	await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
+	must.Await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
 	show := v.run("journal", "-o", "table")
 	want := fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages, v.name)
 	assert.That(t, strings.Contains(show.out, want), "%q is not in %s", want, show.out)
@@ -304,8 +302,7 @@ func (v *vhost) consume(queue string, handle func(amqp.Delivery)) {
 }
 
 func TestCanary(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 14)
 	dry := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--dry-run")
@@ -351,9 +348,7 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			v := newVHost(t)
-			v.declare("failed", nil)
-			v.declare("worker", nil)
+			v := newVHost(t, "failed", "worker")
 			v.fill("failed", 3)
 			v.consume("worker", test.handle)
 			r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
@@ -370,9 +365,7 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 // even as the first message or one of the ten.
 func TestCanaryOfAnEdit(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 20)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Ack(false) })
 	program := `if .body.n == 1 or .body.n == 5 then error("no") else .body.n += 1 end`

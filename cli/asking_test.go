@@ -42,7 +42,7 @@ func terminal(
 	p.Env = func(name string) string { return env[name] }
 	done := make(chan int, 1) // one status
 	go func() { done <- p.Run(ctx, args) }()
-	await(t, question, func() bool { return strings.Contains(shown.String(), question) })
+	must.Await(t, question, func() bool { return strings.Contains(shown.String(), question) })
 	if answer == "interrupt" {
 		interrupt()
 	} else if _, err := master.Write([]byte(answer + "\n")); err != nil {
@@ -70,8 +70,7 @@ func (b *lockedBuffer) String() string {
 }
 
 func TestAsking(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.fill("failed", 3)
 	on := func(args ...string) []string { return append(args, "--url", v.url(), "--api", node.API()) }
 	for _, test := range []struct {
@@ -103,8 +102,7 @@ func TestAsking(t *testing.T) {
 // TestProduction: on a production system one message is enough to be asked for its number, and then why; read-only
 // means it. The reason is in the journal, and is found there.
 func TestProduction(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.fill("failed", 1)
 	env := configured(t, fmt.Sprintf("[contexts.prod]\nurl = %q\napi = %q\nproduction = true\n[contexts.look]\nurl = "+
 		"%q\napi = %q\nread_only = true\n",

@@ -86,8 +86,7 @@ func causeOf(t *testing.T, found causesContract, text string) causeContract {
 func TestCauseBehindMany(t *testing.T) {
 	t.Parallel()
 	const before = 65_600
-	v := newVHost(t)
-	v.declare("many.failed", nil)
+	v := newVHost(t, "many.failed")
 	v.send("many.failed", make([]amqp.Publishing, before))
 	v.failing("many.failed", "late", "ValueError: no order %", 3)
 	late := message.Message{Headers: model.Table{"x-error": "ValueError: no order 1"}, Body: []byte("{}"), BodyBytes: 2}
@@ -107,7 +106,7 @@ func TestCausesOfWhatJustFailed(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
 	v.declare("mail.failed", amqp.Table{"x-queue-type": "quorum"})
-	await(t, "the statistics have the queue", func() bool {
+	must.Await(t, "the statistics have the queue", func() bool {
 		found := decode[causesContract](t, v.run("causes", "--read-costly"))
 		return found.Ready != nil && *found.Ready == 0
 	})
@@ -126,10 +125,7 @@ func TestCausesOfWhatJustFailed(t *testing.T) {
 
 func TestCauses(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("mail.failed", nil)
-	v.declare("stock.failed", nil)
-	v.declare("others", nil)
+	v := newVHost(t, "mail.failed", "stock.failed", "others")
 	v.declare("lots.failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 30})
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	v.failing("stock.failed", "stock", "ValueError: no order %", 4)
@@ -139,7 +135,7 @@ func TestCauses(t *testing.T) {
 	v.publish("", "mail.failed", amqp.Publishing{MessageId: "plain"})
 	var r result
 	var found causesContract
-	await(t, "the statistics have them", func() bool {
+	must.Await(t, "the statistics have them", func() bool {
 		r = v.run("causes") // --read-costly would use up the delivery limit
 		found = decode[causesContract](t, r)
 		return found.Ready != nil && *found.Ready == 12
@@ -186,9 +182,7 @@ func TestCauses(t *testing.T) {
 // TestByCause: peek, replay, move, drop and export take the messages of one cause, and leave the others as they were.
 func TestByCause(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("mail.failed", nil)
-	v.declare("mail", nil)
+	v := newVHost(t, "mail.failed", "mail")
 	for i := range 3 {
 		v.failing("mail.failed", fmt.Sprint("order", i), "ValueError: no order %", 1)
 		v.failing("mail.failed", fmt.Sprint("smtp", i), "550 5.1.1 <a%@example.com>: unknown", 1)
@@ -196,7 +190,7 @@ func TestByCause(t *testing.T) {
 		v.failing("mail.failed", fmt.Sprint("gone", i), "KeyError: 'customer_id'", 1)
 	}
 	var found causesContract
-	await(t, "the statistics have them", func() bool {
+	must.Await(t, "the statistics have them", func() bool {
 		found = decode[causesContract](t, v.run("causes"))
 		return found.Read == 12 && len(found.Causes) == 4
 	})
@@ -268,7 +262,7 @@ func TestCauseIsFrozen(t *testing.T) {
 		v.failing(name, "before", "ValueError: no order %", 3)
 		v.failing(name, "other", "KeyError: 'customer_id'", 2)
 		var id string
-		await(t, "the statistics have them", func() bool {
+		must.Await(t, "the statistics have them", func() bool {
 			found := decode[causesContract](t, v.run("causes", "--read-costly", "--queues", name))
 			if found.Read != 5 {
 				return false
@@ -307,7 +301,7 @@ func TestCausesNameWorkers(t *testing.T) {
 		must.Do(t, v.channel.QueueBind(name, "", "mail.dlx", false, nil))
 	}
 	v.failing("mail.kept", "order", "ValueError: no order %", 2)
-	await(t, "the worker is named", func() bool {
+	must.Await(t, "the worker is named", func() bool {
 		found := decode[causesContract](t, v.run("causes"))
 		return len(found.Causes) == 1 && slices.Equal(found.Causes[0].Workers, []string{"mail"})
 	})
@@ -316,8 +310,7 @@ func TestCausesNameWorkers(t *testing.T) {
 // What was read once, where a look has a cost, is shown without another look, as of its time: until messages leave.
 func TestCausesOfEarlierReadings(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("mail.failed", nil)
+	v := newVHost(t, "mail.failed")
 	v.declare("lots.failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 30})
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	v.failing("lots.failed", "lot", "KeyError: lot %", 4)
@@ -333,7 +326,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		return decode[causesContract](t, result{status, strings.TrimSpace(r.out), r.stderr}), r
 	}
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
-	await(t, "the statistics have them", func() bool {
+	must.Await(t, "the statistics have them", func() bool {
 		found := decode[causesContract](t, v.run("causes"))
 		return found.Ready != nil && *found.Ready == 7
 	})
@@ -343,7 +336,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
 		t.Errorf("%d queues are kept: %v", len(files), err)
 	}
-	await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
+	must.Await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
 	found, _ := causes()
 	if lots := causeOf(t, found, "lot #"); found.Read != 7 || len(found.NotRead) != 0 || lots.Messages != 4 {
 		t.Errorf("then %+v", found)
@@ -355,7 +348,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		found.Earlier[0].Messages == 4 && found.Earlier[0].At != "" &&
 		strings.Contains(found.Earlier[0].Why, "a look has a cost"), "of earlier is %+v", found.Earlier)
 	v.failing("lots.failed", "late", "KeyError: lot %", 1)
-	await(t, "what came later is not read", func() bool {
+	must.Await(t, "what came later is not read", func() bool {
 		found, _ = causes()
 		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 1 && len(found.Earlier) == 1 && found.Read == 7
 	})
@@ -363,7 +356,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		_, ok, err := v.channel.Get("lots.failed", true)
 		must.That(t, err == nil && ok, "nothing to take: %v", err)
 	}
-	await(t, "nothing is known of it any more", func() bool {
+	must.Await(t, "nothing is known of it any more", func() bool {
 		found, _ = causes()
 		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 3 && len(found.Earlier) == 0 && found.Read == 3
 	})
@@ -376,10 +369,9 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 // be read is said, and hides nothing.
 func TestStatesOfCauses(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("mail.failed", nil)
+	v := newVHost(t, "mail.failed")
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
-	await(t, "the statistics have them", func() bool { return decode[causesContract](t, v.run("causes")).Read == 3 })
+	must.Await(t, "the statistics have them", func() bool { return decode[causesContract](t, v.run("causes")).Read == 3 })
 	source, err := program(nil, nil, nil).Source(config.Connection{API: node.API(), User: "guest", Password: "guest"})
 	must.Do(t, err)
 	defer source.Close()
@@ -439,7 +431,7 @@ func TestReplayLater(t *testing.T) {
 	if a := decode[accountContract](t, r); r.status != cli.ExitDone || a.counts() != "3 3 0 0 0 0" {
 		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
-	await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
+	must.Await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
 	for _, d := range v.take("orders") {
 		death, ok := d.Headers["x-first-death-queue"]
 		assert.That(t, ok && death == "orders.retry", "%s died in %v", d.MessageId, death)
@@ -450,9 +442,7 @@ func TestReplayLater(t *testing.T) {
 // on all of them.
 func TestSmallSample(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	const n = 150
 	messages := make([]amqp.Publishing, n)
 	for i := range messages {

@@ -112,7 +112,7 @@ func TestFind(t *testing.T) {
 	if counts {
 		skipped = 1
 	}
-	await(t, "the statistics have the one that is not read", func() bool {
+	must.Await(t, "the statistics have the one that is not read", func() bool {
 		// only that one: its consumer must not be among those of the others, which then would be no failed queues
 		_, end := found(t, v.run("find", "nothing at all", "--queues", "lots"))
 		return len(end.NotRead) == skipped && (skipped == 0 || known(end.NotRead[0].Messages, 1))
@@ -268,7 +268,7 @@ func TestFindWhile(t *testing.T) {
 		hits, end := found(t, r)
 		assert.That(t, r.status == cli.ExitInterrupted && len(hits) > 0 && len(end.NotRead) == 3 &&
 			strings.Contains(r.stderr, "ended"), "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
-		await(t, "all is back", func() bool { return v.count("a") == many })
+		must.Await(t, "all is back", func() bool { return v.count("a") == many })
 	})
 	t.Run("nobody reads", func(t *testing.T) {
 		v := filled(t)
@@ -277,7 +277,7 @@ func TestFindWhile(t *testing.T) {
 		status := p.Run(t.Context(), v.asJSON([]string{"find", "m-"}))
 		assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), "write what was found"),
 			"exit status %d: %s", status, errs.String())
-		await(t, "all is back", func() bool { return v.count("a") == many })
+		must.Await(t, "all is back", func() bool { return v.count("a") == many })
 	})
 }
 
@@ -315,19 +315,19 @@ func TestDropHeadTarget(t *testing.T) {
 					assert.Contains(t, r.stderr, words, "%v", args)
 				}
 			}
-			await(t, "nothing was moved", func() bool { return v.count("failed") == 12 && v.count("worker") == 3 })
+			must.Await(t, "nothing was moved", func() bool { return v.count("failed") == 12 && v.count("worker") == 3 })
 
 			r := v.run("move", "failed", "--to", "queue:worker", "--yes", "--insist")
 			account := decode[accountContract](t, r)
 			must.That(t, r.status == cli.ExitDone && account.counts() == "12 12 0 0 0 0",
 				"exit status %d: %s%s", r.status, r.out, r.stderr)
 			assert.Contains(t, r.stderr, "would be dropped", "the loss is not told")
-			await(t, "the limit drops", func() bool { return v.count("failed") == 0 && v.count("worker") == 5 })
+			must.Await(t, "the limit drops", func() bool { return v.count("failed") == 0 && v.count("worker") == 5 })
 			u := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
 			back := decode[accountContract](t, u)
 			assert.That(t, u.status == cli.ExitDone && back.counts() == "12 12 0 0 0 0" &&
 				!strings.Contains(u.stderr, "consumer"), "exit status %d: %s%s", u.status, u.out, u.stderr)
-			await(t, "all are back", func() bool { return v.count("failed") == 12 && v.count("worker") == 0 })
+			must.Await(t, "all are back", func() bool { return v.count("failed") == 12 && v.count("worker") == 0 })
 			got := map[string]string{}
 			for _, d := range v.take("failed") {
 				got[d.MessageId] = asPublished(d)
@@ -429,7 +429,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 			// comes before the queue shows what it got back costs none.
 			assert.That(t, refused >= want-2 && (want != 0 || refused <= 0) && refused <= want+3,
 				"%d runs were refused, want the last %d", refused, want)
-			await(t, "all are back", func() bool { return v.count("q") == n })
+			must.Await(t, "all are back", func() bool { return v.count("q") == n })
 			d, ok, err := v.channel.Get("q", true)
 			assert.That(t, err == nil && ok && (!counts || !test.free || !d.Redelivered),
 				"the first message: %v %v", err, d.Redelivered)
@@ -450,12 +450,12 @@ func TestReadOnlyLooks(t *testing.T) {
 	v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(3)})
 	v.fill("q", 2)
 	for look := range 5 {
-		await(t, "both are back", func() bool { return v.count("q") == 2 })
+		must.Await(t, "both are back", func() bool { return v.count("q") == 2 })
 		r := v.run("peek", "q", "--read-only", "--insist")
 		assert.That(t, (look <= 0 || r.status == cli.ExitRefused) && !strings.Contains(r.stderr, "--insist"),
 			"look %d: exit status %d: %s", look+1, r.status, r.stderr)
 	}
-	await(t, "both are left", func() bool { return v.count("q") == 2 })
+	must.Await(t, "both are left", func() bool { return v.count("q") == 2 })
 }
 
 // looking is a broker that counts the looks at queues.

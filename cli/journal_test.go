@@ -90,9 +90,7 @@ func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 }
 
 func TestJournal(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	messages := rich(5)
 	v.send("failed", messages)
 
@@ -149,8 +147,7 @@ func TestJournal(t *testing.T) {
 
 // TestUnusableJournal: nothing is done without it, unless it is said so.
 func TestUnusableJournal(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.fill("failed", 2)
 	path := filepath.Join(t.TempDir(), "journal.db")
 	act := func(args ...string) result {
@@ -176,9 +173,7 @@ func TestUnusableJournal(t *testing.T) {
 }
 
 func TestExportAndImport(t *testing.T) {
-	v := newVHost(t)
-	v.declare("from", nil)
-	v.declare("to", nil)
+	v := newVHost(t, "from", "to")
 	messages := rich(20)
 	v.send("from", messages)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
@@ -260,8 +255,7 @@ func (e elsewhere) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 // TestJournalOfAnotherCluster: an address that leads to another cluster than it did, as those of port-forwards do, is
 // another broker.
 func TestJournalOfAnotherCluster(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.fill("failed", 3)
 	id := fmt.Sprint(decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes")).JournalID)
 	other := func(p *cli.Program) {
@@ -309,7 +303,7 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 		status := program(strings.NewReader(""), &out, &errs).Run(ctx, v.asJSON(args))
 		done <- result{status, out.String(), errs.String()}
 	}()
-	await(v.t, "it is in its middle", func() bool { return v.count(queue) >= before+n })
+	must.Await(v.t, "it is in its middle", func() bool { return v.count(queue) >= before+n })
 	cancel()
 	return <-done
 }
@@ -317,9 +311,7 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 // TestResume: what ended early is gone on with: the same selection, by the places that the messages had in the queue
 // when it began, and the undo of both parts brings back each message once.
 func TestResume(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 160) // at 20 a second a machine that stands still for seconds does not come to the end
 	r := v.interrupted(
 		"worker",
@@ -374,9 +366,7 @@ func TestResume(t *testing.T) {
 
 // TestResumeOfAnEarlyDrop goes on with chosen messages only.
 func TestResumeOfAnEarlyDrop(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 150)
 	r := v.interrupted("worker", 3, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--limit", "120", "--yes")
 	first := decode[accountContract](t, r)
@@ -390,8 +380,7 @@ func TestResumeOfAnEarlyDrop(t *testing.T) {
 
 // TestResumeIsRefused: nothing is looked at for what cannot be resumed.
 func TestResumeIsRefused(t *testing.T) {
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.fill("failed", 2)
 	done := decode[accountContract](t, v.run("drop", "failed", "--yes"))
 	id := fmt.Sprint(done.JournalID)
@@ -421,9 +410,7 @@ func TestResumeIsRefused(t *testing.T) {
 
 // TestResumeOfAnImport goes on with a file.
 func TestResumeOfAnImport(t *testing.T) {
-	v := newVHost(t)
-	v.declare("from", nil)
-	v.declare("to", nil)
+	v := newVHost(t, "from", "to")
 	const n = 3000
 	v.fill("from", n)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")

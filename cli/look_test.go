@@ -233,7 +233,7 @@ func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
 	v.fill("q", 3)
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	for look := range int64(2) {
-		await(t, "all are back", func() bool { return v.count("q") == 3 })
+		must.Await(t, "all are back", func() bool { return v.count("q") == 3 })
 		r := v.run("peek", "q")
 		peeked := decode[peekContract](t, r)
 		switch {
@@ -249,8 +249,7 @@ func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
 
 func TestHeaderValues(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("q", nil)
+	v := newVHost(t, "q")
 	when := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	v.publish("", "q", amqp.Publishing{Headers: amqp.Table{
 		"text": "t", "long": int64(1) << 60, "true": true, "nothing": nil, "half": 0.5, "list": []any{int64(1), int32(2)},
@@ -324,8 +323,7 @@ func TestQueueNames(t *testing.T) {
 }
 
 func TestFindings(t *testing.T) {
-	v := newVHost(t)
-	v.declare("fine", nil)
+	v := newVHost(t, "fine")
 	r := v.run("findings")
 	if found := decode[findingsContract](t, r); r.status != cli.ExitDone || len(found.Findings) != 0 {
 		t.Errorf("exit status %d: %s", r.status, r.out)
@@ -356,7 +354,7 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 	v.consume("jobs", func(d amqp.Delivery) { _ = d.Reject(false) })
 	v.fill("jobs", 3)
 	var flows result
-	await(t, "the statistics know what is held", func() bool {
+	must.Await(t, "the statistics know what is held", func() bool {
 		flows = v.run("flows")
 		return strings.Contains(flows.out, `"dead_letters_held": 3`)
 	})
@@ -370,8 +368,7 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 
 // TestPeekWithoutRoom: what cannot be kept on disk was not looked at, and the exit status says so.
 func TestPeekWithoutRoom(t *testing.T) {
-	v := newVHost(t)
-	v.declare("q", nil)
+	v := newVHost(t, "q")
 	for range 6 {
 		v.publish("", "q", amqp.Publishing{Body: make([]byte, 1<<20)})
 	}

@@ -141,25 +141,23 @@ type vhost struct {
 	channel *amqp.Channel
 }
 
-func newVHost(t *testing.T) *vhost {
+// newVHost is a vhost with durable classic queues, named after the test.
+func newVHost(t *testing.T, queues ...string) *vhost {
 	t.Helper()
-	return newNamedVHost(t, strings.ReplaceAll(t.Name(), "/", "-"))
+	return newNamedVHost(t, strings.ReplaceAll(t.Name(), "/", "-"), queues...)
 }
 
-func newNamedVHost(t *testing.T, name string) *vhost {
+func newNamedVHost(t *testing.T, name string, queues ...string) *vhost {
 	t.Helper()
 	configure(t, http.MethodPut, "vhosts/"+url.PathEscape(name), "{}")
 	t.Cleanup(func() { configure(t, http.MethodDelete, "vhosts/"+url.PathEscape(name), "") })
 	configure(t, http.MethodPut, "permissions/"+url.PathEscape(name)+"/guest",
 		`{"configure":".*","write":".*","read":".*"}`)
 	v := &vhost{t: t, name: name}
-	connection, err := dial.AMQP(v.url())
-	must.Do(t, err)
-	t.Cleanup(func() { connection.Close() })
-	if v.channel, err = connection.Channel(); err != nil {
-		t.Fatal(err)
+	v.channel = dial.Channel(t, v.url())
+	for _, q := range queues {
+		v.declare(q, nil)
 	}
-	must.Do(t, v.channel.Confirm(false))
 	return v
 }
 
@@ -255,20 +253,4 @@ func ids(deliveries []amqp.Delivery) string {
 		names = append(names, d.MessageId)
 	}
 	return strings.Join(names, " ")
-}
-
-// await waits until something holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("after %s still not: %s", patience, what)
-		case <-tick.C:
-		}
-	}
 }

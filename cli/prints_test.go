@@ -76,7 +76,7 @@ func TestDamagedEntryIsLeftOut(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		o.publish("", "failed", amqp.Publishing{MessageId: id, Body: []byte(id)})
 	}
-	await(t, "they are there", func() bool { return o.count("failed") == 3 })
+	must.Await(t, "they are there", func() bool { return o.count("failed") == 3 })
 	dropped := o.act("drop", "failed")
 	o.change(`UPDATE entries SET content = replace(content, '"message_id":"b"', '"message_id":"b')`)
 	r := o.run("journal", "undo", dropped, "--yes")

@@ -93,7 +93,7 @@ func atTheLimit(v *vhost) {
 	v.declare("failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 3})
 	v.fill("failed", 1)
 	for range 3 {
-		await(v.t, "it is back", func() bool {
+		must.Await(v.t, "it is back", func() bool {
 			d, ok, err := v.channel.Get("failed", false)
 			must.Do(v.t, err)
 			return ok && d.Nack(false, true) == nil
@@ -105,7 +105,7 @@ func atTheLimit(v *vhost) {
 			v.t.Logf("%d are in the queue", there)
 		}
 	}()
-	await(v.t, "it is back", func() bool { there = v.count("failed"); return there == 1 })
+	must.Await(v.t, "it is back", func() bool { there = v.count("failed"); return there == 1 })
 }
 
 // half runs a command with every right, ends it in its middle, and is then followed by another one of its record.
@@ -376,7 +376,7 @@ func (try *tryOfRights) run() (r result) {
 			try.t.Logf("what it said last, as %s: status %d: %s%s", try.user, r.status, r.out, r.stderr)
 		}
 	}()
-	await(try.t, "there are connections and channels enough", func() bool {
+	must.Await(try.t, "there are connections and channels enough", func() bool {
 		if try.requests.taken(); try.test.args == nil {
 			r = dashboardRights(try.t, try.as, try.api)
 		} else {

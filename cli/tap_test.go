@@ -42,7 +42,7 @@ func (v *vhost) tap(ctx context.Context, out io.Writer, args ...string) (errs *l
 		code = program(strings.NewReader(""), out, errs).Run(ctx,
 			append([]string{"tap", "--url", v.url(), "--api", node.API()}, args...))
 	})
-	await(v.t, "the tap works", func() bool { return strings.Contains(errs.String(), "tapping, in the queue") })
+	must.Await(v.t, "the tap works", func() bool { return strings.Contains(errs.String(), "tapping, in the queue") })
 	return errs, func() int { wait.Wait(); return code }
 }
 
@@ -116,7 +116,7 @@ func TestTap(t *testing.T) {
 // noTap waits until there is no queue of a tap.
 func (v *vhost) noTap() {
 	v.t.Helper()
-	await(v.t, "no queue of a tap is left", func() bool {
+	must.Await(v.t, "no queue of a tap is left", func() bool {
 		r := v.run("flows", "-o", "json")
 		return r.status == cli.ExitDone && !strings.Contains(r.out, model.TapPrefix)
 	})
@@ -238,7 +238,7 @@ func TestProbeRefused(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
 	must.Get(v.channel.Consume("worker", "", true, false, false, false, nil))(t)
-	await(t, "the consumer is known", func() bool {
+	must.Await(t, "the consumer is known", func() bool {
 		return strings.Contains(v.run("flows", "-o", "json").out,
 			`"consumers": 1`)
 	})

@@ -69,7 +69,7 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 		_ = d.Reject(false)
 	})
 	v.put("billing.invoice", nil)
-	await(t, "the worker parks its message", func() bool { return v.count("billing.parking") == 1 })
+	must.Await(t, "the worker parks its message", func() bool { return v.count("billing.parking") == 1 })
 	dry := v.run("replay", "billing.parking", "--dry-run")
 	plan := decode[accountContract](t, dry)
 	must.That(t, dry.status == cli.ExitDone && plan.To == "queue:billing.invoice" &&
@@ -78,7 +78,7 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 	if account := decode[accountContract](t, r); r.status != cli.ExitDone || *account.Moved != 1 {
 		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
-	await(t, "the worker takes it", func() bool {
+	must.Await(t, "the worker takes it", func() bool {
 		return v.count("billing.invoice")+v.count("invoice.wait")+v.count("billing.parking") == 0
 	})
 }
@@ -164,7 +164,7 @@ func TestTargetsFromEvidence(t *testing.T) {
 			defer func() {
 				assert.Equal(t, wrong, "")
 			}()
-			await(t, "what is certain is told, once the statistics know the consumers", right)
+			must.Await(t, "what is certain is told, once the statistics know the consumers", right)
 		})
 	}
 }
@@ -244,14 +244,13 @@ func TestUndoOfSeveralQueues(t *testing.T) {
 // TestWorkerThatHasJustStarted: the statistics tell of a consumer seconds after it is there. What they say is counted
 // before it is called an error.
 func TestWorkerThatHasJustStarted(t *testing.T) {
-	v := newVHost(t)
-	v.declare("orders", nil)
+	v := newVHost(t, "orders")
 	v.declare("orders.delay", amqp.Table{
 		"x-message-ttl": 60_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders",
 	})
 	v.fill("orders", 3)
 	stuck := func() bool { return strings.Contains(v.run("findings").out, "orders has no consumers") }
-	await(t, "the statistics tell that nothing consumes it", stuck)
+	must.Await(t, "the statistics tell that nothing consumes it", stuck)
 	v.consume("orders", func(amqp.Delivery) {})
 	for {
 		began := time.Now()

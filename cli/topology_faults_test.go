@@ -320,7 +320,7 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 	there := map[string]int{} // by id: in how many queues
 	source := map[string]bool{}
 	least := u.n - e.account.Moved - e.account.Unknown
-	await(t, "what was held is back", func() bool { return u.count(u.name("failed")) >= least })
+	must.Await(t, "what was held is back", func() bool { return u.count(u.name("failed")) >= least })
 	for _, d := range u.take(u.name("failed")) {
 		source[d.MessageId] = true
 	}

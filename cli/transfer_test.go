@@ -58,8 +58,7 @@ func (c cut) Read(
 // TestExportOfAPart: a file that has its name is complete. A stream says on standard error, and with its exit status,
 // that there is more.
 func TestExportOfAPart(t *testing.T) {
-	v := newVHost(t)
-	v.declare("q", nil)
+	v := newVHost(t, "q")
 	v.fill("q", 3)
 	cutting := func(p *cli.Program) {
 		open := p.Broker
@@ -105,8 +104,7 @@ func TestImportOfAFileThatChanges(t *testing.T) {
 		is, most int // messages: in the second reading, in the queue at most
 	}{{"longer", 5, 3}, {"shorter", 1, 1}} {
 		t.Run(test.name, func(t *testing.T) {
-			v := newVHost(t)
-			v.declare("to", nil)
+			v := newVHost(t, "to")
 			path := filepath.Join(t.TempDir(), "messages.jsonl")
 			must.Do(t, os.WriteFile(path, []byte(strings.Repeat(line, 3)), 0o600))
 			r := v.runProgram(func(p *cli.Program) {
@@ -124,8 +122,7 @@ func TestImportOfAFileThatChanges(t *testing.T) {
 // What RabbitMQ would end the connection for is found before anything is sent, with its line.
 func TestImportFindsWhatEndsConnections(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("to", nil)
+	v := newVHost(t, "to")
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
 	long := strings.Repeat("k", 300)
 	for _, bad := range []string{
@@ -155,8 +152,7 @@ func TestImportOfNoFile(t *testing.T) {
 // TestImportOfTenGigabytesOfNothing: a file that holds no messages is refused at its beginning, not when all of it was
 // read.
 func TestImportOfTenGigabytesOfNothing(t *testing.T) {
-	v := newVHost(t)
-	v.declare("q", nil)
+	v := newVHost(t, "q")
 	path := filepath.Join(t.TempDir(), "sparse")
 	for _, test := range []struct {
 		begins, words string
@@ -177,8 +173,7 @@ func TestImportOfTenGigabytesOfNothing(t *testing.T) {
 
 // TestImportOfALargeFile: the memory that reading a file takes does not grow with it.
 func TestImportOfALargeFile(t *testing.T) {
-	v := newVHost(t)
-	v.declare("to", nil)
+	v := newVHost(t, "to")
 	path := filepath.Join(t.TempDir(), "large.jsonl")
 	file := must.Get(os.Create(path))(t)
 	lines := bufio.NewWriter(file)
@@ -287,7 +282,8 @@ func TestReplayEdited(t *testing.T) {
 	} {
 		assert.That(t, strings.Contains(table.stderr, want), "%q is not in\n%s", want, table.stderr)
 	}
-	await(t, "the dry runs changed nothing", func() bool { return v.count("failed") == n+2 && v.count("worker") == 0 })
+	must.Await(t, "the dry runs changed nothing",
+		func() bool { return v.count("failed") == n+2 && v.count("worker") == 0 })
 
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--yes", "-o", "json")
 	account := decode[accountContract](t, r)
@@ -298,13 +294,13 @@ func TestReplayEdited(t *testing.T) {
 		d.Headers["tries"] == int32(7) && d.Priority == 4 && d.Headers["at"] == time.Unix(1_600_000_000, 0), "%v %t %q %#v",
 		err, ok, d.Body, d.Headers)
 	must.Do(t, d.Nack(false, true))
-	await(t, "it is back", func() bool { return v.count("worker") == n+1 })
+	must.Await(t, "it is back", func() bool { return v.count("worker") == n+1 })
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
 	assert.That(t, strings.Contains(shown.stderr, "changed by the jq program if .body.n") &&
 		strings.Contains(shown.out, "the body ("), "the journal shows %s%s", shown.out, shown.stderr)
 	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
 	assert.That(t, undo.status == cli.ExitDone, "exit status %d: %s", undo.status, undo.stderr)
-	await(t, "all are back", func() bool { return v.count("failed") == n+2 })
+	must.Await(t, "all are back", func() bool { return v.count("failed") == n+2 })
 	if got := wholes(v.take("failed")); !slices.Equal(got, want) {
 		for i := range got {
 			must.Equal(t, got[i], want[i], "it came back as")
@@ -315,13 +311,11 @@ func TestReplayEdited(t *testing.T) {
 
 func TestEditIsRefused(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 3)
 	v.declare("texts", nil)
 	v.publish("", "texts", amqp.Publishing{Body: []byte("no JSON")})
-	await(t, "it is there", func() bool { return v.count("texts") == 1 })
+	must.Await(t, "it is there", func() bool { return v.count("texts") == 1 })
 	for _, test := range []struct {
 		edit   string
 		status int
@@ -350,7 +344,7 @@ func TestEditIsRefused(t *testing.T) {
 		assert.That(t, r.status == test.status && r.out == "" && strings.Contains(r.stderr, test.want),
 			"%s: exit status %d: %s%s", test.edit, r.status, r.out, r.stderr)
 	}
-	await(t, "nothing was changed", func() bool { return v.count("failed") == 3 && v.count("worker") == 0 })
+	must.Await(t, "nothing was changed", func() bool { return v.count("failed") == 3 && v.count("worker") == 0 })
 	r := v.run("move", "failed", "--to", "queue:worker", "--edit", `.body.n += 1`, "--yes")
 	if account := decode[accountContract](t, r); r.status != cli.ExitDone || account.counts() != "3 3 0 0 0 0" {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
@@ -362,8 +356,7 @@ func TestEditIsRefused(t *testing.T) {
 // TestEditedCanary: a canary that comes back stops what a program has changed, too, and what was sent is undone.
 func TestEditedCanary(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 14)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
@@ -372,7 +365,7 @@ func TestEditedCanary(t *testing.T) {
 	account := decode[accountContract](t, r)
 	assert.That(t, r.status == cli.ExitRefused && account.counts() == "14 1 0 0 0 0" && *account.CameBack == 1,
 		"exit status %d: %s%s", r.status, r.out, r.stderr)
-	await(t, "all are in the queue", func() bool { return v.count("failed") == 14 })
+	must.Await(t, "all are in the queue", func() bool { return v.count("failed") == 14 })
 	mended := 0
 	for _, d := range v.take("failed") {
 		if strings.Contains(string(d.Body), "fixed") {
@@ -385,9 +378,7 @@ func TestEditedCanary(t *testing.T) {
 // TestResumeOfAnEdit: what is left is changed by the same program.
 func TestResumeOfAnEdit(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("failed", nil)
-	v.declare("worker", nil)
+	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 120)
 	r := v.interrupted("worker", 3, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--edit",
 		`.body.fixed = true`, "--yes")

@@ -92,8 +92,7 @@ func TestCannotConnect(t *testing.T) {
 
 // TestTwoBrokers: what one broker tells is never done on another, and not told as if it were of that one.
 func TestTwoBrokers(t *testing.T) {
-	v := newVHost(t)
-	v.declare("q", nil)
+	v := newVHost(t, "q")
 	v.fill("q", 1)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request, err := http.NewRequestWithContext(r.Context(), r.Method, node.API()+r.URL.RequestURI(), nil)
@@ -125,7 +124,7 @@ func TestTwoBrokers(t *testing.T) {
 		{"findings"},
 	} {
 		var r result
-		await(t, "the cluster is checked", func() bool { // on a busy machine the broker may not answer in time: that is said
+		must.Await(t, "the cluster is checked", func() bool { // or, on a busy machine, it is said that it does not answer
 			r = run(t, append(command, "--url", v.url(), "--api", other.URL)...)
 			return !strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster")
 		})
@@ -167,8 +166,7 @@ func impatient(out, errs io.Writer) *cli.Program {
 
 // TestSlowAPI: a large broker that is busy may take longer for its lists than a first poll waits.
 func TestSlowAPI(t *testing.T) {
-	v := newVHost(t)
-	v.declare("orders.failed", nil)
+	v := newVHost(t, "orders.failed")
 	v.declare("orders", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"})
 	api := must.Get(url.Parse(node.API()))(t)
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: api.Scheme, Host: api.Host})
@@ -191,8 +189,7 @@ func TestSlowAPI(t *testing.T) {
 // TestUncheckedCluster: a command that needs the management API only works without AMQP, and says that nobody compared
 // the two.
 func TestUncheckedCluster(t *testing.T) {
-	v := newVHost(t)
-	v.declare("q", nil)
+	v := newVHost(t, "q")
 	api := strings.Replace(node.API(), "guest:guest@", "", 1)
 	for name, c := range map[string]struct {
 		args []string

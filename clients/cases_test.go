@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // checkCases finds out what dlxtop does right with what else a client does.
@@ -93,7 +94,7 @@ func checkExpired(r *clientRun) error {
 	worker := r.work(false)
 	r.do("send", strconv.Itoa(sent))
 	r.failed = r.client.failed
-	built.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
+	must.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
 	worker.stop()
 	want := fmt.Sprintf("%d Celery messages have expired", sent)
 	if err := eventually(func() error {
@@ -150,7 +151,7 @@ func checkExclusive(r *clientRun) error {
 func checkKey(r *clientRun) error {
 	worker := r.work(false)
 	r.do("send", "1")
-	built.Await(r.t, "it has failed", func() bool { return r.depth(r.failed) == 1 })
+	must.Await(r.t, "it has failed", func() bool { return r.depth(r.failed) == 1 })
 	worker.stop()
 	worker = r.work(true)
 	defer worker.stop()
@@ -166,8 +167,8 @@ func checkNoErrors(r *clientRun) error {
 	defer worker.stop()
 	r.do("send", strconv.Itoa(sent))
 	if r.client.failed != "" {
-		built.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
-		built.Await(r.t, "nothing waits", func() bool { return !slices.Contains(r.queues(), r.retry) })
+		must.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
+		must.Await(r.t, "nothing waits", func() bool { return !slices.Contains(r.queues(), r.retry) })
 	} else if err := worker.processes(sent); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -30,10 +31,10 @@ func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 	r.do("send", strconv.Itoa(sent))
 	var seen []error
 	if r.retry != "" && !r.waits {
-		built.Await(t, "a message waits in "+r.retry, func() bool { return r.depth(r.retry) > 0 })
+		must.Await(t, "a message waits in "+r.retry, func() bool { return r.depth(r.retry) > 0 })
 		seen = append(seen, r.checkFlows(r.retry, model.RetryBuffer))
 	}
-	built.Await(t, "all have failed", func() bool {
+	must.Await(t, "all have failed", func() bool {
 		var all int
 		r.failed, all = r.resolve(r.client.failed)
 		return all == sent
@@ -229,7 +230,7 @@ func checkDue(r *clientRun) error {
 	r.do("send", "1")
 	sentAt := time.Now()
 	var retry string
-	built.Await(r.t, "it waits", func() bool {
+	must.Await(r.t, "it waits", func() bool {
 		var waits int
 		retry, waits = r.resolve(r.retry)
 		return waits > 0
@@ -400,7 +401,7 @@ func (r *clientRun) checkCanaryStops() error {
 	if err := json.Unmarshal([]byte(done.out), &a); err != nil {
 		return fmt.Errorf("a canary for a worker that fails: %s", lastLine(done.stderr))
 	}
-	built.Await(r.t, "all have failed again", func() bool { return r.depth(r.failed) == r.messages })
+	must.Await(r.t, "all have failed again", func() bool { return r.depth(r.failed) == r.messages })
 	if done.status != 1 || a.Moved != 1 {
 		return fmt.Errorf("with a worker that fails, a canary moved %d of %d messages", a.Moved, r.messages)
 	}

@@ -168,7 +168,7 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 			c.command, c.stdout = c.start(c.args...)
 			over := make(chan error, 1)
 			go func() { over <- c.command.Wait(); ended <- nil }()
-			built.Await(t, "messages move, or the command has ended", func() bool {
+			must.Await(t, "messages move, or the command has ended", func() bool {
 				return acts() || len(over) > 0
 			})
 			if drops {
@@ -269,7 +269,7 @@ func (c *clusterTrial) arguments() []string {
 	case "resume":
 		command, _ := c.start(paced...)
 		_, channel := c.connect()
-		built.Await(c.t, "some are moved", func() bool { return depth.Of(c.t, channel, c.target) > c.n/4 })
+		must.Await(c.t, "some are moved", func() bool { return depth.Of(c.t, channel, c.target) > c.n/4 })
 		_ = command.Process.Kill()
 		_ = command.Wait()
 		c.record = 2
@@ -344,7 +344,7 @@ func (c *clusterTrial) must(args ...string) {
 // whole waits until all nodes run, and both queues have their messages.
 func (c *clusterTrial) whole() {
 	c.t.Helper()
-	built.Await(c.t, "the cluster is whole", func() bool {
+	must.Await(c.t, "the cluster is whole", func() bool {
 		for i := range c.nodes {
 			out, err := c.nodes[i].Control(c.t.Context(), "eval", "length(rabbit_nodes:all_running()).")
 			if err != nil || out != "3" {
@@ -354,7 +354,7 @@ func (c *clusterTrial) whole() {
 		return true
 	})
 	last, since := -1, time.Now()
-	built.Await(c.t, "the queues are there, and change no more", func() bool {
+	must.Await(c.t, "the queues are there, and change no more", func() bool {
 		connection, err := dial.AMQP(c.nodes[0].AMQP())
 		if err != nil {
 			return false

@@ -70,8 +70,7 @@ func (c *cluster) declare(name string, at int, arguments map[string]any) {
 // channel opens a channel with confirms on the first node.
 func (c *cluster) channel() *amqp.Channel {
 	c.t.Helper()
-	_, channel := c.connect()
-	return channel
+	return dial.Channel(c.t, c.nodes[0].AMQP())
 }
 
 // connect is a connection to the first node, and a channel with confirms on it.

@@ -283,13 +283,13 @@ func TestKilledTap(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	built.Await(t, "the broker shows the tap", func() bool {
+	must.Await(t, "the broker shows the tap", func() bool {
 		queues, bindings, consumers := taps()
 		return queues == 2 && bindings > 0 && consumers > 0
 	})
 	must.Do(t, command.Process.Kill())
 	_ = command.Wait()
-	built.Await(t, "nothing of it is left", func() bool {
+	must.Await(t, "nothing of it is left", func() bool {
 		queues, bindings, consumers := taps()
 		return queues+bindings+consumers == 0
 	})

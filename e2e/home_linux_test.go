@@ -81,9 +81,7 @@ func (m machine) written() (files []string) {
 func TestWithoutHome(t *testing.T) {
 	size.Long(t) // it compiles all of the program a second time, without cgo
 	t.Parallel()
-	connection := must.Get(dial.AMQP(built.Node.AMQP()))(t)
-	defer connection.Close()
-	channel := must.Get(connection.Channel())(t)
+	channel := dial.Channel(t, built.Node.AMQP())
 	queue := must.Get(channel.QueueDeclare("without-home", false, true, false, false, nil))(t)
 	defer func() { _, _ = channel.QueueDelete(queue.Name, false, false, false) }()
 	count := func() int {
@@ -96,7 +94,7 @@ func TestWithoutHome(t *testing.T) {
 	relative := []string{"HOME=one", "XDG_STATE_HOME=two", "XDG_CONFIG_HOME=three"}
 	for i, env := range [][]string{nil, {"HOME="}, {"HOME=."}, relative} {
 		must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("dropped")}))
-		built.Await(t, "the message is there", func() bool { return count() == 1 })
+		must.Await(t, "the message is there", func() bool { return count() == 1 })
 		text, status := m.run("/one", env, append(broker, "drop", queue.Name, "--yes")...)
 		must.That(t, status == cli.ExitDone && count() == 0, "%v: exit status %d: %s", env, status, text)
 		for _, file := range m.written() {
@@ -109,7 +107,7 @@ func TestWithoutHome(t *testing.T) {
 	// Nobody knows of a home: one sentence, and nothing is done or written.
 	m = newMachine(t, program, "")
 	must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("stays")}))
-	built.Await(t, "the message is there", func() bool { return count() == 1 })
+	must.Await(t, "the message is there", func() bool { return count() == 1 })
 	for _, args := range [][]string{append(broker, "drop", queue.Name, "--yes"), {"journal"}} {
 		text, status := m.run("/one", nil, args...)
 		sentence := strings.Contains(text, "XDG_STATE_HOME") && strings.Count(text, "\n") == 1

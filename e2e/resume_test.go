@@ -44,7 +44,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			}
 			t.Parallel()
 			const n = 1000
-			channel := confirming(t)
+			channel := dial.Channel(t, built.Node.AMQP())
 			failed, worker := declared(t, channel, end.name+" failed"), declared(t, channel, end.name+" worker")
 			publishNumbered(t, channel, failed, n)
 			state := "XDG_STATE_HOME=" + t.TempDir()
@@ -53,7 +53,7 @@ func TestEndsOfAReplay(t *testing.T) {
 				[]string{state, built.Program, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s", "--yes"},
 				connection...)
 			screen := built.Start(t, exec.Command("env", run...))
-			built.Await(t, "some are replayed", func() bool { return depth.Of(t, channel, worker) >= 20 })
+			must.Await(t, "some are replayed", func() bool { return depth.Of(t, channel, worker) >= 20 })
 			end.strike(screen)
 			<-screen.Ended
 			moved := depth.Of(t, channel, worker)
@@ -98,20 +98,6 @@ func TestEndsOfAReplay(t *testing.T) {
 			assert.That(t, left <= 0, "%d are left", left)
 		})
 	}
-}
-
-// confirming is a channel to the node, past dlxtop.
-func confirming(t *testing.T) *amqp.Channel {
-	t.Helper()
-	connection, err := dial.AMQP(built.Node.AMQP())
-	must.Do(t, err)
-	t.Cleanup(func() { connection.Close() })
-	channel, err := connection.Channel()
-	if err == nil {
-		err = channel.Confirm(false)
-	}
-	must.Do(t, err)
-	return channel
 }
 
 func declared(t *testing.T, channel *amqp.Channel, name string) string {

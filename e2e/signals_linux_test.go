@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -144,7 +145,7 @@ func TestSuspend(t *testing.T) {
 	s := newSystem(t)
 	usual := fresh(t)
 	failed := len(s.look()["ucenter@user@failed"])
-	channel := confirming(t)
+	channel := dial.Channel(t, built.Node.AMQP())
 	screen := s.inShell()
 	for i, stop := range []func(){
 		func() { screen.Press("\x1a") },
@@ -259,7 +260,7 @@ func command(t *testing.T, before []string, args ...string) *exec.Cmd {
 // A pipe whose reader is gone, as that of `| head`, ends no dlxtop that holds messages: it gives them back.
 func TestPipeThatNobodyReads(t *testing.T) {
 	const n = 20_000
-	channel := confirming(t)
+	channel := dial.Channel(t, built.Node.AMQP())
 	failed := declared(t, channel, "pipe.failed")
 	publishNumbered(t, channel, failed, n)
 	for _, args := range [][]string{
@@ -286,7 +287,7 @@ func TestPipeThatNobodyReads(t *testing.T) {
 // What nohup starts goes on when the terminal hangs up.
 func TestHangUpThatIsIgnored(t *testing.T) {
 	const n = 20
-	channel := confirming(t)
+	channel := dial.Channel(t, built.Node.AMQP())
 	failed, worker := declared(t, channel, "nohup.failed"), declared(t, channel, "nohup.worker")
 	publishNumbered(t, channel, failed, n)
 	command := command(t, []string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`},

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -92,7 +93,7 @@ func closeAll(connections []net.Conn) {
 // then, and would be brought back a second time.
 func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	const n = 5000
-	channel := confirming(t)
+	channel := dial.Channel(t, built.Node.AMQP())
 	failed, worker := declared(t, channel, "dead.failed"), declared(t, channel, "dead.worker")
 	publishNumbered(t, channel, failed, n)
 	tunnel, state := newTunnel(t), t.TempDir()

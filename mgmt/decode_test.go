@@ -472,9 +472,7 @@ func TestADeepTableIsReadOnce(t *testing.T) {
 func TestBinaryRoutingKeys(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("binary")
-	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(t)
-	defer connection.Close()
-	channel := must.Get(connection.Channel())(t)
+	channel := dial.Channel(t, b.AMQP()+vhost)
 	// the second is what somebody wrote himself
 	const key, written = "\xff\x00\xfeorders", "Not UTF-8, base64 is: b3JkZXJz"
 	for name, arguments := range map[string]amqp.Table{

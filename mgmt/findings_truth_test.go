@@ -66,7 +66,7 @@ func TestFindingTTLWithoutDLX(t *testing.T) {
 	s.awaitDepth("a", 0)
 	s.finds("ttl-without-dlx", "a")
 	s.policy("p", "^a$", `{"dead-letter-exchange":"","dead-letter-routing-key":"dead"}`)
-	await(t, "the policy sends dead letters on", func() bool { s.publish("a", nil); return s.depth("dead") > 0 })
+	must.Await(t, "the policy sends dead letters on", func() bool { s.publish("a", nil); return s.depth("dead") > 0 })
 	s.silent("ttl-without-dlx")
 }
 
@@ -153,7 +153,7 @@ func TestFindingWorkerWithoutConsumers(t *testing.T) {
 	})
 	s.publish("w.delay", nil)
 	s.awaitDepth("w", 1)
-	await(t, "the finding says error, for the message that is stuck", func() bool {
+	must.Await(t, "the finding says error, for the message that is stuck", func() bool {
 		return s.finds("worker-without-consumers", "w").Level == findings.LevelError
 	})
 	must.Get(s.channel.Consume("w", "", true, false, false, false, nil))(s.t)
@@ -383,7 +383,7 @@ func TestFindingCutCycle(t *testing.T) {
 	s.queue("a", to("b"))
 	s.queue("b", to("a"))
 	s.publish("a", nil)
-	await(t, "the message is gone after one round", func() bool { return s.depth("a")+s.depth("b") == 0 })
+	must.Await(t, "the message is gone after one round", func() bool { return s.depth("a")+s.depth("b") == 0 })
 	s.finds("cycle-cut", "a")
 	must.Do(s.t, deleteQueue(s.channel, "b"))
 	s.queue("b", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "a"}) // a worker that rejects

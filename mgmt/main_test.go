@@ -184,17 +184,6 @@ func damage(t *testing.T, list []byte, name string, replace func(map[string]any)
 	return damaged
 }
 
-// await polls until the condition holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		if holds() {
-			return
-		}
-		must.That(t, !time.Now().After(deadline), "after %s still not: %s", patience, what)
-	}
-}
-
 // stage is a vhost of its own in which a test makes the broker misbehave.
 type stage struct {
 	t       *testing.T
@@ -210,10 +199,7 @@ func newStage(t *testing.T) *stage {
 	b := realBroker(t)
 	name := strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name())
 	s := &stage{t: t, b: b, vhost: b.vhost(name)}
-	connection := must.Get(dial.AMQP(b.AMQP() + name))(s.t)
-	t.Cleanup(func() { connection.Close() })
-	s.channel = must.Get(connection.Channel())(s.t)
-	must.Do(s.t, s.channel.Confirm(false))
+	s.channel = dial.Channel(s.t, b.AMQP()+name)
 	s.poll = client(t, Options{URL: b.API(), VHost: name})
 	return s
 }
@@ -261,14 +247,14 @@ func (s *stage) depth(queue string) int {
 
 func (s *stage) awaitDepth(queue string, want int) {
 	s.t.Helper()
-	await(s.t, fmt.Sprintf("%d messages in %s", want, queue), func() bool { return s.depth(queue) == want })
+	must.Await(s.t, fmt.Sprintf("%d messages in %s", want, queue), func() bool { return s.depth(queue) == want })
 }
 
 // take takes one message out of a queue, waiting for it.
 func (s *stage) take(queue string) amqp.Delivery {
 	s.t.Helper()
 	var got amqp.Delivery
-	await(s.t, "a message in "+queue, func() bool {
+	must.Await(s.t, "a message in "+queue, func() bool {
 		d, ok, err := s.channel.Get(queue, false)
 		must.Do(s.t, err)
 		got = d

@@ -100,10 +100,7 @@ func (s *settingsTrial) policy(b broker, kind, name, queue string, priority int,
 func (s *settingsTrial) run(vhost string) (int, []string) {
 	b := realBroker(s.t)
 	s.vhost = b.vhost(vhost)
-	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(s.t)
-	defer connection.Close()
-	s.channel = must.Get(connection.Channel())(s.t)
-	must.Do(s.t, s.channel.Confirm(false))
+	s.channel = dial.Channel(s.t, b.AMQP()+vhost)
 	for _, x := range []string{"x1", "x2"} {
 		must.Do(s.t, s.channel.ExchangeDeclare(x, "fanout", true, false, false, false, nil))
 		must.Get(s.channel.QueueDeclare("dead."+x, true, false, false, false, nil))(s.t)
@@ -222,7 +219,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 	must.Do(s.t, err)
 	_, err = c.WaitContext(ctx)
 	must.Do(s.t, err)
-	await(s.t, "the short TTLs have ended", func() bool { return s.depth("clock") == 0 })
+	must.Await(s.t, "the short TTLs have ended", func() bool { return s.depth("clock") == 0 })
 	dead := map[string][]string{}
 	arrived := 0
 	take := func() {

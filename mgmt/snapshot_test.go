@@ -38,7 +38,7 @@ func poll(t *testing.T, c *Client) *model.Snapshot {
 func pollUntil(t *testing.T, c *Client, what string, wanted func(*model.Snapshot) bool) *model.Snapshot {
 	t.Helper()
 	var s *model.Snapshot
-	await(t, what, func() bool {
+	must.Await(t, what, func() bool {
 		s = poll(t, c)
 		return wanted(s)
 	})
@@ -205,7 +205,7 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	var name string
 	var q *model.Queue
 	tries := 0
-	await(t, "a poll sees a queue before its statistics", func() bool {
+	must.Await(t, "a poll sees a queue before its statistics", func() bool {
 		tries++
 		name = fmt.Sprint("fresh", tries)
 		b.put("queues/"+vhost+"/"+name, `{"durable":true}`)
@@ -250,9 +250,7 @@ func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("exclusive")
 	declare(t, b, "lifecycle", vhost)
-	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(t)
-	defer connection.Close()
-	channel := must.Get(connection.Channel())(t)
+	channel := dial.Channel(t, b.AMQP()+vhost)
 	must.Get(channel.QueueDeclare("held", true, true, false, false, nil))(t)
 	must.Get(channel.Consume("held", "mine", false, true, false, false, nil))(t)
 	head := time.Now().Add(-time.Hour).Truncate(time.Second)

@@ -470,7 +470,7 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 		}
 		consume("mail", "worker "+by)
 		for queue := range want {
-			await(t, "the statistics know who consumes "+queue, func() bool { return told(queue) == times })
+			must.Await(t, "the statistics know who consumes "+queue, func() bool { return told(queue) == times })
 		}
 	}
 	consumed(model.ConsumerTag, 1)

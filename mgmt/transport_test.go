@@ -223,7 +223,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		cancel()
 	}
 	c.Close()
-	await(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+	must.Await(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 func TestAnAnswerThatBreaksOff(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // Patience bounds every wait of a test.
-const Patience = 2 * time.Minute
+const Patience = must.Patience
 
 // Terminal is the real binary in a real pseudo-terminal, seen through an emulator.
 type Terminal struct {
@@ -212,16 +212,6 @@ func (s *Terminal) WaitForEnd(status int) {
 func (s *Terminal) Signal(signal syscall.Signal) {
 	s.t.Helper()
 	must.Do(s.t, s.Command.Process.Signal(signal))
-}
-
-// Await waits until something holds.
-func Await(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(Patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", Patience, what)
-		}
-	}
 }
 
 // Environment is this process's without anything that names a broker.

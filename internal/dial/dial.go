@@ -2,9 +2,12 @@
 package dial
 
 import (
+	"testing"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // patience is how long a machine that has too much to do may take for an answer.
@@ -13,4 +16,14 @@ const patience = 2 * time.Minute
 // AMQP connects. Heartbeats of 10 s, the default, come too late where everything stands still for a while.
 func AMQP(url string) (*amqp.Connection, error) {
 	return amqp.DialConfig(url, amqp.Config{Heartbeat: time.Minute, Dial: amqp.DefaultDial(patience)})
+}
+
+// Channel is a channel in confirm mode, on a connection of its own that is closed at the test's end.
+func Channel(t testing.TB, url string) *amqp.Channel {
+	t.Helper()
+	connection := must.Get(AMQP(url))(t)
+	t.Cleanup(func() { connection.Close() })
+	channel := must.Get(connection.Channel())(t)
+	must.Do(t, channel.Confirm(false))
+	return channel
 }

@@ -3,6 +3,7 @@ package must
 
 import (
 	"testing"
+	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 )
@@ -63,4 +64,15 @@ type ends struct{ test }
 func (e ends) Errorf(format string, args ...any) {
 	e.Helper()
 	e.Fatalf(format, args...)
+}
+
+// Patience bounds every wait of a test, on a machine that is busy with others.
+const Patience = 2 * time.Minute
+
+// Await waits until something holds.
+func Await(t test, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(Patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		That(t, time.Now().Before(end), "after %v still not: %s", Patience, what)
+	}
 }
