@@ -329,7 +329,7 @@ func TestExecuteErrors(t *testing.T) {
 	q := described(a.queue("q", model.Classic), model.Classic)
 	p := dropPlan(t, q, plan.Selection{}, 1)
 	p.Refusal = plan.Refusal{{ObjectionKind: plan.NothingLeft{}}}
-	_, err := c.Execute(t.Context(), p, nil)
+	_, err = c.Execute(t.Context(), p, nil)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "there is nothing to undo"), "refused plan: %v", err)
 }
 
