@@ -388,7 +388,7 @@ func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues 
 	t.Helper()
 	return planned(t, topology(append([]*model.Queue{from}, queues...)), plan.ActionWant{
 		Operation: plan.Move, From: from.QueueRef, Selection: plan.Chosen(sample), Sample: message.MessageList(sample),
-		Planned: len(sample), Mode: plan.ToQueue,
+		Planned: len(sample), Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: queues[0].Name}, User: "guest", Insist: true, Journaled: true, Mark: true,
 	})
 }
@@ -507,7 +507,7 @@ func TestPlanFromJSON(t *testing.T) {
 		topology := topology([]*model.Queue{from, to})
 		p := decoded(t, plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: condition}, Planned: 3,
-			Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
 			Canary: time.Second,
 		}))
 		must.That(t, p.Canary != nil && !p.Refusal.Refused(), "%+v", p)

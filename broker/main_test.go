@@ -25,6 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // node is the broker of all tests in this package; each test has queues of its own on it.
@@ -373,7 +374,7 @@ func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sam
 	t.Helper()
 	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
 		Operation: plan.Replay, From: from.QueueRef, Selection: selection, Sample: message.MessageList(sample),
-		Planned: len(sample), Mode: plan.ToQueue,
+		Planned: len(sample), Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Doubles: true,
 	})
 }

@@ -88,7 +88,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/ui": {
 		append(of("ui/picture", "ui/flows", "ui/causes", "ui/messages", "ui/trace", "ui/act", "ui/shell"), seen...), charm,
 	},
-	module + "/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only
+	module + "/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}},                 // for tests only
 	module + "/internal/dial":  {of("internal/must"), []string{"github.com/rabbitmq/amqp091-go"}}, // the same
 }
 

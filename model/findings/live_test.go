@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func TestLosingNow(t *testing.T) {
@@ -234,18 +235,18 @@ func TestPlansIntoQueuesThatAreDown(t *testing.T) {
 		build.Queue("w", state("down", "rabbit@b")), build.Queue("other"),
 		build.Exchange("fanout", "all"), build.Bind("all", "", "w"), build.Bind("all", "", "other"))
 	want := plan.ActionWant{
-		Operation: plan.Replay, From: build.Ref("failed"), Planned: 3, Mode: plan.ToQueue,
+		Operation: plan.Replay, From: build.Ref("failed"), Planned: 3, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: "w"},
 	}
 	if p := plan.New(topology, want); !strings.Contains(p.Refusal.Words(), "its node rabbit@b is down") {
 		t.Errorf("refusal %q", p.Refusal.Words())
 	}
-	want.Mode, want.Fixed = plan.ToExchange, model.Address{Exchange: "all"}
+	want.Mode, want.Fixed = target.ToExchange, model.Address{Exchange: "all"}
 	p := plan.New(topology, want)
 	assert.That(t, !p.Refusal.Refused() && slices.ContainsFunc(p.Warnings,
 		func(w plan.Warning) bool { return strings.Contains(w.Words(), "it receives nothing until then") }),
 		"refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
-	want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: "other"}
+	want.Mode, want.Fixed = target.ToQueue, model.Address{RoutingKey: "other"}
 	if p := plan.New(topology, want); p.Refusal.Refused() || len(p.Warnings) > 1 {
 		t.Errorf("refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
 	}
@@ -261,7 +262,7 @@ func TestPlansInAnAlarm(t *testing.T) {
 		})
 	}
 	want := plan.ActionWant{
-		Operation: plan.Replay, From: build.Ref("failed"), Planned: 3, Mode: plan.ToQueue,
+		Operation: plan.Replay, From: build.Ref("failed"), Planned: 3, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
 	}
 	if p := plan.New(topology, want); !says(p.Warnings) || p.Refusal.Refused() {

@@ -335,7 +335,7 @@ func TestLimitLoss(t *testing.T) {
 			topology := build.TopologyOf("3.10.8", append(test.parts, build.Queue("f", build.Ready(12), readyBytes(120)))...)
 			want := ActionWant{
 				Operation: Move, From: build.Ref("f"), Sample: test.sample, Planned: len(test.sample) + test.more,
-				Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
+				Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
 			}
 			plan := New(topology, want)
 			if test.want == "" {
@@ -358,7 +358,7 @@ func TestLimitLoss(t *testing.T) {
 func TestLimitLossByNewerCounts(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("f"), build.Queue("w", maxLength(5)))
 	want := ActionWant{
-		Operation: Move, From: build.Ref("f"), Sample: sized(1, 1), Planned: 2, Mode: ToQueue,
+		Operation: Move, From: build.Ref("f"), Sample: sized(1, 1), Planned: 2, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: "w"},
 	}
 	plan := New(topology, want)
@@ -424,7 +424,7 @@ func TestDeliveryTime(t *testing.T) {
 			topology := build.TopologyOf(test.version, build.Queue("failed"), build.Queue("orders"))
 			topology.Snapshot.TakenAt = now
 			run := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
 			})
 			words := strings.Join(warned(run.Warnings), "\n")
@@ -435,7 +435,7 @@ func TestDeliveryTime(t *testing.T) {
 			assert.That(t, strings.Contains(says, test.warning) && (test.warning != "" || !strings.Contains(says, "x-opt")) &&
 				strings.Join(imported.Strips, " ") == test.strips, "an import strips %s, says %s", imported.Strips, says)
 			edited := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
 				Mend: programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`),
 			})

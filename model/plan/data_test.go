@@ -236,9 +236,7 @@ func TestKindsAreListed(t *testing.T) {
 			}
 		}
 	}
-	if found != len(kinds) {
-		t.Errorf("%d of %d kinds have words", found, len(kinds))
-	}
+	assert.That(t, found == len(kinds), "%d of %d kinds have words", found, len(kinds))
 }
 
 // An entry of the journal is read as it was written. Fingerprints stand for the messages.
@@ -316,15 +314,15 @@ func FuzzParseTarget(f *testing.F) {
 		f.Add(to)
 	}
 	f.Fuzz(func(t *testing.T, to string) {
-		mode, address, err := ParseTarget(to, model.Unknown[string]())
+		mode, address, err := target.Parse(to, model.Unknown[string]())
 		if err != nil {
 			text := err.Error()
 			assert.That(t, model.Printable(text) == text, "the error cannot be shown: %q", text)
 			return
 		}
-		p := Plan{Operation: Replay, Target: Target{Mode: mode, Fixed: address}}
-		m, a, err := ParseTarget(p.To(), model.Unknown[string]())
-		if mode == ToExchange {
+		p := Plan{Operation: Replay, Target: target.Target{Mode: mode, Fixed: address}}
+		m, a, err := target.Parse(p.To(), model.Unknown[string]())
+		if mode == target.ToExchange {
 			address.Exchange += "/" // an empty key
 		}
 		assert.That(t, err == nil && m == mode && a == address,

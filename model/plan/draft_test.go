@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func draftOf(body string) Draft {
@@ -192,7 +193,8 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", build.Queue("errors"), build.Queue("w", build.Consumers(1)))
 			plan := newRun(topology, ActionWant{
 				Operation: Replay, From: build.Ref("errors"),
-				Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue, Fixed: model.Address{Exchange: "", RoutingKey: "w"},
+				Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
+				Fixed: model.Address{Exchange: "", RoutingKey: "w"},
 			})
 			if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), "it is published as it is") {
 				t.Errorf("warnings %q", warned(plan.Warnings))
@@ -305,7 +307,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(want, p))
 	origin := New(topology, ActionWant{
 		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1,
-		Mode: ToOrigin,
+		Mode: target.ToOrigin,
 	})
 	assert.That(t, origin.Ways[0].Address == (model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"}) &&
 		len(origin.Recipients) == 2, "its origin %+v", origin.Ways)

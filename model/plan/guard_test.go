@@ -244,7 +244,7 @@ func TestTopicOfWatermill(t *testing.T) {
 				from = build.Ref("mail.poison")
 			}
 			plan := newRun(build.TopologyOf("3.10.8", test.parts...), ActionWant{
-				Operation: Replay, From: from, Sample: message.MessageList{test.m}, Planned: 1, Mode: ToAuto,
+				Operation: Replay, From: from, Sample: message.MessageList{test.m}, Planned: 1, Mode: target.ToAuto,
 			})
 			told := plan.Refusal.Words()
 			for _, w := range plan.Warnings {

@@ -336,7 +336,8 @@ func deadMessage() message.Message {
 
 func moveWant(to string, sample ...message.Message) ActionWant {
 	return ActionWant{
-		Operation: Move, From: build.Ref("f"), Sample: message.MessageList(sample), Planned: len(sample), Mode: ToQueue,
+		Operation: Move, From: build.Ref("f"), Sample: message.MessageList(sample), Planned: len(sample),
+		Mode:  target.ToQueue,
 		Fixed: model.Address{RoutingKey: to},
 		User:  "guest", Mark: true, Journaled: true,
 	}
@@ -440,7 +441,7 @@ func TestChangesAreTold(t *testing.T) {
 		{
 			"a replay",
 			ActionWant{
-				Operation: Replay, From: build.Ref("f"), Mode: ToQueue,
+				Operation: Replay, From: build.Ref("f"), Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "worker"}, User: "somebody", Mark: true,
 			},
 			"routing key worker instead of k; without expiration 50; without BCC, CC, x-acquired-count, x-death, " +

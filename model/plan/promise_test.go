@@ -195,7 +195,7 @@ func TestDoubling(t *testing.T) {
 	} {
 		d, want := NewDoubles(), ActionWant{
 			Operation: Replay, From: build.Ref("a"), Sample: message.MessageList(first), Planned: 3, Mark: test.marked,
-			Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest",
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest",
 		}
 		if test.planned {
 			d.Expect(topology, want)

@@ -67,8 +67,8 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 			assert.That(t, err == nil && refused == (test.refused && !insist),
 				"%+v, insisting %v: %q %v", test, insist, p.Refusal.Words(), err)
 			words := p.Refusal.Words()
-			assert.That(t, !refused ||
-				strings.Contains(words, "on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)"), "%v", words)
+			assert.That(t, !refused || strings.Contains(words,
+				"on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)"), "%v", words)
 		}
 	}
 }
@@ -302,8 +302,9 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 			File: func(_ string, each func(*message.Message) error) error { return each(m) },
 		})
 		must.Do(t, err)
-		assert.That(t, p.Import.Undelays != keeps && (p.Unsent == 0) == keeps && (!keeps || len(p.Undecided) == 1 &&
-			strings.HasPrefix(p.Undecided[0].Why, "RabbitMQ may keep its copy back in orders")), "kept back: %v: %+v", keeps, p)
+		assert.That(t, p.Import.Undelays != keeps && (p.Unsent == 0) == keeps &&
+			(!keeps || len(p.Undecided) == 1 && strings.HasPrefix(p.Undecided[0].Why,
+				"RabbitMQ may keep its copy back in orders")), "kept back: %v: %+v", keeps, p)
 	}
 }
 
@@ -395,7 +396,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	r := plan.Record{
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
-			Source: from, Depth: int64(len(k.queue)), Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
+			Source: from, Depth: int64(len(k.queue)), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
 			Mark: k.marked, MarkName: "MARK",
 			Recipients: []plan.Recipient{{Queue: to, Consumers: model.Some[int64](0)}},
 		},
