@@ -61,6 +61,7 @@ func run() int {
 		Build: built(),
 		In:    os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
 		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Frame: frame,
+		Ask:    ask,
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
 		Index:  func(c config.Connection) ports.Index { return indexOf(c) },
 		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey,
@@ -158,6 +159,8 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 	defer keepRoom()()
 	return ui.Run(ctx, optionsOf(d))
 }
+
+func ask(ctx context.Context, f cli.Form) error { return ui.Ask(ctx, ui.Form(f)) }
 
 func frame(ctx context.Context, d cli.Dashboard, f cli.Frame) error {
 	return ui.Frame(f).Write(ctx, optionsOf(d))

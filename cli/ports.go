@@ -94,6 +94,21 @@ type Frame struct {
 	Width, Height int    // columns and rows
 }
 
+// Form asks for some texts on the terminal before there is a dashboard, and tries each of them.
+type Form struct {
+	Theme string // as Dashboard has it
+	Plain bool
+	Title string
+	Why   string   // it asks; it need not be printable
+	Names []string // of the texts
+	Notes []string // on them
+	Texts []string // as proposed
+	// Secret is the text that is never shown.
+	Secret int
+	// Try tries the texts up to the one at this place. failed is the one that is wrong, when there is an error.
+	Try func(ctx context.Context, texts []string, at int) (failed int, err error)
+}
+
 // Build is what dlxtop was built from; what is unknown is "".
 type Build struct {
 	Version string // "v1.2.0"
@@ -120,6 +135,8 @@ type Program struct {
 	Files Files
 	// Dashboard returns the context to go to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
+	// Ask shows a form until its last text is tried with success, or the user leaves it; nil: there is none.
+	Ask func(ctx context.Context, f Form) error
 	// Frame writes one screen of the dashboard.
 	Frame     func(ctx context.Context, d Dashboard, f Frame) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)

@@ -158,6 +158,9 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 		return err
 	}
 	s, err := p.openChecked(ctx, connection)
+	if err != nil && frame == nil && connection.Guessed {
+		s, err = p.firstStart(ctx, flags, look, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// Answers are a broker as a person names it when asked.
+type Answers struct {
+	Host           string // host, host:port, or more of an AMQP URL
+	User, Password string
+	API            string // "": where it usually is
+	Name           string // of the context
+}
+
+// url is the AMQP URL, with the password.
+func (a Answers) url() (string, error) {
+	host := strings.TrimSpace(a.Host)
+	if !strings.Contains(host, "://") {
+		host = "amqp://" + host
+	}
+	if _, err := parseAMQP("the host", host); err != nil {
+		return "", err
+	}
+	u, err := url.Parse(host)
+	if err != nil {
+		return "", errors.New("the host cannot be read") // the error may quote a password
+	}
+	u.User = url.UserPassword(a.User, a.Password)
+	return u.String(), nil
+}
+
+// Connection is the way to the broker that is meant.
+func (a Answers) Connection() (Connection, error) {
+	amqp, err := a.url()
+	if err != nil {
+		return Connection{}, err
+	}
+	return settings{url: amqp, urlFrom: "the host", api: strings.TrimSpace(a.API), apiFrom: "the API"}.connection()
+}
+
+// Save adds the context to the configuration file, which is then its user's alone, as it holds a password. All else in
+// the file stays as it is.
+func (a Answers) Save(env func(string) string) error {
+	if !filterName.MatchString(a.Name) {
+		return errors.New("the name of a context has letters, digits, _ and - only")
+	}
+	file, err := Read(env)
+	switch _, there := file.Brokers[a.Name]; {
+	case err != nil:
+		return err
+	case file.Path == "":
+		return errors.New("there is no place for a configuration file: name a directory with XDG_CONFIG_HOME")
+	case there:
+		return fmt.Errorf("%s has a context %s already", model.Printable(file.Path), a.Name)
+	}
+	amqp, err := a.url()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	added := fmt.Sprintf("[contexts.%s]\nurl = %q\n", a.Name, amqp)
+	if api := strings.TrimSpace(a.API); api != "" {
+		added += fmt.Sprintf("api = %q\n", api)
+	}
+	if len(text) > 0 {
+		added = strings.TrimRight(string(text), "\n") + "\n\n" + added
+	}
+	if _, err := toml.Decode(added, &contents{}); err != nil {
+		return errors.New("the configuration file cannot take these texts: write the context into it by hand")
+	}
+	return replace(file.Path, []byte(added))
+}
+
+// replace writes a file for its user alone. Whoever reads it meanwhile finds the old or the new one. Links stay.
+func replace(path string, text []byte) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "config-*.toml") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,206 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// Form asks for some texts before there is a dashboard, and tries each of them.
+type Form struct {
+	Theme string
+	Plain bool
+	Title string
+	Why   string   // it asks; it need not be printable
+	Names []string // of the texts
+	Notes []string // on them
+	Texts []string // as proposed
+	// Secret is the text that is never shown.
+	Secret int
+	// Try tries the texts up to the one at this place. failed is the one that is wrong, when there is an error.
+	Try func(ctx context.Context, texts []string, at int) (failed int, err error)
+}
+
+// Ask shows a form on this terminal until its last text is tried with success, or the user leaves it.
+func Ask(ctx context.Context, f Form) error {
+	theme := term.Theme(f.Theme)
+	if theme == term.Auto || theme == "" {
+		theme = term.ANSI // before the terminal has said what its background is
+	}
+	profile := termenv.EnvColorProfile()
+	screen := shell.NewScreenFile(os.Stdin, os.Stdout)
+	if f.Plain {
+		screen.Filter = new(term.Lines).Take
+	}
+	m := newForm(ctx, f, term.NewStyles(theme.Palette(profile, false), profile))
+	m.env.Ascii = !term.UTF8(os.Getenv)
+	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(),
+		tea.WithOutput(screen)).Run()
+	m.env.Work.End()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
+		return nil // it was asked to end
+	}
+	return err
+}
+
+// form is a Form on the screen. The cursor is on a text: enter tries it and those before it.
+type form struct {
+	Form
+	env           *shell.Env
+	width, height int
+	fields        []term.TextField
+	at            int
+	tried         int // so many texts, from the first one, are right
+	wrong         int // the text that is wrong; -1: none is known
+	err           error
+	request       shell.Request // the try in flight; 0: none
+	typed         bool
+}
+
+// triedMsg is the answer to a try.
+type triedMsg struct {
+	request shell.Request
+	failed  int
+	err     error
+}
+
+func newForm(ctx context.Context, f Form, styles *term.Styles) form {
+	m := form{Form: f, wrong: -1, env: newApp(ctx, Options{}).env}
+	m.env.Styles = styles
+	for _, text := range f.Texts {
+		m.fields = append(m.fields, term.NewTextField(text))
+	}
+	return m
+}
+
+func (m form) Init() tea.Cmd { return nil }
+
+func (m form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case triedMsg:
+		return m.answered(msg)
+	case tea.KeyMsg:
+		return m.handleKey(msg)
+	}
+	return m, nil
+}
+
+func (m form) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
+	k := m.env.Keys
+	switch {
+	case term.Is(msg, k.ForceQuit), term.Is(msg, k.Cancel), term.Is(msg, k.Quit) && !m.typed && !msg.Paste:
+		return m, tea.Quit
+	case m.request != 0:
+		return m, nil
+	case term.Is(msg, k.Accept):
+		return m.try()
+	case term.Is(msg, k.NextPane), msg.Type == tea.KeyDown:
+		m.at = min(m.at+1, len(m.fields)-1)
+	case term.Is(msg, k.PrevPane), msg.Type == tea.KeyUp:
+		m.at = max(m.at-1, 0)
+	default:
+		m.fields = append([]term.TextField(nil), m.fields...)
+		before := m.fields[m.at].Text()
+		if m.fields[m.at].Update(msg); m.fields[m.at].Text() != before {
+			m.typed, m.tried, m.wrong, m.err = true, min(m.tried, m.at), -1, nil
+		}
+	}
+	return m, nil
+}
+
+// try tries the texts up to the cursor's.
+func (m form) try() (tea.Model, tea.Cmd) {
+	m.request, m.wrong, m.err, m.typed = m.env.NewRequest(), -1, nil, true
+	id, try, at := m.request, m.Try, m.at
+	texts := make([]string, len(m.fields))
+	for i, f := range m.fields {
+		texts[i] = f.Text()
+	}
+	return m, m.env.Command(0, func(ctx context.Context) tea.Msg {
+		failed, err := try(ctx, texts, at)
+		return triedMsg{id, failed, err}
+	})
+}
+
+func (m form) answered(msg triedMsg) (tea.Model, tea.Cmd) {
+	if msg.request != m.request {
+		return m, nil
+	}
+	m.request = 0
+	if msg.err != nil {
+		m.at, m.tried, m.wrong, m.err = msg.failed, min(m.tried, msg.failed), msg.failed, msg.err
+		return m, nil
+	}
+	m.tried = max(m.tried, m.at+1)
+	if m.at++; m.at == len(m.fields) {
+		m.at--
+		return m, tea.Quit
+	}
+	return m, nil
+}
+
+func (m form) View() string {
+	if m.width == 0 {
+		return ""
+	}
+	s, k := m.env.Styles, m.env.Keys
+	l := shell.NewDialogLines(s, m.width)
+	say := func(text string, look term.Style) {
+		for _, line := range term.Wrap(text, l.Width) {
+			l.Lines = append(l.Lines, look.Render(line))
+		}
+	}
+	say(model.Printable(m.Why), s.Text)
+	l.Blank()
+	for i := range m.fields {
+		mark, text := "  ", m.shown(i, l.Width-shell.LabelWidth-4)
+		switch {
+		case i == m.wrong:
+			mark = s.Danger.Render(term.MarkError) + " "
+		case i < m.tried:
+			mark = s.Good.Render("✓") + " "
+		case i == m.at:
+			mark = s.Accent.Render(term.MarkCursor) + " "
+		}
+		l.Lines = append(l.Lines, mark+s.Muted.Render(term.Fit(m.Names[i], shell.LabelWidth, false, false))+text)
+	}
+	l.Blank()
+	switch {
+	case m.request != 0:
+		say("trying "+m.Names[m.at]+" …", s.Accent)
+	case m.err != nil:
+		say(term.MarkError+" "+m.Names[m.wrong]+": "+shell.ReadableError(m.err), s.Danger)
+	default:
+		say(m.Names[m.at]+": "+m.Notes[m.at], s.Muted)
+	}
+	l.Blank()
+	l.Keys(term.Describe(k.Confirm, "try"), term.Describe(k.NextPane, "next"), term.Describe(k.Cancel, "leave"))
+	page := l.Page(m.Title, m.width, m.height)
+	if m.env.Ascii {
+		return term.ASCII(page)
+	}
+	return page
+}
+
+// shown is the text at a place, with the cursor in it when it is there.
+func (m form) shown(i, width int) string {
+	f := m.fields[i]
+	if i == m.Secret {
+		before, behind := f.Around()
+		f.SetAround(strings.Repeat("•", len([]rune(before))), strings.Repeat("•", len([]rune(behind))))
+	}
+	if i == m.at {
+		return f.View(m.env.Styles, width)
+	}
+	return term.Cut(model.Printable(f.Text()), width, "…")
+}
