@@ -20,7 +20,7 @@ var othersWords = map[string]string{
 	"mgmt/reasons.go":               "net/http",
 	"model/filter/expression.go":    "the compiler of expressions",
 	"cli/act.go":                    "the compiler of expressions",
-	"model/plan/draft_text.go":      "encoding/json",
+	"model/draft/text.go":           "encoding/json",
 }
 
 var (

@@ -37,11 +37,12 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model/story":  {of("model", "model/message", "model/peek"), nil},
 	module + "/model/watch":  {of("model"), nil},
 	module + "/model/mend":   {of("model", "model/message"), []string{"github.com/itchyny/gojq"}},
+	module + "/model/draft":  {of("model", "model/message"), nil},
 	module + "/model/loss":   {of("model", "model/message"), nil},
 	module + "/model/target": {of("model", "model/message", "model/loss"), nil},
 	module + "/model/plan": {
 		of("model", "model/message", "model/filter", "model/cause", "model/mend", "model/peek", "model/loss",
-			"model/target"), nil,
+			"model/draft", "model/target"), nil,
 	},
 	module + "/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
 	module + "/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
@@ -94,8 +95,8 @@ var rooms = map[string]struct{ own, libraries []string }{
 
 // seen is what screens show: no screen imports an adapter.
 var seen = of("ui/term", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
-	"model/peek", "model/find", "model/story", "model/watch", "model/loss", "model/target", "model/plan", "model/resume",
-	"model/trace",
+	"model/peek", "model/find", "model/story", "model/watch", "model/draft", "model/loss", "model/target", "model/plan",
+	"model/resume", "model/trace",
 	"model/findings", "model/ports", "docs")
 
 // charm are the libraries of screens. Lip Gloss, which makes their looks, lives in ui/term alone.
@@ -117,8 +118,8 @@ func of(names ...string) []string {
 // closed are the packages that import no library but those which live in them.
 var closed = of(
 	"model", "model/serial", "model/message", "model/filter", "model/body", "model/cause", "model/peek", "model/find",
-	"model/story", "model/watch", "model/mend", "model/loss", "model/target",
-	"model/plan", "model/resume", "model/trace", "model/ports",
+	"model/story", "model/watch", "model/mend", "model/draft", "model/loss",
+	"model/target", "model/plan", "model/resume", "model/trace", "model/ports",
 	"model/findings", "model/build",
 	"broker/spool", "broker/wire", "broker/link", "broker/tap", "demo", "export", "kept", "docs",
 )

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -61,9 +62,9 @@ func (s *Sent) headerChanges() []string {
 // beyondFormer tells which parts of a message were changed that Former does not keep: properties and the body.
 func beyondFormer(m *message.Message, p *message.Publishing) []string {
 	var changed []string
-	for _, f := range propertyFields(&m.Properties, &p.Properties) {
-		if f.was != f.is && f.is != "" || f.was != f.is && f.name != "expiration" && f.name != "user_id" {
-			changed = append(changed, f.name)
+	for _, f := range draft.Properties(&m.Properties, &p.Properties) {
+		if f.Was != f.Is && f.Is != "" || f.Was != f.Is && f.Name != "expiration" && f.Name != "user_id" {
+			changed = append(changed, f.Name)
 		}
 	}
 	if !bytes.Equal(m.Body, p.Body) {
@@ -71,16 +72,4 @@ func beyondFormer(m *message.Message, p *message.Publishing) []string {
 			message.Size(int64(len(m.Body)))))
 	}
 	return changed
-}
-
-// propertyField is one property before and after, as text, "" where it is absent.
-type propertyField struct{ name, was, is string }
-
-func propertyFields(was, is *message.Properties) []propertyField {
-	fields := make([]propertyField, 0, 13)
-	after := is.Fields()
-	for i, f := range was.Fields() {
-		fields = append(fields, propertyField{f.Name, was.Shown(&f), is.Shown(&after[i])})
-	}
-	return fields
 }

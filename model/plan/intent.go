@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -31,7 +32,7 @@ type Intent struct {
 	Rate       float64
 	Insist     bool
 	Canary     time.Duration // how long its canary watches; 0: it has none
-	Edited     *Draft
+	Edited     *draft.Draft
 	Mend       *mend.Program // a resume changes the rest by the same program; nil: nothing is changed
 	File       string        // of an import: its absolute path
 }
@@ -122,7 +123,8 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 		)
 	}
 	if d := in.Edited; d != nil {
-		edited := d.json()
+		m := d.Message()
+		edited := m.JSON()
 		out.Edited = &edited
 	}
 	return json.Marshal(out)
@@ -182,10 +184,11 @@ func ParseIntent(text []byte) (*Intent, error) {
 		in.Recipients = append(in.Recipients, out)
 	}
 	if read.Edited != nil {
-		edited, err := editedAs(read.Edited)
+		m, err := read.Edited.Message()
 		if err != nil {
 			return nil, err
 		}
+		edited := draft.Of(&m)
 		in.Edited = &edited
 	}
 	return in, nil

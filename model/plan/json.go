@@ -1,52 +1,16 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
 
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // A plan is data: all of it survives JSON. What has headers or a body is written as messages are, because plain JSON
 // would change their types and bytes.
-
-// MarshalJSON writes the draft as a message.
-func (d Draft) MarshalJSON() ([]byte, error) { return json.Marshal(d.json()) }
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (d *Draft) UnmarshalJSON(text []byte) error {
-	var in message.MessageJSON
-	if err := exactly(text, &in); err != nil {
-		return err
-	}
-	read, err := editedAs(&in)
-	*d = read
-	return err
-}
-
-func (d *Draft) json() message.MessageJSON {
-	m := d.Message()
-	return m.JSON()
-}
-
-func editedAs(in *message.MessageJSON) (Draft, error) {
-	m, err := in.Message()
-	return Draft{model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties, m.Headers, m.Body}, err
-}
-
-// exactly reads JSON without rounding its numbers.
-func exactly(text []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(v); err != nil {
-		return message.JSONError(err)
-	}
-	return nil
-}
 
 // kinds are the types of warnings and objections, by their names.
 var kinds = func() map[string]reflect.Type {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -39,7 +40,7 @@ type MendFailure struct {
 type MendedMessage struct {
 	Queue    model.QueueRef
 	Position int // in its queue; 1 is the head
-	Was, Is  Draft
+	Was, Is  draft.Draft
 }
 
 // Looked is how many messages the program was tried on.
@@ -129,12 +130,12 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 		return &mend.Problem{Kind: mend.NotAllowed, Field: field, Detail: words}
 	}
 	m := message.Message{Exchange: is.Exchange, RoutingKey: is.RoutingKey, Properties: is.Properties, Headers: changed}
-	var wrong *fieldError
+	var wrong *draft.FieldError
 	_, delays := changed[message.DeliveryTimeHeader]
 	most := t.Behaviour.MaxMessageSize
 	switch size := int64(len(is.Body)); {
-	case errors.As(checkDraft(&m), &wrong):
-		return refuse(wrong.field, wrong.words)
+	case errors.As(draft.Check(&m), &wrong):
+		return refuse(wrong.Field, wrong.Words)
 	case is.Properties.UserID != "" && is.Properties.UserID != p.User:
 		return refuse("user_id", "is not that of the connected user, and RabbitMQ takes no other")
 	case delays && p.strips(message.DeliveryTimeHeader):
@@ -158,7 +159,7 @@ type mending struct {
 // body is that is published.
 func (n *mending) note(
 	p *Plan, t *model.Topology, m *message.Message, o message.Opened, way *target.Way,
-) (asked *Draft, size int64) {
+) (asked *draft.Draft, size int64) {
 	switch {
 	case p.Edited != nil:
 		return p.Edited, int64(m.BodyBytes)
@@ -179,14 +180,17 @@ func (n *mending) note(
 	default:
 		n.mended.Changed++
 		if len(n.mended.Shown) < mostShown && len(was.Body) <= shownBytes && len(is.Body) <= shownBytes {
-			n.mended.Shown = append(n.mended.Shown, MendedMessage{p.From, m.Position, drafted(&was), drafted(&is)})
+			n.mended.Shown = append(n.mended.Shown, MendedMessage{p.From, m.Position, draftOf(&was), draftOf(&is)})
 		}
 	}
-	return &Draft{Properties: is.Properties, Headers: is.Headers}, int64(len(is.Body))
+	return &draft.Draft{Properties: is.Properties, Headers: is.Headers}, int64(len(is.Body))
 }
 
-func drafted(p *message.Publishing) Draft {
-	d := Draft{p.Address, p.Properties, maps.Clone(p.Headers), slices.Clone(p.Body)} // the rest of a page is let go
+// draftOf is what is published without a mark. The rest of a page is let go.
+func draftOf(p *message.Publishing) draft.Draft {
+	d := draft.Draft{
+		Address: p.Address, Properties: p.Properties, Headers: maps.Clone(p.Headers), Body: slices.Clone(p.Body),
+	}
 	if delete(d.Headers, message.ReplayHeader); len(d.Headers) == 0 {
 		d.Headers = nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -65,7 +66,7 @@ type Plan struct {
 	MarkName string        // names the replay in that header; it is given one when it runs
 	Canary   *Canary       // it begins with one message; nil: with all
 	Round    time.Duration // how long a message that fails again takes at most until it is back; 0: not known
-	Edited   *Draft        // what is published instead of the one chosen message; nil: it was not edited
+	Edited   *draft.Draft  // what is published instead of the one chosen message; nil: it was not edited
 	Mend     *mend.Program // changes each message that is published; nil: none is changed
 	Mended   *Mended       // what that makes of the messages looked at; nil: none were
 	Undoing  *Undoing      // of an undo that takes messages back from a queue; else nil
@@ -100,7 +101,7 @@ type ActionWant struct {
 	Doubles   bool          // copies of what was replayed are replayed, too
 	Sent      *Doubles      // what was replayed; nil: it is not known
 	Journaled bool          // the journal keeps what is done
-	Edited    *Draft        // what is published instead of the one chosen message
+	Edited    *draft.Draft  // what is published instead of the one chosen message
 	Mend      *mend.Program // changes each message that is published; nil: none is changed
 	// exact ones, newer than the topology: of Plan.Limited, where they are known
 	Counts map[model.QueueRef]model.QueueCounts

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -43,7 +44,7 @@ func (p *Plan) reopening(m *message.Message) (message.Opened, []message.Reset) {
 // the original loses.
 //
 // asked is what an edit makes of it; nil: there is none.
-func (p *Plan) noteChanges(m *message.Message, asked *Draft, strips, keeps map[string]bool) {
+func (p *Plan) noteChanges(m *message.Message, asked *draft.Draft, strips, keeps map[string]bool) {
 	if p.Operation != Move {
 		m = message.Opening(m).Message
 	}
@@ -131,4 +132,18 @@ func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing
 		out.Headers[key] = v
 	}
 	return out
+}
+
+// NewDraft is what a replay of a message of a queue publishes by itself. Where that is not known, it has the address of
+// its origin.
+func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user string) draft.Draft {
+	p := Plan{Operation: Replay, From: from, User: user, Target: target.New(t, from, target.ToAuto, model.Address{})}
+	o, _ := p.reopening(m)
+	way := p.Target.WayOf(t, m, o)
+	if way.Problem != nil {
+		origin, _ := m.OriginBy(o.Envelope)
+		way.Address = origin
+	}
+	out := p.publishing(o.Message, way)
+	return draftOf(&out)
 }

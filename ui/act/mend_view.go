@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -159,7 +160,7 @@ type draftDifferences struct {
 	body  comparedPart
 }
 
-func draftDifferencesOf(was, is *plan.Draft) draftDifferences {
+func draftDifferencesOf(was, is *draft.Draft) draftDifferences {
 	d := draftDifferences{above: was.DifferencesAbove(is)}
 	if !bytes.Equal(was.Body, is.Body) {
 		before, after := was.Message(), is.Message()

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -35,8 +36,8 @@ type MessageEdit struct {
 	Env         *shell.Env
 	State       editState
 	Row         *shell.MessageRow
-	Was         plan.Draft
-	Is          plan.Draft
+	Was         draft.Draft
+	Is          draft.Draft
 	differences draftDifferences
 	Text        []byte // as the editor left it
 	Wrong       string // why it cannot be read

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -101,7 +102,7 @@ func (s Screen) saved(msg act.SavedMsg) (shell.Screen, tea.Cmd) {
 		return s, shell.Notice(model.Printable(msg.Err.Error()), true)
 	}
 	e.Text = msg.Text
-	is, err := plan.ParseDraft(msg.Text)
+	is, err := draft.Parse(msg.Text)
 	if err != nil {
 		e.State, e.Wrong = act.EditWrong, err.Error()
 		return s, nil

@@ -1,4 +1,4 @@
-package plan
+package draft
 
 import (
 	"bytes"
@@ -82,8 +82,8 @@ func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e
 // Unwrap is what is wrong there.
 func (e *lineError) Unwrap() error { return e.err }
 
-// ParseDraft reads a document that Text wrote and somebody edited. An error is one sentence with the line.
-func ParseDraft(text []byte) (Draft, error) {
+// Parse reads a document that Text wrote and somebody edited. An error is one sentence with the line.
+func Parse(text []byte) (Draft, error) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	at := 0
 	for at < len(lines) && !bytes.HasPrefix(lines[at], []byte(bodyMark)) {
@@ -151,7 +151,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	}
 	m, err := whole.Message()
 	if err == nil {
-		err = checkDraft(&m)
+		err = Check(&m)
 	}
 	if err != nil {
 		return Draft{}, &lineError{lineAt(mentioned(head, err)), err}
@@ -221,31 +221,31 @@ func offsetOf(err error, head []byte) int64 {
 	return int64(bytes.Index(head, []byte(name)))
 }
 
-// fieldError is about one field of a draft.
-type fieldError struct{ field, words string }
+// FieldError is about one field of a draft.
+type FieldError struct{ Field, Words string }
 
 // Error is the field and what is wrong with it.
-func (e *fieldError) Error() string { return e.field + " " + e.words }
+func (e *FieldError) Error() string { return e.Field + " " + e.Words }
 
-// checkDraft refuses what no broker takes, and what would send the message further than the plan says.
-func checkDraft(m *message.Message) error {
+// Check refuses what no broker takes, and what would send the message further than the plan says.
+func Check(m *message.Message) error {
 	for key := range m.Headers {
 		switch {
 		case key == "CC" || key == "BCC":
-			return &fieldError{key, "would send it to further queues: leave it out"}
+			return &FieldError{key, "would send it to further queues: leave it out"}
 		case message.IsBrokerHeader(key):
-			return &fieldError{key, "is the broker's own: leave it out"}
+			return &FieldError{key, "is the broker's own: leave it out"}
 		}
 	}
 	if text := m.Properties.Expiration; text != "" {
 		if _, ok := message.ParseExpiration(text); !ok {
-			return &fieldError{"expiration", message.Excerpt(text) +
+			return &FieldError{"expiration", message.Excerpt(text) +
 				" is not a number of milliseconds up to 315360000000 (ten years)"}
 		}
 	}
 	for _, name := range []struct{ field, text string }{{"exchange", m.Exchange}, {"routing_key", m.RoutingKey}} {
 		if len(name.text) > 255 {
-			return &fieldError{name.field, "has more than 255 bytes"}
+			return &FieldError{name.field, "has more than 255 bytes"}
 		}
 	}
 	return nil
@@ -253,9 +253,9 @@ func checkDraft(m *message.Message) error {
 
 // mentioned is where the field that an error is about stands in the JSON.
 func mentioned(head []byte, err error) int64 {
-	var field *fieldError
+	var field *FieldError
 	if errors.As(err, &field) {
-		return int64(max(bytes.Index(head, []byte(`"`+field.field+`":`)), 0))
+		return int64(max(bytes.Index(head, []byte(`"`+field.Field+`":`)), 0))
 	}
 	var header *message.HeaderError
 	if errors.As(err, &header) { // properties stand before them, and may have the same name

@@ -1,7 +1,8 @@
-package plan
+package draft
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Draft is a message as a replay publishes it, without ReplayHeader: what is edited.
@@ -28,22 +28,9 @@ func (d *Draft) Message() message.Message {
 	}
 }
 
-// NewDraft is what a replay of a message of a queue publishes by itself. Where that is not known, it has the address of
-// its origin.
-func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user string) Draft {
-	p := Plan{Operation: Replay, From: from, User: user, Target: target.New(t, from, target.ToAuto, model.Address{})}
-	o, _ := p.reopening(m)
-	way := p.Target.WayOf(t, m, o)
-	if way.Problem != nil {
-		origin, _ := m.OriginBy(o.Envelope)
-		way.Address = origin
-	}
-	out := p.publishing(o.Message, way)
-	delete(out.Headers, message.ReplayHeader)
-	if len(out.Headers) == 0 {
-		out.Headers = nil
-	}
-	return Draft{out.Address, out.Properties, out.Headers, out.Body}
+// Of is a message as a draft.
+func Of(m *message.Message) Draft {
+	return Draft{model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties, m.Headers, m.Body}
 }
 
 // Same reports whether two drafts publish the same.
@@ -81,8 +68,8 @@ func (d *Draft) DifferencesAbove(other *Draft) []string {
 	}
 	differ("exchange", model.ExchangeName(d.Exchange), model.ExchangeName(other.Exchange))
 	differ("routing_key", d.RoutingKey, other.RoutingKey)
-	for _, f := range propertyFields(&d.Properties, &other.Properties) {
-		differ(f.name, f.was, f.is)
+	for _, f := range Properties(&d.Properties, &other.Properties) {
+		differ(f.Name, f.Was, f.Is)
 	}
 	names := slices.Collect(maps.Keys(d.Headers))
 	for name := range other.Headers {
@@ -132,4 +119,36 @@ func shown(text string) string {
 		runes = append(runes[:shownValue], '…')
 	}
 	return model.Quoted(string(runes))
+}
+
+// Property is one property before and after, as text, "" where it is absent.
+type Property struct{ Name, Was, Is string }
+
+// Properties are all of them.
+func Properties(was, is *message.Properties) []Property {
+	fields := make([]Property, 0, 13)
+	after := is.Fields()
+	for i, f := range was.Fields() {
+		fields = append(fields, Property{f.Name, was.Shown(&f), is.Shown(&after[i])})
+	}
+	return fields
+}
+
+// MarshalJSON writes the draft as a message.
+func (d Draft) MarshalJSON() ([]byte, error) {
+	m := d.Message()
+	return json.Marshal(m.JSON())
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (d *Draft) UnmarshalJSON(text []byte) error {
+	var in message.MessageJSON
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&in); err != nil {
+		return message.JSONError(err)
+	}
+	m, err := in.Message()
+	*d = Of(&m)
+	return err
 }

@@ -1,0 +1,115 @@
+package draft
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+func draftOf(body string) Draft {
+	at := time.Unix(1770000000, 0)
+	return Draft{
+		Address:    model.Address{Exchange: "master", RoutingKey: "user.create"},
+		Properties: message.Properties{ContentType: "application/json", DeliveryMode: 2, MessageID: "m\xff1", Timestamp: at},
+		Headers: model.Table{
+			"small": int8(-3), "text": "a\x1b[2J\xff", "at": at,
+			"list": []any{int64(1), nil, model.Table{"$type": "x", "when": at}}, "f": float32(1.5),
+		},
+		Body: []byte(body),
+	}
+}
+
+// TestDraftComesBackAsItWas: what an editor leaves alone is the same, byte for byte.
+func TestDraftComesBackAsItWas(t *testing.T) {
+	for _, body := range []string{
+		"", "\n", "text", "text\n", "text\n\n", "line\r\nline\r\n", "\x00\xff binary",
+		"zero\x00byte", strings.Repeat("ж", 300) + "\xff", "----- body (utf-8) -----\n", `{"a":1}`, "\uFEFFbom",
+	} {
+		d := draftOf(body)
+		for _, text := range [][]byte{d.Text(), bytes.TrimSuffix(d.Text(), []byte("\n"))} {
+			if body == "\n" || strings.HasSuffix(body, "\n") && len(text) < len(d.Text()) {
+				text = d.Text() // an editor that takes off the last end of a line changes the body
+			}
+			got, err := Parse(text)
+			if err != nil {
+				t.Errorf("%q: %v\n%s", body, err, text)
+				continue
+			}
+			if diff := cmp.Diff(d.Headers, got.Headers); diff != "" || !bytes.Equal(d.Body, got.Body) ||
+				!d.Same(&got) || len(d.Differences(&got)) > 0 {
+				t.Errorf("%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
+			}
+			assert.That(t, reflect.DeepEqual(d.Headers, got.Headers) && d.Properties == got.Properties,
+				"%q: it counts as changed: %+v", body, got)
+		}
+	}
+	if d := draftOf("a\x1b[2Jb"); bytes.ContainsRune(d.Text(), '\x1b') {
+		t.Error("an escape sequence is in the document")
+	}
+}
+
+func TestDraftErrorsNameTheLine(t *testing.T) {
+	d := draftOf("XYZ")
+	text := string(d.Text())
+	edit := func(from, to string) string {
+		must.Contains(t, text, from)
+		return strings.Replace(text, from, to, 1)
+	}
+	line := func(of string) string {
+		before, _, _ := strings.Cut(text, of)
+		return "line " + model.Count(int64(strings.Count(before, "\n")+1)) + ": "
+	}
+	for _, test := range []struct{ name, text, line, want string }{
+		{"a missing comma", edit(`"exchange": "master",`, `"exchange": "master"`), line(`"routing_key"`), "it is not JSON"},
+		{"a missing bracket", edit("  }\n}\n", "  }\n"), line("-----")[:5], "the JSON is not complete"},
+		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), "routingkey is not a field here"},
+		{"a wrong type", edit(`"delivery_mode": 2`, `"delivery_mode": "two"`), line(`"delivery_mode"`), "has the wrong type"},
+		{
+			"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`),
+			"header small: 999 is not a value of type int8",
+		},
+		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is not a time"},
+		{"CC", edit(`"headers": {`, `"headers": {"CC": ["x"],`), line(`"headers"`), "CC would send it to further queues"},
+		{"x-death", edit(`"headers": {`, `"headers": {"x-death": [],`), line(`"headers"`), "the broker's own"},
+		{
+			"an expiration", edit(`"delivery_mode": 2`, `"expiration": "5s", "delivery_mode": 2`), line(`"delivery_mode"`),
+			"not a number of milliseconds",
+		},
+		{"no dashes", edit("----- body (utf-8) -----\n", ""), "line ", "the line of dashes in front of the body is missing"},
+		{"another encoding", edit("(utf-8)", "(latin-1)"), line("XYZ")[:5], "latin-1 is not an encoding"},
+		{"not base64", edit("(utf-8)", "(base64)"), line("XYZ"), "not base64"},
+		{"two objects", edit("  }\n}\n", "  }\n}\n{}\n"), "line ", "more than the one JSON object"},
+		{"nothing", "", "line 1: ", "missing"},
+	} {
+		_, err := Parse([]byte(test.text))
+		assert.That(t, err != nil && strings.HasPrefix(err.Error(), test.line) && strings.Contains(err.Error(), test.want) &&
+			!strings.Contains(err.Error(), "\n"), "%s: %v, want %s… %s", test.name, err, test.line, test.want)
+	}
+}
+
+func TestDraftDifferences(t *testing.T) {
+	was := draftOf("one two three")
+	is := draftOf("one TWO three!")
+	is.RoutingKey, is.Properties.Priority, is.Properties.ContentType = "user.update", 5, ""
+	delete(is.Headers, "f")
+	is.Headers["new"], is.Headers["text"] = int32(7), "hello"
+	want := []string{
+		"routing_key: user.create → user.update",
+		`content_type: application/json → ""`,
+		`priority: "" → 5`,
+		"without the header f",
+		`with the header new: {"$type":"int32","value":7}`,
+		`header text: {"$type":"string","value":"YRtbMkr/"} → "hello"`,
+		"body: 13 → 14 bytes, different from byte 5 on",
+	}
+	assert.NoDiff(t, cmp.Diff(want, was.Differences(&is)))
+}
