@@ -49,7 +49,7 @@ type (
 		Groups     []groupJSON `json:"groups,omitempty"`     // where those of each framework go, when there are several
 		Canary     string      `json:"canary,omitempty"`     // also of one that ran: what it has shown
 		Warnings   *[]string   `json:"warnings,omitempty"`   // of a dry run: what could go wrong
-		LooksLeft  *int64      `json:"looks_left,omitempty"` // where a delivery limit counts looks, and one has told
+		LooksLeft  *int64      `json:"looks_left,omitempty"` // where a delivery limit counts looks, and one was made
 		Resume     *resumeJSON `json:"resume,omitempty"`     // of a resume: what was found out
 	}
 	wayJSON struct {
@@ -57,7 +57,7 @@ type (
 		RoutingKey string `json:"routing_key"`        // the key it is published with
 		Messages   int    `json:"messages"`           // how many, of those that were looked at
 		Why        string `json:"why,omitempty"`      // why nothing can be published
-		Evidence   string `json:"evidence,omitempty"` // what tells the worker
+		Evidence   string `json:"evidence,omitempty"` // by what the worker is known
 	}
 	// strayJSON is a queue that the plan did not name, and that messages may have reached.
 	strayJSON struct {
@@ -147,7 +147,7 @@ func (p *Program) warn(warnings []plan.Warning) {
 	}
 }
 
-// evidence is what tells the worker, "" when that is the flow alone.
+// evidence is by what the worker is known, "" when that is the flow alone.
 func evidence(w *plan.PlannedWay) string {
 	if w.Clue == nil {
 		return ""

@@ -30,7 +30,7 @@ type resumeJSON struct {
 	Done         int             `json:"done"`         // messages that turned out to be done
 	Acknowledged int             `json:"acknowledged"` // that had arrived, and are acknowledged now
 	Unsent       int             `json:"unsent"`       // that turned out to be untouched: the rest has them
-	Undecided    []undecidedJSON `json:"undecided"`    // messages that nobody can tell of
+	Undecided    []undecidedJSON `json:"undecided"`    // messages that cannot be decided
 }
 
 type undecidedJSON struct {

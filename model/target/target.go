@@ -40,7 +40,7 @@ type Way struct {
 	Reaches []model.QueueRef    // the queues that receive it, sorted
 	Exact   bool                // false: an exchange type on the way makes Reaches the possible set only
 	Why     string              // "its origin", "the flow's way back", …
-	Clue    *Clue               // what tells the worker, of ToAuto; nil: the flow alone
+	Clue    *Clue               // by what the worker is known, of ToAuto; nil: the flow alone
 	Against []Clue              // what tells otherwise, and weighs less
 	Problem Problem             `json:"-"` // why it cannot be sent there, nil when it can; a plan has no such way
 	Again   *loss.SecondFailure // how it is lost when it fails again there; nil: it is not
