@@ -18,7 +18,6 @@ import (
 var othersWords = map[string]string{
 	"broker/link/connect_errors.go": "crypto/tls",
 	"mgmt/reasons.go":               "net/http",
-	"model/filter/expression.go":    "the compiler of expressions",
 	"cli/act.go":                    "the compiler of expressions",
 	"model/draft/text.go":           "encoding/json",
 }

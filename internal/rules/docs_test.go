@@ -102,8 +102,8 @@ func fieldsPage() string {
 	var b strings.Builder
 	for _, f := range filter.Fields() {
 		kind := ""
-		if f.Type != "text" {
-			kind = fmt.Sprintf(" (%s)", f.Type)
+		if f.Type() != "text" {
+			kind = fmt.Sprintf(" (%s)", f.Type())
 		}
 		fmt.Fprintf(&b, "- `%s`%s: %s\n", f.Name, kind, f.What)
 	}

@@ -27,7 +27,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model":         {nil, nil},
 	module + "/model/serial":  {nil, nil},
 	module + "/model/message": {of("model", "model/serial"), nil},
-	module + "/model/filter":  {of("model", "model/message"), []string{"github.com/expr-lang/expr"}},
+	module + "/model/filter":  {of("model", "model/message"), nil},
 	module + "/model/body": {of("model", "model/serial", "model/message", "model/filter"), []string{
 		"github.com/klauspost/compress", "github.com/fxamacker/cbor", "google.golang.org/protobuf",
 	}},

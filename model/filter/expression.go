@@ -7,51 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/vm"
-	"github.com/expr-lang/expr/vm/runtime"
-
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
-
-// expressionEnv is what an expression can ask of a message.
-type expressionEnv struct {
-	Body           string         `expr:"body"`
-	JSON           any            `expr:"json"` // the parsed body; nil when it is not JSON
-	Headers        map[string]any `expr:"headers"`
-	Exchange       string         `expr:"exchange"`
-	RoutingKey     string         `expr:"routing_key"`
-	MessageID      string         `expr:"message_id"`
-	CorrelationID  string         `expr:"correlation_id"`
-	ContentType    string         `expr:"content_type"`
-	Type           string         `expr:"type"`
-	AppID          string         `expr:"app_id"`
-	Priority       int            `expr:"priority"`
-	Expiration     string         `expr:"expiration"`
-	Size           int            `expr:"size"`   // bytes of the body
-	Deaths         int            `expr:"deaths"` // all of x-death together
-	Reason         string         `expr:"reason"` // of the newest death
-	Failure        string         `expr:"failure"`
-	FailureKind    string         `expr:"failure_kind"`
-	FailureMessage string         `expr:"failure_message"`
-	Redelivered    bool           `expr:"redelivered"`
-	Age            any            `expr:"age"` // seconds since it was published; nil when that is unknown
-	Position       int            `expr:"position"`
-
-	// These are put into expressions by bounded: see there.
-	Step  func() bool                  `expr:"__step"`
-	Check func() bool                  `expr:"__check"`
-	Read  func(cost int, v any) any    `expr:"__read"`
-	Add   func(cost int, a, b any) any `expr:"__add"`
-}
 
 // The bounds of an expression on one message.
 const (
@@ -67,17 +29,8 @@ const (
 // memory, and 30 ns for each byte, in which nothing interrupts it. A pattern that is not a constant has as many bytes
 // as an expression.
 var costs = map[string]int{
-	"lower": 4, "upper": 4, "string": 4, "split": 16, "keys": 16, "values": 16, "fromJSON": 48,
+	"lower": 4, "upper": 4, "string": 4, "split": 48, "keys": 16, "values": 16, "fromJSON": 48,
 	"+": 8, "matches": 8, "pattern": maxBytes / maxExpression,
-}
-
-// builtins are the functions of expressions. What they make is never larger than what they get: repeat, replace, join
-// and their like can turn a small body into terabytes.
-var builtins = []string{
-	"all", "any", "none", "one", "count", "filter", "find", "findIndex", "sum",
-	"len", "abs", "ceil", "floor", "round", "int", "float", "string", "trim", "trimPrefix", "trimSuffix", "upper", "lower",
-	"split", "indexOf", "lastIndexOf", "hasPrefix", "hasSuffix", "max", "min", "first", "last", "get", "keys", "values",
-	"fromJSON", "now", "duration", "date",
 }
 
 // ParseExpression reads a filter expression, as --filter takes it: `deaths > 3 and json.user.id == 121`. An error says
@@ -85,7 +38,11 @@ var builtins = []string{
 func ParseExpression(expression string) (f *Filter, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			f, err = nil, fmt.Errorf("the filter cannot be read: %v", r)
+			wrong, ok := r.(*mistake)
+			if !ok {
+				panic(r)
+			}
+			f, err = nil, wrong
 		}
 	}()
 	switch {
@@ -95,184 +52,32 @@ func ParseExpression(expression string) (f *Filter, err error) {
 		return nil, fmt.Errorf("the filter is %s long: %s is the most", message.Size(int64(len(expression))),
 			message.Size(maxExpression))
 	}
-	visitor := &bounded{uses: map[string]bool{}}
-	options := []expr.Option{
-		expr.Env(expressionEnv{}), expr.AsBool(), expr.MaxNodes(maxNodes), expr.Patch(visitor), expr.DisableAllBuiltins(),
+	p := &parser{tokens: tokensOf(expression)}
+	condition := p.block()
+	if t := p.tokens[0]; t.kind != 0 {
+		p.wrong(t.at, "unexpected token %s", t.text)
 	}
-	for _, name := range builtins {
-		options = append(options, expr.EnableBuiltin(name))
+	if !condition.kind.may(truth) {
+		return nil, fmt.Errorf("the filter is not a condition: it gives a value (%s), not true or false", condition.kind)
 	}
-	program, err := expr.Compile(expression, options...)
-	if err != nil {
-		return nil, expressionError(err)
-	}
-	return &Filter{Text: expression, Program: program, uses: visitor.uses, steps: maxSteps}, nil
-}
-
-// expressionError makes one sentence of what the compiler says over several lines.
-func expressionError(err error) error {
-	var at *file.Error
-	if !errors.As(err, &at) {
-		line, _, _ := strings.Cut(err.Error(), "\n")
-		if got, ok := strings.CutPrefix(line, "expected bool, but got "); ok {
-			return fmt.Errorf("the filter is not a condition: it gives a value (%s), not true or "+
-				"false", model.Printable(got))
-		}
-		return fmt.Errorf("the filter cannot be read: %s", model.Printable(line))
-	}
-	line, _, _ := strings.Cut(at.Message, "\n")
-	hint := ""
-	if strings.HasPrefix(line, "unknown name") {
-		hint = " (there are " + strings.Join(expressionNames(), ", ") + ")"
-	}
-	return fmt.Errorf("the filter cannot be read at character %d: %s%s", at.From+1, model.Printable(line), hint)
+	return &Filter{Text: expression, condition: condition.value, variables: p.most, steps: maxSteps}, nil
 }
 
 func expressionNames() []string {
 	var names []string
-	t := reflect.TypeFor[expressionEnv]()
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("expr"); !strings.HasPrefix(name, "__") {
-			names = append(names, name)
-		}
+	for _, f := range fields {
+		names = append(names, f.Name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// bounded makes an expression count its steps and the text that it reads and puts together, because the library bounds
-// neither: a loop in a loop over a long list in a body would run for days, and text doubled forty times ends the
-// program. Before each function, and each comparison of what may be large, it asks whether to go on. It also notes the
-// names that the expression uses.
-type bounded struct{ uses map[string]bool }
-
-// Visit implements ast.Visitor.
-func (b *bounded) Visit(node *ast.Node) {
-	switch n := (*node).(type) {
-	case *ast.IdentifierNode:
-		b.uses[n.Value] = true
-	case *ast.PredicateNode:
-		step := &ast.CallNode{Callee: &ast.IdentifierNode{Value: "__step"}}
-		n.Node = &ast.SequenceNode{Nodes: []ast.Node{step, n.Node}}
-	case *ast.BuiltinNode:
-		if costs[n.Name] > 0 && len(n.Arguments) > 0 {
-			n.Arguments[0] = costing("__read", n.Name, n.Arguments[0])
-		}
-		ast.Patch(node, checked(n))
-	case *ast.BinaryNode:
-		switch {
-		case slices.Contains(connectives, n.Operator), !maybeLarge(n.Left), !maybeLarge(n.Right):
-		case n.Operator == "+":
-			ast.Patch(node, costing("__add", n.Operator, n.Left, n.Right))
-		default:
-			if n.Operator == "matches" {
-				n.Left = costing("__read", n.Operator, n.Left)
-				if _, constant := n.Right.(*ast.StringNode); !constant {
-					n.Right = costing("__read", "pattern", n.Right)
-				}
-			}
-			ast.Patch(node, checked(n))
-		}
-	}
-}
-
-// connectives are operators whose time is that of what they connect.
-var connectives = []string{"and", "&&", "or", "||", "??"}
-
-func checked(n ast.Node) ast.Node {
-	check := &ast.CallNode{Callee: &ast.IdentifierNode{Value: "__check"}}
-	return &ast.SequenceNode{Nodes: []ast.Node{check, n}}
-}
-
-func costing(name, what string, values ...ast.Node) ast.Node {
-	cost := &ast.IntegerNode{Value: costs[what]}
-	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: append([]ast.Node{cost}, values...)}
-}
-
-// maybeLarge reports whether a value may be a text, a list or a table.
-func maybeLarge(n ast.Node) bool {
-	t := n.Type()
-	large := []reflect.Kind{reflect.String, reflect.Interface, reflect.Slice, reflect.Map}
-	return t == nil || slices.Contains(large, t.Kind())
-}
-
 func (f *Filter) evaluate(m *message.Message) bool {
-	steps, spent, began := 0, 0, time.Now()
-	spend := func(cost, n int) {
-		if spent += cost * n; spent > maxBytes {
-			panic("too much text")
-		}
+	e := evaluation{
+		filter: f, message: m, variables: make([]any, f.variables), read: map[int]any{}, began: time.Now(),
 	}
-	if f.uses["$env"] || f.uses["json"] {
-		spend(costs["fromJSON"], len(m.Body))
-	}
-	env := f.env(m)
-	env.Check = func() bool {
-		if time.Since(began) > maxTime || f.ctx != nil && f.ctx.Err() != nil {
-			panic("it takes too long, or is not wanted any more")
-		}
-		return true
-	}
-	env.Step = func() bool {
-		if steps++; steps > f.steps {
-			panic("too many steps")
-		}
-		return steps%64 != 0 || env.Check()
-	}
-	env.Read = func(cost int, v any) any {
-		switch v := v.(type) {
-		case string:
-			spend(cost, len(v))
-		case []any, map[string]any: // as the body has them
-			spend(cost, len(m.Body))
-		}
-		return v
-	}
-	env.Add = func(cost int, a, b any) any {
-		left, ok1 := a.(string)
-		right, ok2 := b.(string)
-		if !ok1 || !ok2 {
-			return runtime.Add(a, b)
-		}
-		spend(cost, len(left)+len(right))
-		return left + right
-	}
-	machine := vm.VM{MemoryBudget: maxMemory}
-	result, err := machine.Run(f.Program, env)
-	matched, ok := result.(bool)
-	return err == nil && ok && matched
-}
-
-// env works out what the expression uses: parsing every body of a long queue takes its time.
-func (f *Filter) env(m *message.Message) expressionEnv {
-	p := &m.Properties
-	env := expressionEnv{
-		Exchange: m.Exchange, RoutingKey: m.RoutingKey, MessageID: p.MessageID, CorrelationID: p.CorrelationID,
-		ContentType: p.ContentType, Type: p.Type, AppID: p.AppID, Priority: int(p.Priority), Expiration: p.Expiration,
-		Size: max(m.BodyBytes, len(m.Body)), Deaths: int(min(m.DeathCount(), math.MaxInt)),
-		Redelivered: m.Redelivered, Position: m.Position,
-	}
-	if len(m.Deaths) > 0 {
-		env.Reason = string(m.Deaths[0].Reason)
-	}
-	all := f.uses["$env"]
-	if all || f.uses["body"] {
-		env.Body = string(m.Body)
-	}
-	if all || f.uses["json"] {
-		env.JSON = parseJSON(m.Body)
-	}
-	if all || f.uses["headers"] {
-		env.Headers, _ = plainValue(m.Headers, 0).(map[string]any)
-	}
-	if all || f.uses["failure"] || f.uses["failure_kind"] || f.uses["failure_message"] {
-		failure, _ := m.Failure()
-		env.Failure, env.FailureKind, env.FailureMessage = failure.String(), failure.Kind, failure.Message
-	}
-	if published, ok := m.PublishedAt(); ok {
-		env.Age = time.Since(published).Seconds()
-	}
-	return env
+	matched, ok := f.condition(&e).(bool)
+	return ok && matched
 }
 
 // parseJSON reads a body, whole numbers as integers: identifiers beyond 2^53 must not be rounded.

@@ -1,60 +1,132 @@
 package filter
 
 import (
-	"reflect"
+	"math"
 	"slices"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Field is a name that expressions know.
 type Field struct {
-	Name string // "routing_key"
-	Type string // "text", "number", "true or false", "list of names and values", "any"
-	What string
+	Name  string // "routing_key"
+	What  string
+	kind  kind
+	value func(*message.Message) any
 }
 
-// fieldWhat says what the names of expressions mean. docs/expressions.md is written from it.
-var fieldWhat = map[string]string{
-	"body":            "the body as text; of a body that was not read whole, what was read",
-	"json":            "the body, parsed; nil when it is not JSON. `json.user.id` is a member, `json.items[0]` an element",
-	"headers":         "the headers: `headers[\"x-tenant\"]`; nil for one that is not there",
-	"exchange":        "the exchange that it was published to last",
-	"routing_key":     "the routing key that it was published with last",
-	"message_id":      "the property message_id",
-	"correlation_id":  "the property correlation_id",
-	"content_type":    "the property content_type",
-	"type":            "the property type",
-	"app_id":          "the property app_id",
-	"priority":        "the property priority; 0 when there is none",
-	"expiration":      "the property expiration, in ms, as text: `int(expiration) > 5000`",
-	"size":            "bytes of the body",
-	"deaths":          "how often it was dead-lettered: all counts of x-death together",
-	"reason":          "of the newest death: `expired`, `rejected`, `maxlen` or `delivery_limit`",
-	"failure":         "the failure as the list of messages shows it: kind and message",
-	"failure_kind":    "what kind of error it was: the class of the exception, mostly",
-	"failure_message": "what the error said",
-	"redelivered":     "whether it was delivered before",
-	"age":             "seconds since it was published; nil when that is unknown",
-	"position":        "its place in the queue as it was read; the first is 1",
+// Type is "text", "number", "true or false", "names and values" or "any".
+func (f *Field) Type() string {
+	return map[kind]string{
+		text: "text", whole: "number", truth: "true or false", table: "names and values", anything: "any",
+	}[f.kind]
 }
 
-// Fields are the names that expressions know, in the order of expressionEnv.
-func Fields() []Field {
-	var fields []Field
-	t := reflect.TypeFor[expressionEnv]()
-	for i := range t.NumField() {
-		name := t.Field(i).Tag.Get("expr")
-		what, explained := fieldWhat[name]
-		if !explained { // what bounds expressions is in there, too
-			continue
-		}
-		kinds := map[reflect.Kind]string{
-			reflect.String: "text", reflect.Int: "number", reflect.Bool: "true or false", reflect.Map: "names and values",
-			reflect.Interface: "any",
-		}
-		fields = append(fields, Field{name, kinds[t.Field(i).Type.Kind()], what})
-	}
-	return fields
+// fields are the names that expressions know. docs/expressions.md is written from them.
+var fields = []Field{
+	{
+		"body", "the body as text; of a body that was not read whole, what was read", text,
+		func(m *message.Message) any { return string(m.Body) },
+	},
+	{
+		"json", "the body, parsed; nil when it is not JSON. `json.user.id` is a member, `json.items[0]` an element", anything,
+		func(m *message.Message) any { return parseJSON(m.Body) },
+	},
+	{
+		"headers", "the headers: `headers[\"x-tenant\"]`; nil for one that is not there", table,
+		func(m *message.Message) any {
+			headers, _ := plainValue(m.Headers, 0).(map[string]any)
+			return headers
+		},
+	},
+	{
+		"exchange", "the exchange that it was published to last", text,
+		func(m *message.Message) any { return m.Exchange },
+	},
+	{
+		"routing_key", "the routing key that it was published with last", text,
+		func(m *message.Message) any { return m.RoutingKey },
+	},
+	{
+		"message_id", "the property message_id", text,
+		func(m *message.Message) any { return m.Properties.MessageID },
+	},
+	{
+		"correlation_id", "the property correlation_id", text,
+		func(m *message.Message) any { return m.Properties.CorrelationID },
+	},
+	{
+		"content_type", "the property content_type", text,
+		func(m *message.Message) any { return m.Properties.ContentType },
+	},
+	{
+		"type", "the property type", text,
+		func(m *message.Message) any { return m.Properties.Type },
+	},
+	{
+		"app_id", "the property app_id", text,
+		func(m *message.Message) any { return m.Properties.AppID },
+	},
+	{
+		"priority", "the property priority; 0 when there is none", whole,
+		func(m *message.Message) any { return int(m.Properties.Priority) },
+	},
+	{
+		"expiration", "the property expiration, in ms, as text: `int(expiration) > 5000`", text,
+		func(m *message.Message) any { return m.Properties.Expiration },
+	},
+	{
+		"size", "bytes of the body", whole,
+		func(m *message.Message) any { return max(m.BodyBytes, len(m.Body)) },
+	},
+	{
+		"deaths", "how often it was dead-lettered: all counts of x-death together", whole,
+		func(m *message.Message) any { return int(min(m.DeathCount(), math.MaxInt)) },
+	},
+	{
+		"reason", "of the newest death: `expired`, `rejected`, `maxlen` or `delivery_limit`", text,
+		func(m *message.Message) any {
+			if len(m.Deaths) == 0 {
+				return ""
+			}
+			return string(m.Deaths[0].Reason)
+		},
+	},
+	{
+		"failure", "the failure as the list of messages shows it: kind and message", text,
+		func(m *message.Message) any { failure, _ := m.Failure(); return failure.String() },
+	},
+	{
+		"failure_kind", "what kind of error it was: the class of the exception, mostly", text,
+		func(m *message.Message) any { failure, _ := m.Failure(); return failure.Kind },
+	},
+	{
+		"failure_message", "what the error said", text,
+		func(m *message.Message) any { failure, _ := m.Failure(); return failure.Message },
+	},
+	{
+		"redelivered", "whether it was delivered before", truth,
+		func(m *message.Message) any { return m.Redelivered },
+	},
+	{
+		"age", "seconds since it was published; nil when that is unknown", anything,
+		func(m *message.Message) any {
+			published, ok := m.PublishedAt()
+			if !ok {
+				return nil
+			}
+			return time.Since(published).Seconds()
+		},
+	},
+	{
+		"position", "its place in the queue as it was read; the first is 1", whole,
+		func(m *message.Message) any { return m.Position },
+	},
 }
+
+// Fields are the names that expressions know.
+func Fields() []Field { return fields }
 
 // Functions are the functions that expressions know.
 func Functions() []string { return slices.Clone(builtins) }

@@ -5,19 +5,17 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/expr-lang/expr/vm"
-
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Filter is a condition on messages. It is safe for concurrent use. The zero Filter, and nil, match everything.
 type Filter struct {
-	Text    string          // as the user wrote it
-	plain   needle          // what is looked for
-	Program *vm.Program     // nil: plain text
-	uses    map[string]bool // names of the expression: what nobody asks for is not worked out
-	steps   int             // iterations on one message, at most
-	ctx     context.Context // ends what it does; nil: nothing does
+	Text      string                // as the user wrote it
+	plain     needle                // what is looked for
+	condition func(*evaluation) any // of an expression; nil: plain text
+	variables int                   // that it has at the same time
+	steps     int                   // iterations on one message, at most
+	ctx       context.Context       // ends what it does; nil: nothing does
 }
 
 // Within is the same filter, whose work ends with ctx: from then on it matches nothing.
@@ -60,7 +58,7 @@ type filterJSON struct {
 
 // MarshalJSON writes the text of the filter.
 func (f *Filter) MarshalJSON() ([]byte, error) {
-	return json.Marshal(filterJSON{message.TextJSON(f.Text), f.Program != nil})
+	return json.Marshal(filterJSON{message.TextJSON(f.Text), f.condition != nil})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. The error is one sentence, or that of ParseExpression.
@@ -87,7 +85,7 @@ func (f *Filter) UnmarshalJSON(from []byte) error {
 
 // Expression is the expression of the filter, "" when it is plain text.
 func (f *Filter) Expression() string {
-	if f == nil || f.Program == nil {
+	if f == nil || f.condition == nil {
 		return ""
 	}
 	return expressionOf(f.Text)
@@ -114,7 +112,7 @@ func (f *Filter) Match(m *message.Message) (matched bool) {
 			matched = false
 		}
 	}()
-	if f.Program != nil {
+	if f.condition != nil {
 		return f.evaluate(m)
 	}
 	return f.plain.text == "" || f.contains(m)

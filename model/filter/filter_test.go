@@ -101,6 +101,27 @@ func TestFilterMatch(t *testing.T) {
 		"=fromJSON(body).name == 'Guan'":              true,
 		"=let n = json.items[1].n; n == 40":           true,
 		"=json.items[7].n == 1":                       false,
+
+		"=1 < deaths <= 4 and not (1 < deaths < 4)":          true,
+		"=json.items[-1].n == 40 and json.items[1:][0] != 2": true,
+		"=body | lower() | hasPrefix('{')":                   true,
+		"=7 / 2 == 3.5 and 7 % 2 == 1 and 2 ** 3 == 8":       true,
+		"=0x10 == 16 and 1_000 == 1e3 and .5 + -.5 == 0":     true,
+		"='\\x41\\u00e9\\'' == \"Aé'\" and `\\` == '\\\\'":   true,
+		"=deaths == 4 // four\n and /* or */ true":           true,
+		"=4 not in 1..3 and 'tries' in headers":              true,
+		"={'a': [1, 2.0]} == {'a': [1.0, 2]}":                true,
+		"=[1, nil, 'x'][1] ?? 'y' == 'y'":                    true,
+		"=json.missing?.deeper.x == nil":                     true,
+		"=now() - duration('1h') > headers.when":             true,
+		"=message_id[2:] == '121' and len('é') == 1":         true,
+		"=filter(1..9, # % 4 == 0) == [4, 8]":                true,
+		"=findIndex(1..3, # > 5) == nil":                     true,
+		"=max(1, [2, 7.5], 3) == 7.5 and abs(-2) == 2":       true,
+		"=any(1..3, {let n = #; all(1..2, # < n)})":          true,
+		"=priority in json":                                  false,
+		"=priority not in json":                              false,
+		"=true ? false : true or true":                       false,
 	} {
 		f, err := Parse(text)
 		if err != nil {
@@ -138,6 +159,14 @@ func TestFilterErrors(t *testing.T) {
 		"body matches '['":                    "the filter cannot be read at character",
 		"repeat('a', 9) == ''":                "the filter cannot be read at character 1: unknown name repeat",
 		"\x1b[2J":                             "the filter cannot be read",
+		"deaths and true":                     "the filter cannot be read at character 8: invalid operation: and",
+		"lower(1) == ''":                      "the filter cannot be read at character 7: invalid argument for lower",
+		"any(json) == 1":                      "the filter cannot be read at character 1: any takes 2 arguments, not 1",
+		"deaths[0] == 1":                      "the filter cannot be read at character 7: type int has no elements",
+		"body == 'a":                          "the filter cannot be read at character 9: unexpected character '\\''",
+		"'\\q' == ''":                         "the filter cannot be read at character 2: unknown escape in a text",
+		"# == 1":                              "the filter cannot be read at character 1: unexpected token #",
+		"true true":                           "the filter cannot be read at character 6: unexpected token true",
 		strings.Repeat("(", 1e6):              "the filter is 977K long: 4K is the most",
 		strings.Repeat("1+", 2000) + "1 == 1": "the filter cannot be read",
 	} {
@@ -428,17 +457,6 @@ func TestSavedFilterMatchesByItsName(t *testing.T) {
 	}
 	_, err = Saved(nil).Filter("=@x")
 	assert.That(t, err != nil && strings.HasSuffix(err.Error(), "has none"), "without any: %v", err)
-}
-
-// Every name of expressions is explained, and nothing else is.
-func TestExpressionFieldsAreExplained(t *testing.T) {
-	fields := Fields()
-	for _, f := range fields {
-		assert.That(t, f.Name != "" && f.Type != "" && f.What != "", "%+v is not explained", f)
-	}
-	if len(fields) != len(fieldWhat) || len(fields) != len(expressionNames()) {
-		t.Errorf("%d fields, %d explanations, %d names", len(fields), len(fieldWhat), len(expressionNames()))
-	}
 }
 
 // What the documentation shows as examples matches as it says.

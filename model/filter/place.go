@@ -42,7 +42,7 @@ const (
 // first, then headers, then the body. It looks where Match looks, but for the failure, which is worked out of headers
 // and body. It makes no copy of a body, and parses none for plain text.
 func (f *Filter) Where(m *message.Message) (Place, bool) {
-	if f == nil || f.Program != nil || f.plain.text == "" {
+	if f == nil || f.condition != nil || f.plain.text == "" {
 		return Place{Kind: Matched}, f.Match(m)
 	}
 	p := &m.Properties

@@ -3,7 +3,6 @@ package filter
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -91,9 +90,8 @@ func (t Template) Fill(m *message.Message, escape func(string) string) (string, 
 
 // fieldText is the value of a field as text: one that is empty, nil, or has members is none.
 func fieldText(m *message.Message, path []string) (string, bool) {
-	f := Filter{uses: map[string]bool{path[0]: true}}
-	env := f.env(m)
-	value := fieldOf(&env, path[0])
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == path[0] })
+	value := fields[i].value(m)
 	for _, name := range path[1:] {
 		members, ok := value.(map[string]any)
 		if !ok {
@@ -109,15 +107,4 @@ func fieldText(m *message.Message, path []string) (string, bool) {
 	}
 	text := fmt.Sprint(value)
 	return text, text != ""
-}
-
-// fieldOf is a field of an expression by its name; nil when there is none.
-func fieldOf(env *expressionEnv, name string) any {
-	v := reflect.ValueOf(env).Elem()
-	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("expr") == name {
-			return v.Field(i).Interface()
-		}
-	}
-	return nil
 }

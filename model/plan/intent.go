@@ -108,7 +108,7 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 	}
 	switch f := s.Filter; {
 	case f == nil:
-	case f.Program != nil:
+	case f.Expression() != "":
 		out.Expression = message.TextJSON(f.Expression())
 	default:
 		out.Text = message.TextJSON(f.Text)
