@@ -37,6 +37,19 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 	return true, false
 }
 
+// CountableOf are those of some queues that a passive declare counts, and those that totals count.
+func (t *Topology) CountableOf(queues []QueueRef) (declare, totals []QueueRef) {
+	for _, ref := range queues {
+		switch byDeclare, byTotals := t.Countable(ref); {
+		case byDeclare:
+			declare = append(declare, ref)
+		case byTotals:
+			totals = append(totals, ref)
+		}
+	}
+	return declare, totals
+}
+
 // Counted is the topology with what was counted since its poll, the newest counts last, as Queue and Waiting tell it.
 // Queues and the snapshot stay as polled. What dlxtop held meanwhile is still there, and so is what a queue does not
 // count in time. Without counts it is t itself.

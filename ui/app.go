@@ -211,14 +211,11 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	}
 	a.history.Record(a.env.Now(), msg.topology.Topology, msg.topology.Flows, msg.topology.Moves)
 	a.latest = msg.topology
+	a.forget(a.env.Now())
 	a.latest.Topology = a.latest.Topology.Counted(a.counts)
 	a.env.Polled.Store(msg.topology.Topology)
 	a.latest.History, a.latest.Looks = a.history, a.looks
-	t := a.latest.Topology
-	failed := causes.FailedRefs(a.latest, model.QueueRef{})
-	a.latest.Failed = shell.SumOf(failed, func(ref model.QueueRef) model.Opt[int64] {
-		return shell.ReadyOf(t, ref)
-	}).Or(0)
+	a.latest.Failed = failedIn(a.latest)
 	cmd := a.refresh()
 	a.rest()
 	return a, tea.Batch(wait, cmd)

@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -16,12 +17,17 @@ func (a *app) count() tea.Cmd {
 	if a.poller.paused || a.latest.Topology == nil {
 		return nil
 	}
-	screen, ok := a.top().(watching)
-	if !ok {
-		return nil
-	}
 	var queues [2][]model.QueueRef
-	if queues[0], queues[1] = screen.Watched(); a.env.Broker == nil {
+	if screen, ok := a.top().(watching); ok {
+		queues[0], queues[1] = screen.Watched()
+	}
+	more, others := a.latest.Topology.CountableOf(a.env.Unsettled())
+	for lane, refs := range [2][]model.QueueRef{more, others} {
+		queues[lane] = append(queues[lane], slices.DeleteFunc(refs, func(ref model.QueueRef) bool {
+			return slices.Contains(queues[lane], ref)
+		})...)
+	}
+	if a.env.Broker == nil {
 		queues[0] = nil // there are polls and totals only
 	}
 	var cmds []tea.Cmd
@@ -60,21 +66,33 @@ func (a app) counted(msg shell.CountedMsg) (tea.Model, tea.Cmd) {
 // recounted puts counts into what all screens show, and reports whether they change it: what is seen twice on a screen
 // is one number.
 func (a *app) recounted(c model.Counts) (changed bool) {
-	a.counts = append(slices.DeleteFunc(a.counts, func(old model.Counts) bool {
-		return c.At.Sub(old.At) >= shell.CountedFor
-	}), c)
+	touched := append(slices.Clone(a.counts), c)
+	a.forget(c.At)
+	a.counts = append(a.counts, c)
 	before, now := a.latest.Topology, a.latest.Topology.Counted(a.counts)
-	for ref := range c.Queues {
-		was, _ := before.Queue(ref)
-		if is, ok := now.Queue(ref); ok && (is.Ready != was.Ready || is.Consumers != was.Consumers) {
-			changed = true
-			if now.IsFailed(ref) {
-				a.latest.Failed += is.Ready.Or(0) - was.Ready.Or(0)
-			}
+	for _, counts := range touched {
+		for ref := range counts.Queues {
+			was, _ := before.Queue(ref)
+			is, ok := now.Queue(ref)
+			changed = changed || ok && (is.Ready != was.Ready || is.Consumers != was.Consumers)
 		}
 	}
-	a.latest.Topology = now
+	if a.latest.Topology = now; changed {
+		a.latest.Failed = failedIn(a.latest)
+	}
 	return changed
+}
+
+// forget leaves out counts that are too old to be shown: polls are newer.
+func (a *app) forget(now time.Time) {
+	a.counts = slices.DeleteFunc(a.counts, func(old model.Counts) bool { return now.Sub(old.At) >= shell.CountedFor })
+}
+
+// failedIn is how many messages all failed queues hold, as far as is known.
+func failedIn(latest shell.TopologyMsg) int64 {
+	return shell.SumOf(causes.FailedRefs(latest, model.QueueRef{}), func(ref model.QueueRef) model.Opt[int64] {
+		return shell.ReadyOf(latest.Topology, ref)
+	}).Or(0)
 }
 
 // countDue ends the wait for a count: the next one starts when somebody looks.

@@ -121,15 +121,7 @@ func (m movingFlow) Watched() (declare, totals []model.QueueRef) {
 	if m.live.watch == nil || m.gone {
 		return nil, nil
 	}
-	for _, ref := range m.live.watch.Queues() {
-		switch byDeclare, byTotals := m.latest.Topology.Countable(ref); {
-		case byDeclare:
-			declare = append(declare, ref)
-		case byTotals:
-			totals = append(totals, ref)
-		}
-	}
-	return declare, totals
+	return m.latest.Topology.CountableOf(m.live.watch.Queues())
 }
 
 // redraw makes the picture of what is known now.

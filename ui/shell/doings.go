@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -20,6 +21,23 @@ type Doing struct {
 func (e *Env) Did(d Doing) {
 	d.At = e.Now()
 	e.Doings = append(e.Doings, d)
+}
+
+// mostUnsettled bounds how many queues are counted for what was done to them.
+const mostUnsettled = 100
+
+// Unsettled are the queues of actions that the statistics may not have yet: they are counted, for polls would show what
+// was replayed where it was until then.
+func (e *Env) Unsettled() (queues []model.QueueRef) {
+	for _, d := range slices.Backward(e.Doings) {
+		if e.Shown.Sub(d.At) > model.LateStatistics+CountedFor || len(queues) == mostUnsettled {
+			break
+		}
+		if !slices.Contains(queues, d.Queue) {
+			queues = append(queues, d.Queue)
+		}
+	}
+	return queues
 }
 
 // Since are the doings that a list has not taken in yet. Afterwards it has.
