@@ -185,6 +185,9 @@ func (c causePlansScreen) Keys() []key.Binding {
 		if done, planned := c.done(); done == planned && len(c.ready()) == 0 && c.unread() == "" {
 			keys = append(keys, k.Resolve)
 		}
+		if len(c.ready()) == 0 {
+			keys = append(keys, term.Describe(k.Confirm, "close"))
+		}
 		return append(keys, term.Describe(k.Cancel, "close"))
 	}
 	return []key.Binding{k.Cancel}

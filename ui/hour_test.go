@@ -1,0 +1,419 @@
+package ui
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// hour is one sitting: a screen, and the broker that it has to agree with.
+type hour struct {
+	*terminal
+	channel *amqp.Channel
+	keys    int
+}
+
+// hourQueues are the queues of the hour: two workers, the first with a retry queue, and their failed queues.
+var hourQueues = []string{"mail", "mail.retry", "mail.failed", "sms", "sms.failed"}
+
+// slowest is how long a screen may need until it agrees: statistics are up to 10 s late, of quorum queues 5 s more.
+const slowest = 15 * time.Second
+
+// press types keys, and counts them.
+func (h *hour) press(keys ...string) {
+	for _, k := range keys {
+		if h.keys++; !strings.HasPrefix(k, "\x1b") {
+			h.keys += len([]rune(k)) - 1
+		}
+	}
+	h.terminal.press(keys...)
+}
+
+// agrees presses keys, and waits until the screen says what the broker does, with a row under the cursor.
+func (h *hour) agrees(keys ...string) {
+	h.t.Helper()
+	h.press(keys...)
+	h.settle()
+	began := time.Now()
+	first := ""
+	for {
+		wrong := h.differs()
+		if wrong == "" {
+			break
+		}
+		if !strings.HasSuffix(first, wrong) {
+			first += fmt.Sprintf("\n%.2f s: %s", time.Since(began).Seconds(), wrong)
+		}
+		if time.Since(began) > slowest {
+			h.t.Fatalf("after %q, for %s: %s\n%s", keys, slowest, wrong, h.screen())
+		}
+		select {
+		case <-h.ended:
+			h.t.Fatalf("the program ended (%v)\n%s", h.err, h.screen())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if took := time.Since(began); took > time.Second {
+		h.t.Logf("after %q it took %.1f s: %s", keys, took.Seconds(), first)
+	}
+}
+
+var (
+	tabCount    = regexp.MustCompile(`3 Failed(?: ([\d,]+))?`)
+	headerCount = regexp.MustCompile(`([\d,]+) failed `)
+	readyCount  = regexp.MustCompile(`([\d,]+) ready`)
+	listHeads   = regexp.MustCompile(`^   +(FLOW|QUEUE|CAUSE|#|FAILED QUEUE) `)
+	cameBack    = regexp.MustCompile(`(?m)^ ! (\d+) messages? came back since this was read: ctrl-r reads`)
+	partRead    = regexp.MustCompile(`([\d,]+) of ([\d,]+) read; i reads [\d,]+, at a cost`)
+	queueLine   = regexp.MustCompile(`(?m)^ story/(\S+)   (?:([\d,]+) messages?|[\d,]+ of ([\d,]+) read)`)
+)
+
+func numberOf(text string) int {
+	n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// under is the number of a line that ends below a title.
+func under(head, line, title string) (int, bool) {
+	at := strings.Index(head, title)
+	if at < 0 {
+		return 0, false
+	}
+	runes, end := []rune(line), len([]rune(head[:at+len(title)]))
+	if len(runes) < end {
+		return -1, true
+	}
+	fields := strings.Fields(string(runes[:end]))
+	return numberOf(strings.TrimPrefix(fields[len(fields)-1], "≥")), true
+}
+
+// differs is the first thing in which the screen and the broker do; "" nothing.
+func (h *hour) differs() string {
+	h.t.Helper()
+	there := map[string]int{}
+	for _, name := range hourQueues {
+		there[name] = depth.Of(h.t, h.channel, name)
+	}
+	failed := there["mail.failed"] + there["sms.failed"]
+	s := h.screen()
+	lines := strings.Split(s, "\n")
+	if tab := tabCount.FindStringSubmatch(lines[1]); max(numberOf(tab[1]), 0) != failed {
+		return fmt.Sprintf("the tab says %q, and %d failed", tab[0], failed)
+	}
+	if header := headerCount.FindStringSubmatch(lines[0]); header != nil && numberOf(header[1]) != failed {
+		return fmt.Sprintf("the header says %q, and %d failed", header[0], failed)
+	}
+	if q := queueLine.FindStringSubmatch(s); q != nil {
+		said := numberOf(q[2] + q[3])
+		if back := cameBack.FindStringSubmatch(s); back != nil {
+			said += numberOf(back[1])
+			q[0] = ""
+		}
+		switch empty := strings.Contains(s, "the queue is empty"); {
+		case said != there[q[1]] || empty != (said == 0) || strings.Contains(q[0], ", now "):
+			return fmt.Sprintf("the list says %q, and there are %d", q[0], there[q[1]])
+		}
+	}
+	head := -1
+	for i, line := range lines {
+		if head < 0 && listHeads.MatchString(line) {
+			head = i
+		}
+	}
+	if head < 0 || len(lines) < head+2 {
+		return ""
+	}
+	row := lines[head+1]
+	if len(row) > 4 && strings.TrimSpace(row[:4]) == "" && h.cursorRow() == "" {
+		return "no row has the cursor"
+	}
+	return differsInList(lines[head-1], lines[head], lines[head+1:], there, failed)
+}
+
+// unmarked takes the marks off a row.
+var unmarked = strings.NewReplacer(term.MarkCursor, " ", term.MarkChosen, " ", "✗", " ", "! ", " ", "·", " ")
+
+// differsInList compares the rows of a list.
+func differsInList(above, head string, rows []string, there map[string]int, failed int) string {
+	sum := 0
+	for _, row := range rows {
+		fields := strings.Fields(unmarked.Replace(row))
+		if len(fields) < 3 || strings.Contains(row, "──") {
+			break
+		}
+		if n, ok := under(head, row, "MESSAGES"); ok {
+			sum += n
+			continue
+		}
+		name := strings.TrimPrefix(fields[0], "story/")
+		wants := map[string]int{"READY": there[name]}
+		if strings.Contains(head, "FLOW") {
+			wants = map[string]int{"FAILED": there[name+".failed"], "IN WORKER": there[name]}
+		}
+		for title, want := range wants {
+			if n, ok := under(head, row, title); ok && n != want {
+				return fmt.Sprintf("%s of %s is %d, and there are %d", title, name, n, want)
+			}
+		}
+	}
+	if strings.Contains(head, "MESSAGES") && !strings.Contains(head, "QUEUE") {
+		of := failed
+		if part := partRead.FindStringSubmatch(above); part != nil && numberOf(part[2]) == failed {
+			of = numberOf(part[1])
+		}
+		if sum != of {
+			return fmt.Sprintf("the causes are of %d messages, and there are %d", sum, of)
+		}
+	}
+	if strings.Contains(head, "FLOW ") {
+		for _, n := range readyCount.FindAllStringSubmatch(strings.Join(rows, "\n"), -1) {
+			known := false
+			for _, d := range there {
+				known = known || d == numberOf(n[1])
+			}
+			if !known {
+				return fmt.Sprintf("the picture says %q, which no queue has", n[0])
+			}
+		}
+	}
+	return ""
+}
+
+// look waits until messages or causes were read, and agrees to what that costs where it is asked for.
+func (h *hour) look(text string) {
+	h.t.Helper()
+	var pressed time.Time
+	h.awaitThat("there is "+text, func(s string) bool {
+		asks, key := strings.Contains(s, "enter read them"), keyEnter
+		if !asks {
+			asks, key = strings.Contains(s, "look costs") || strings.Contains(s, "a look has a cost"), "i"
+		}
+		if asks && time.Since(pressed) > time.Second {
+			pressed = time.Now()
+			h.press(key)
+		}
+		return strings.Contains(s, text)
+	})
+}
+
+// job plays one of the jobs, and notes what it takes.
+func (h *hour) job(name string, play func()) {
+	h.t.Helper()
+	keys, began := h.keys, time.Now()
+	play()
+	h.t.Logf("%-16s %3d keys %6.2f s", name, h.keys-keys, time.Since(began).Seconds())
+}
+
+// does presses keys that open a plan, agrees to it, and closes the account.
+func (h *hour) does(keys, plan, to, account string) {
+	h.t.Helper()
+	h.press(keys)
+	h.await(plan)
+	h.agreed(to, account)
+}
+
+func (h *hour) agreed(to, account string) {
+	h.t.Helper()
+	h.await("enter " + to)
+	h.press(keyEnter)
+	h.agree(to, account)
+	h.closes()
+}
+
+// reads reads a queue again to which messages came back, where that costs something and so does not happen by itself.
+func (h *hour) reads() {
+	h.t.Helper()
+	h.agrees()
+	if strings.Contains(h.screen(), "ctrl-r reads the queue again") {
+		h.press(keyCtrlR)
+		h.awaitGone("ctrl-r reads the queue again")
+		h.agrees()
+	}
+}
+
+// closes an account. An enter that comes too early is ignored.
+func (h *hour) closes() {
+	h.t.Helper()
+	h.await("enter close")
+	var pressed time.Time
+	h.awaitThat("the account is closed", func(s string) bool {
+		if strings.Contains(s, "enter close") && time.Since(pressed) > time.Second {
+			pressed = time.Now()
+			h.press(keyEnter)
+		}
+		return !strings.Contains(s, "enter close")
+	})
+}
+
+// unfiltered clears a filter. What follows the Esc in the same read would be one key with it.
+func (h *hour) unfiltered() {
+	h.t.Helper()
+	h.press(keyEsc)
+	h.awaitGone("esc clears")
+	h.agrees()
+}
+
+// TestTheHour plays the tutorial: after each step header, tabs, lists and cursor agree with the broker.
+func TestTheHour(t *testing.T) {
+	sizes := []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}}
+	for _, s := range sizes[size.Of(1, 0):size.Of(2, 3)] {
+		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) { playHour(t, s.width, s.height) })
+	}
+}
+
+func playHour(t *testing.T, width, height int) {
+	o, channel := storyVHost(t)
+	_, node, _ := real(t)
+	kind := "classic"
+	if model.ParseVersion(node.Version()).AtLeast(4, 0) {
+		kind = "quorum"
+	}
+	arguments := amqp.Table{"x-queue-type": kind}
+	for _, name := range []string{"mail", "sms"} {
+		must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
+	}
+	must.Get(channel.QueueDeclare("mail.retry", true, false, false, false, amqp.Table{
+		"x-queue-type": kind, "x-message-ttl": 30_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail",
+	}))(t)
+	order := 0
+	for _, f := range []struct {
+		queue, text string
+		n           int
+	}{
+		{"mail.failed", "IntegrityError: duplicate key", 4},
+		{"mail.failed", "TimeoutError: smtp did not answer", 5},
+		{"mail.failed", "ValueError: no address", 3},
+		{"sms.failed", "ValueError: no address", 2},
+	} {
+		must.Get(channel.QueueDeclare(f.queue, true, false, false, false, arguments))(t)
+		for range f.n {
+			order++
+			publish(t, channel, f.queue, amqp.Publishing{
+				MessageId: fmt.Sprint("m-", order), ContentType: "application/json", Timestamp: time.Now(),
+				Headers: amqp.Table{"x-error": f.text}, Body: fmt.Appendf(nil, `{"order":"A-10%02d"}`, order),
+			})
+		}
+	}
+	o.Files, o.Editor = export.Files{}, ""
+	o.Editor, _ = scripted(t, `sed -i 's/A-10/B-10/' "$f"`)
+	h := &hour{terminal: newTerminal(t, o, width, height), channel: channel}
+	h.await("story/mail ", "story/sms ")
+	h.agrees()
+	h.messages(filepath.Join(t.TempDir(), "left.jsonl"))
+	h.causes()
+	h.orders()
+	h.records()
+}
+
+// messages is what one does with those of one queue.
+func (h *hour) messages(backup string) {
+	h.t.Helper()
+	h.agrees("j")
+	h.agrees("k")
+	h.press("f")
+	h.look("12 messages")
+	h.agrees()
+	h.press(keyEnter)
+	h.await("Story")
+	h.agrees("l", "h", "q")
+	h.press("/", "timeout", keyEnter)
+	h.await("of 5 in 12")
+	h.agrees("n")
+	h.agrees("N")
+	h.unfiltered()
+	h.job("replay one", func() { h.does("r", "Replay 1 message", "replay", "1 message moved") })
+	h.agrees()
+	h.job("undo", func() { h.does("u", "bring back 1 message", "bring back", "1 of 1 message brought back") })
+	h.reads()
+
+	h.press("/", "timeout", keyEnter)
+	h.await("of 5 in 12")
+	h.press("R")
+	h.await("Replay 5 messages", "c canary")
+	h.press("c")
+	h.await("c no canary")
+	h.press(keyEnter)
+	h.agree("do not wait longer", "5 messages moved")
+	h.closes()
+	h.unfiltered()
+	h.press("x")
+	h.await("Export 7 messages")
+	h.press("\x15", backup, keyEnter)
+	h.agree("write", "7 messages written")
+	h.agrees()
+	h.press("e")
+	h.await("Replay 1 message", "B-10")
+	h.agreed("replay", "1 message moved")
+	h.agrees()
+	h.job("drop all", func() { h.does("D", "Drop 6 messages", "drop", "6 messages dropped") })
+	h.agrees()
+	h.does("u", "bring back 6 messages", "bring back", "6 of 6 messages brought back")
+	h.reads()
+	h.job("drop one", func() { h.does("d", "Drop 1 message", "drop", "1 message dropped") })
+	h.agrees()
+	h.job("replay all", func() { h.does("R", "Replay 5 messages", "replay", "5 messages moved") })
+	h.agrees()
+	h.does("u", "bring back 5 messages", "bring back", "5 of 5 messages brought back")
+	h.agrees("q")
+	h.agrees("2")
+}
+
+// causes is what one does with what several queues have in common.
+func (h *hour) causes() {
+	h.t.Helper()
+	h.press("3")
+	h.look("   7 read")
+	h.agrees("g")
+	h.job("replay a cause", func() { h.does("r", "replay", "replay", "moved") })
+	h.agrees()
+	h.job("undo a cause", func() { h.does("u", "bring back", "bring back", "brought back") })
+	h.agrees()
+	h.look("   7 read")
+	h.agrees()
+	h.agrees("j")
+	h.agrees("f")
+	h.agrees("f")
+}
+
+// orders finds one.
+func (h *hour) orders() {
+	h.t.Helper()
+	h.job("find an order", func() {
+		h.press(":find A-1014", keyEnter)
+		h.look("1 found")
+		h.press(keyEnter)
+		h.look("story/sms.failed   2 messages")
+		h.awaitThat("the cursor is on it", func(string) bool {
+			return strings.HasPrefix(strings.TrimSpace(h.cursorRow()), "▸      2 ")
+		})
+	})
+	h.agrees()
+	h.press("q")
+	h.agrees("q")
+}
+
+// records is the journal.
+func (h *hour) records() {
+	h.t.Helper()
+	h.agrees("5")
+	h.press("j", keyEnter)
+	h.await("m-")
+	h.agrees("q")
+	h.agrees("1")
+}
