@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -206,7 +207,7 @@ func (p *Program) showPlan(a plannedAction) error {
 		if left, told := a.looked.left.Get(); told {
 			out.LooksLeft = &left
 		}
-		if err := writeJSON(p.Out, out); err != nil {
+		if err := print.JSON(p.Out, out); err != nil {
 			return err
 		}
 	} else {
@@ -240,7 +241,7 @@ func list(texts []string) *[]string {
 func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 	var err error
 	if a.output.json() {
-		err = writeJSON(p.Out, accountOf(a, account))
+		err = print.JSON(p.Out, accountOf(a, account))
 	} else {
 		_, err = fmt.Fprintln(p.Out, sentence(a, account))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muesli/cancelreader"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -99,7 +100,7 @@ type progress struct {
 }
 
 func (p *Program) progress() *progress {
-	return &progress{out: p.Err, terminal: isTerminal(p.Err) && !p.dumb()}
+	return &progress{out: p.Err, terminal: print.IsTerminal(p.Err) && !p.dumb()}
 }
 
 func (p *progress) show(account plan.Account) {
@@ -128,7 +129,7 @@ func (p *progress) show(account plan.Account) {
 // draw replaces the line.
 func (p *progress) draw(words string) {
 	p.shown = true
-	fmt.Fprintf(p.out, "\r\x1b[K%s", shortened(words, 78))
+	fmt.Fprintf(p.out, "\r\x1b[K%s", print.Shortened(words, 78))
 }
 
 // clear takes the line away, until the next one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -288,10 +289,10 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	list := r.groups.List()
 	cause.MostFirst(list)
 	if output.json() {
-		return writeJSON(p.Out, causesOf(r, list))
+		return print.JSON(p.Out, causesOf(r, list))
 	}
 	if len(list) > 0 {
-		if err := causesTable(list, r).write(p.Out); err != nil {
+		if err := causesTable(list, r).Write(p.Out); err != nil {
 			return err
 		}
 	}

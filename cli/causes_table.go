@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 )
@@ -28,17 +29,17 @@ func (s *session) statesOf(t *model.Topology) cause.States {
 	return states
 }
 
-func causesTable(list []cause.Group, r *reading) *grid {
-	table := &grid{right: []bool{false, false, true}}
-	table.add("ID", "STATE", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
+func causesTable(list []cause.Group, r *reading) *print.Table {
+	table := &print.Table{Right: []bool{false, false, true}}
+	table.Add("ID", "STATE", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
 	for i := range list {
 		g := &list[i]
 		var queues []string
 		for _, q := range g.Queues {
 			queues = append(queues, q.Of.String())
 		}
-		table.add(string(g.ID), string(r.state(g)), countWords(g), seenAt(g.First), seenAt(g.Last), named(queues),
-			named(g.WorkerNames(r.topology.WorkersOf)), cell(g.Cause.String(), 120))
+		table.Add(string(g.ID), string(r.state(g)), countWords(g), seenAt(g.First), seenAt(g.Last), named(queues),
+			named(g.WorkerNames(r.topology.WorkersOf)), print.Cell(g.Cause.String(), 120))
 	}
 	return table
 }
@@ -57,7 +58,7 @@ func named(names []string) string {
 	if len(names) == 0 {
 		return "?"
 	}
-	text := cell(strings.Join(names[:min(len(names), shown)], ", "), 40)
+	text := print.Cell(strings.Join(names[:min(len(names), shown)], ", "), 40)
 	if more := len(names) - shown; more > 0 {
 		text += " and " + strconv.Itoa(more) + " more"
 	}

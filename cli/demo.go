@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -156,7 +157,7 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look 
 func (p *Program) serve(ctx context.Context, node Node, asJSON bool) error {
 	var err error
 	if asJSON {
-		err = writeJSON(p.Out, demoJSON{node.AMQP(), node.API()})
+		err = print.JSON(p.Out, demoJSON{node.AMQP(), node.API()})
 	} else {
 		_, err = fmt.Fprintf(p.Out, "AMQP %s\nAPI  %s\n", node.AMQP(), node.API())
 	}

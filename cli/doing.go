@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -37,7 +38,7 @@ func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (conf
 	case connection.ReadOnly:
 		return connection, notAllowed("this connection is read-only: %s changes the broker (--dry-run shows what it "+
 			"would do)", what)
-	case !c.agreed && !isTerminal(p.In):
+	case !c.agreed && !print.IsTerminal(p.In):
 		return connection, usage("%s changes the broker, and there is no terminal to ask on: add --yes, or look first "+
 			"with --dry-run", what)
 	}

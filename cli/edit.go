@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -74,7 +75,7 @@ func (p *Program) announceEdit(planned *plan.Plan) {
 		shown := &m.Shown[i]
 		id := ""
 		if of := shown.Was.Properties.MessageID; of != "" {
-			id = " (" + shortened(model.Printable(of), 60) + ")"
+			id = " (" + print.Shortened(model.Printable(of), 60) + ")"
 		}
 		p.say("message %d%s:", shown.Position, id)
 		for _, line := range differenceLines(shown) {
@@ -91,7 +92,7 @@ func differenceLines(m *plan.MendedMessage) []string {
 	before, after := body.Read(&was), body.Read(&is)
 	rows, _ := body.Compare(before.Lines, after.Lines)
 	say := func(mark string, l body.Line) {
-		lines = append(lines, shortened(mark+model.Printable(strings.TrimSpace(l.String())), differenceWidth))
+		lines = append(lines, print.Shortened(mark+model.Printable(strings.TrimSpace(l.String())), differenceWidth))
 	}
 	for i := range rows {
 		if r := &rows[i]; !r.Same {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
@@ -212,11 +213,11 @@ func (w *foundWriter) write(hits []find.Hit) error {
 	asJSON := w.output.json()
 	for i := range hits {
 		if asJSON {
-			text.Write(jsonLine(hitOf(&hits[i])))
+			text.Write(print.JSONLine(hitOf(&hits[i])))
 			continue
 		}
 		if w.rows == 0 {
-			text.WriteString(foundTable.line("QUEUE", "#", "PUBLISHED", "ROUTING KEY", "IN", "TEXT"))
+			text.WriteString(foundTable.Line("QUEUE", "#", "PUBLISHED", "ROUTING KEY", "IN", "TEXT"))
 		}
 		w.rows++
 		text.WriteString(foundLine(&hits[i]))
@@ -249,12 +250,12 @@ func hitOf(h *find.Hit) hitJSON {
 }
 
 // foundTable is not measured, because its rows come one by one.
-var foundTable = grid{widths: []int{32, 7, 19, 24, 24, 0}, right: []bool{1: true}, open: true}
+var foundTable = print.Table{Widths: []int{32, 7, 19, 24, 24, 0}, Right: []bool{1: true}, Open: true}
 
 func foundLine(h *find.Hit) string {
 	before, found, after := h.Excerpt()
-	return foundTable.line(cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published),
-		cell(h.RoutingKey, 24), cell(h.Where(), 24), shortened(before+found+after, 120))
+	return foundTable.Line(print.Cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published),
+		print.Cell(h.RoutingKey, 24), print.Cell(h.Where(), 24), print.Shortened(before+found+after, 120))
 }
 
 func (p *Program) sayNotRead(queues []find.NotRead) {
@@ -275,7 +276,7 @@ func (p *Program) showFound(r find.Result, said int, output *format) error {
 		for _, n := range r.NotRead {
 			out.NotRead = append(out.NotRead, notReadJSON{n.Queue.String(), n.Messages, n.Why})
 		}
-		if _, err := p.Out.Write(jsonLine(out)); err != nil {
+		if _, err := p.Out.Write(print.JSONLine(out)); err != nil {
 			return fmt.Errorf("write what was found: %w", err)
 		}
 	}

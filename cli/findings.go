@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -69,7 +70,7 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 	}
 	found = findings.Sort(found)
 	if output.json() {
-		err = writeJSON(s.program.Out, findingsOf(found))
+		err = print.JSON(s.program.Out, findingsOf(found))
 	} else {
 		err = s.program.listFindings(found)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -90,9 +91,9 @@ seconds. In JSON it is redelivered_per_second; times are in ms.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.poll(cmd.Context(), flags, func(_ *session, t *model.Topology) error {
 				if output.json() {
-					return writeJSON(p.Out, flowsOf(t))
+					return print.JSON(p.Out, flowsOf(t))
 				}
-				return flowsTable(t).write(p.Out)
+				return flowsTable(t).Write(p.Out)
 			})
 		},
 	}
@@ -212,16 +213,16 @@ func failedRow(q *model.Queue) flowRow {
 	}
 }
 
-func flowsTable(t *model.Topology) *grid {
+func flowsTable(t *model.Topology) *print.Table {
 	rows := flowRows(t)
 	again := slices.ContainsFunc(rows, func(r flowRow) bool { return r.q.RedeliverRate.Or(0) > 0 })
-	g := &grid{right: []bool{false, false, false, true, true, again}}
+	g := &print.Table{Right: []bool{false, false, false, true, true, again}}
 	add := func(flow, role, name, ready, consumers, redelivered, after, target string) {
 		cells := []string{flow, role, name, ready, consumers}
 		if again {
 			cells = append(cells, redelivered)
 		}
-		g.add(append(cells, after, target)...)
+		g.Add(append(cells, after, target)...)
 	}
 	add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "REDELIVERED", "AFTER", "LEADS TO")
 	for _, r := range rows {

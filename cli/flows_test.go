@@ -52,7 +52,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		assert.That(t, strings.Contains(string(raw), want), "no %s in %s", want, raw)
 	}
 	var table strings.Builder
-	must.Do(t, flowsTable(topology).write(&table))
+	must.Do(t, flowsTable(topology).Write(&table))
 	for _, want := range []string{
 		"d … a", "1s…15s (argument)", "delayed retry of all (argument)", "per message",
 		"error",
@@ -100,7 +100,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var table strings.Builder
-			must.Do(t, flowsTable(looping(test.rate)).write(&table))
+			must.Do(t, flowsTable(looping(test.rate)).Write(&table))
 			var rows []string
 			for line := range strings.Lines(table.String()) {
 				rows = append(rows, strings.Join(strings.Fields(line), " "))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -175,14 +176,14 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 		for i := range records {
 			out.Records = append(out.Records, recordOf(&records[i]))
 		}
-		return writeJSON(p.Out, out)
+		return print.JSON(p.Out, out)
 	}
 	if len(records) == 0 {
 		p.say("nothing was done yet")
 		return nil
 	}
-	g := &grid{right: []bool{true}}
-	g.add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME", "WHY")
+	g := &print.Table{Right: []bool{true}}
+	g.Add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME", "WHY")
 	for i := range records {
 		r := &records[i]
 		outcome := r.Told()
@@ -192,10 +193,11 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 		if r.ResumedBy > 0 {
 			outcome += fmt.Sprintf("; resumed as %d", r.ResumedBy)
 		}
-		g.add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), cell(r.Who(), 40),
-			cell(recordWhat(r), 16), cell(r.From.String(), 40), cell(r.To, 40), outcome, cell(r.Reason, 60))
+		g.Add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), print.Cell(r.Who(), 40),
+			print.Cell(recordWhat(r), 16), print.Cell(r.From.String(), 40), print.Cell(r.To, 40), outcome,
+			print.Cell(r.Reason, 60))
 	}
-	return g.write(p.Out)
+	return g.Write(p.Out)
 }
 
 func recordWhat(r *plan.Record) string {
@@ -250,8 +252,8 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	if r.Edit != "" {
 		p.say("changed by the jq program %s", model.Printable(r.Edit))
 	}
-	g := &grid{right: []bool{true, false, false, true}}
-	g.add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME", "CHANGED")
+	g := &print.Table{Right: []bool{true, false, false, true}}
+	g.Add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME", "CHANGED")
 	if err := j.Entries(ctx, id, func(e *plan.Entry) error {
 		size, to := "", ""
 		if e.Message != nil {
@@ -260,8 +262,8 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 		if e.Sent != nil {
 			to = model.ExchangeName(e.Sent.To.Exchange) + " " + e.Sent.To.RoutingKey
 		}
-		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40),
-			cell(r.State(e), 60), cell(strings.Join(r.Changes(e), "; "), 200))
+		g.Add(strconv.Itoa(e.Position), print.Cell(e.MessageID, 36), print.Cell(e.Address.RoutingKey, 32), size,
+			print.Cell(to, 40), print.Cell(r.State(e), 60), print.Cell(strings.Join(r.Changes(e), "; "), 200))
 		return nil
 	}); err != nil {
 		return err
@@ -269,7 +271,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	if _, err := fmt.Fprintln(p.Out); err != nil {
 		return err
 	}
-	return g.write(p.Out)
+	return g.Write(p.Out)
 }
 
 // writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than memory holds.

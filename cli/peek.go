@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -203,9 +204,9 @@ const shownBody = 4 << 20
 
 // showTable writes messages of a buffer, or of another queue, as a table.
 func (p *Program) showTable(messages message.Messages, buffer bool) error {
-	table := &grid{right: []bool{true, false, false, false, false, true}}
+	table := &print.Table{Right: []bool{true, false, false, false, false, true}}
 	head := messageHead(buffer)
-	table.measure(head)
+	table.Measure(head)
 	for i := range messages.Len() {
 		m, err := messages.At(i, shownBody)
 		if err != nil {
@@ -214,17 +215,17 @@ func (p *Program) showTable(messages message.Messages, buffer bool) error {
 		if said := unreadableDeaths(&m); said != "" {
 			p.say("%s", said)
 		}
-		table.measure(messageCells(&m, buffer))
+		table.Measure(messageCells(&m, buffer))
 	}
-	table.fit(p.Out)
+	table.Fit(p.Out)
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
-	_, _ = buffered.WriteString(table.line(head...)) // Flush tells
+	_, _ = buffered.WriteString(table.Line(head...)) // Flush tells
 	for i := range messages.Len() {
 		m, err := messages.At(i, shownBody)
 		if err != nil {
 			return err
 		}
-		_, _ = buffered.WriteString(table.line(messageCells(&m, buffer)...))
+		_, _ = buffered.WriteString(table.Line(messageCells(&m, buffer)...))
 	}
 	return buffered.Flush()
 }
@@ -235,10 +236,8 @@ func messageHead(buffer bool) []string {
 
 func messageCells(m *message.Message, buffer bool) []string {
 	return []string{
-		strconv.Itoa(m.Position), cell(m.Properties.MessageID, 36), cell(m.RoutingKey, 32), cell(m.DeathSummary(), 24),
-		cell(m.FailureIn(buffer), 40), message.Size(int64(m.BodyBytes)), shortened(m.BodyPreview(60), 60),
+		strconv.Itoa(m.Position), print.Cell(m.Properties.MessageID, 36), print.Cell(m.RoutingKey, 32),
+		print.Cell(m.DeathSummary(), 24), print.Cell(m.FailureIn(buffer), 40), message.Size(int64(m.BodyBytes)),
+		print.Shortened(m.BodyPreview(60), 60),
 	}
 }
-
-// cell makes any text fit into a table.
-func cell(text string, width int) string { return shortened(model.Printable(text), width) }

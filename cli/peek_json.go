@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -47,7 +48,7 @@ type messageRun struct {
 func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 	var text bytes.Buffer
 	head.Messages = []json.RawMessage{}
-	if err := writeJSON(&text, head); err != nil {
+	if err := print.JSON(&text, head); err != nil {
 		return err
 	}
 	if messages.Len() == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/trace"
 )
@@ -92,7 +93,7 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 	if connection.ReadOnly {
 		return notAllowed("this connection is read-only: a probe is a message that is published")
 	}
-	if !a.agreed && !isTerminal(p.In) {
+	if !a.agreed && !print.IsTerminal(p.In) {
 		return usage("a probe is published, and there is no terminal to ask on: add --yes")
 	}
 	s, err := p.openConnection(connection)
@@ -213,7 +214,7 @@ func (p *Program) showProbe(ctx context.Context, a *probing, plan *trace.ProbePl
 		if d, ok := result.Should.Get(); ok {
 			out.Should = model.Some(d.Milliseconds())
 		}
-		if err := writeJSON(p.Out, out); err != nil {
+		if err := print.JSON(p.Out, out); err != nil {
 			return err
 		}
 	} else {

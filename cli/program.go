@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -174,7 +175,7 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 // needTerminal refuses the dashboard where nobody could see it or press a key.
 func (p *Program) needTerminal() error {
 	switch {
-	case !isTerminal(p.In) || !isTerminal(p.Out):
+	case !print.IsTerminal(p.In) || !print.IsTerminal(p.Out):
 	case p.dumb():
 		return usage("the dashboard moves the cursor, and this terminal cannot (TERM=dumb): set TERM to what it is, " +
 			"or use the commands (see `dlxtop --help`)")

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/trace"
@@ -137,7 +136,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	defer stop()
 	r.stop = stop
 	if !r.output.json() {
-		r.write([]byte(tapTable.line("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY",
+		r.write([]byte(tapTable.Line("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY",
 			"MESSAGE ID", "SIZE")))
 		if r.failed != nil {
 			return r.failed
@@ -198,7 +197,7 @@ func (r *tapRun) showMessage(m *message.Message, at time.Time) {
 	}
 	r.rows++
 	if r.output.json() {
-		r.write(jsonLine(row.JSON()))
+		r.write(print.JSONLine(row.JSON()))
 	} else {
 		r.write([]byte(tapLine(&row)))
 	}
@@ -244,32 +243,21 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 	}
 }
 
-// jsonLine is a value on one line, with what a terminal would act on escaped.
-func jsonLine(v any) []byte {
-	var plain bytes.Buffer
-	encoder := json.NewEncoder(&plain)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil // texts and numbers only
-	}
-	return model.EscapeJSON(plain.Bytes())
-}
-
 // tapTable has no end, and so is not measured.
-var tapTable = grid{
-	widths: []int{12, 24, 14, 9, 9, 16, 5, 24, 20, 6}, open: true,
-	right: []bool{3: true, 4: true, 5: true, 6: true, 9: true},
+var tapTable = print.Table{
+	Widths: []int{12, 24, 14, 9, 9, 16, 5, 24, 20, 6}, Open: true,
+	Right: []bool{3: true, 4: true, 5: true, 6: true, 9: true},
 }
 
 func tapLine(row *trace.Passed) string {
-	from := cell(row.From, 24)
+	from := print.Cell(row.From, 24)
 	switch {
 	case row.Unclear != "":
 		from = "unknown"
 	case row.From == "":
 		from = "published"
 	}
-	return tapTable.line(row.Time.Local().Format("15:04:05.000"), from, cell(string(row.Reason), 14), row.WaitedWords(),
-		row.ShouldWords(), row.LateWords(), row.Tries.String(),
-		cell(row.RoutingKey, 24), cell(row.Message.Properties.MessageID, 20), message.Size(int64(row.Message.BodyBytes)))
+	return tapTable.Line(row.Time.Local().Format("15:04:05.000"), from, print.Cell(string(row.Reason), 14),
+		row.WaitedWords(), row.ShouldWords(), row.LateWords(), row.Tries.String(), print.Cell(row.RoutingKey, 24),
+		print.Cell(row.Message.Properties.MessageID, 20), message.Size(int64(row.Message.BodyBytes)))
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dlxtop/dlxtop/cli/print"
 )
 
 // versionJSON is the JSON of `dlxtop version`.
@@ -33,7 +35,7 @@ func (p *Program) versionCommand() *cobra.Command {
 func (p *Program) printVersion(output format) error {
 	v := versionJSON{cmp.Or(p.Build.Version, "development"), p.Build.Commit, p.Build.Date, runtime.Version()}
 	if output.chosen == asJSON { // a person may well pipe this one
-		return writeJSON(p.Out, v)
+		return print.JSON(p.Out, v)
 	}
 	_, err := fmt.Fprintf(p.Out, "dlxtop %s\ncommit %s\ndate %s\n%s\n", v.Version, cmp.Or(v.Commit, "unknown"),
 		cmp.Or(v.Date, "unknown"), v.Go)
