@@ -64,7 +64,7 @@ func run() int {
 		Ask:    ask,
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
 		Index:  func(c config.Connection) ports.Index { return indexOf(c) },
-		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey,
+		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey, CheckTheme: ui.CheckTheme,
 	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
@@ -173,7 +173,8 @@ func optionsOf(d cli.Dashboard) ui.Options {
 		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
-		Theme: d.Theme, Mouse: d.Mouse, Plain: d.Plain, Filters: d.Filters, Actions: d.Actions, Schemas: d.Schemas,
+		Theme: d.Theme, OwnThemes: d.OwnThemes,
+		Mouse: d.Mouse, Plain: d.Plain, Filters: d.Filters, Actions: d.Actions, Schemas: d.Schemas,
 		Kept: keptOf(d), Marks: marksOf(d), Index: indexOf(d.Connection), Contexts: d.Contexts, Trouble: d.Trouble,
 	}
 }

@@ -149,6 +149,37 @@ func actionText(key, behind string) string {
 	return fmt.Sprintf("[[actions]]\nkey = %q\nname = \"trace\"\nurl = \"https://h/%s\"\n", key, behind)
 }
 
+// A theme of a file is offered beside those that are built in; what is wrong in a file is one sentence with its name,
+// the key, and what is allowed.
+func TestThemesOfFiles(t *testing.T) {
+	for text, want := range map[string][]string{
+		"accent = \"#12ab9f\"\nmuted = 240\n": {"no theme pink", "auto, dark, mine, or write"},
+		"accent = \"blu\"\n":                  {"mine.toml: accent is no colour"},
+		"accent = [1]\n":                      {"mine.toml: accent has the wrong type", "a text"},
+		"\n= \x1b\n":                          {"mine.toml: line 2: this is not valid TOML"},
+	} {
+		env := written(t, "")
+		folder := filepath.Join(filepath.Dir(config.Path(env)), "themes")
+		must.Do(t, os.MkdirAll(folder, 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(folder, "mine.toml"), []byte(text), 0o600))
+		var out, errs strings.Builder
+		p := Program{
+			In: strings.NewReader(""), Out: &out, Err: &errs, Env: env, Themes: []string{"auto", "dark"},
+			CheckTheme: func(_ string, colours map[string]string) error {
+				if colours["accent"] == "#12ab9f" && colours["muted"] == "240" {
+					return nil
+				}
+				return errors.New("accent is no colour")
+			},
+		}
+		status := p.Run(t.Context(), []string{"--theme", "pink"})
+		assert.That(t, status == ExitUsage && strings.Count(errs.String(), "\n") == 1, "%q: %d, %s", text, status, &errs)
+		for _, words := range want {
+			assert.Contains(t, errs.String(), words, "%q", text)
+		}
+	}
+}
+
 // What is wrong in the file, or in --theme, is one sentence that names the place and what is allowed, and no password.
 func TestConfigMistakes(t *testing.T) {
 	const secret = "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\n"

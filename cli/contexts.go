@@ -11,7 +11,7 @@ import (
 func (s *session) dashboard(look appearance) Dashboard {
 	return Dashboard{
 		Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
-		Theme: look.theme, Mouse: look.mouse, Plain: look.plain,
+		Theme: look.theme, OwnThemes: look.themes, Mouse: look.mouse, Plain: look.plain,
 		Filters: look.filters, Actions: look.actions, Schemas: look.schemas,
 	}
 }

@@ -64,7 +64,7 @@ Scenarios:
 	cmd.Flags().StringVar(&scenario, "scenario", "", "play this one only (default: all)")
 	cmd.Flags().BoolVar(&noUI, "no-ui", false, "no dashboard: print the URLs and run until interrupted")
 	output.register(cmd)
-	look.register(cmd, p.Themes)
+	look.register(cmd, p)
 	_ = cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(p.scenarioNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -30,7 +30,7 @@ func (p *Program) firstStart(
 	}
 	saved := ""
 	err := p.Ask(ctx, Form{
-		Theme: look.theme, Plain: look.plain, Title: "Which RabbitMQ?", Secret: askPassword,
+		Theme: look.theme, Own: look.themes, Plain: look.plain, Title: "Which RabbitMQ?", Secret: askPassword,
 		Why: strings.ToUpper(connect.Cause[:1]) + connect.Cause[1:] +
 			". What you answer is tried at once, and saved as a context. `dlxtop demo` needs no broker.",
 		Names: []string{"host", "user", "password", "API", "save as"},

@@ -75,10 +75,11 @@ type Dashboard struct {
 	Connection config.Connection
 	Source     Source
 	Broker     Broker
-	Journal    Journal // nil: nothing is kept
-	Theme      string  // one of Program.Themes; "" when nobody chose one
-	Mouse      bool    // the mouse steers it, and the terminal selects no text by itself
-	Plain      bool    // for a screen reader
+	Journal    Journal                      // nil: nothing is kept
+	Theme      string                       // one of Program.Themes or OwnThemes; "" when nobody chose one
+	OwnThemes  map[string]map[string]string // colours of the user's own themes
+	Mouse      bool                         // the mouse steers it, and the terminal selects no text by itself
+	Plain      bool                         // for a screen reader
 	Filters    filter.Saved
 	Actions    []filter.Action
 	Schemas    body.Schemas // the protobuf types of bodies
@@ -97,6 +98,7 @@ type Frame struct {
 // Form asks for some texts on the terminal before there is a dashboard, and tries each of them.
 type Form struct {
 	Theme string // as Dashboard has it
+	Own   map[string]map[string]string
 	Plain bool
 	Title string
 	Why   string   // it asks; it need not be printable
@@ -142,6 +144,8 @@ type Program struct {
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
 	Themes    []string // what the dashboard can look like
+	// CheckTheme refuses the colours of a theme, or its name, in one sentence.
+	CheckTheme func(name string, colours map[string]string) error
 	// CheckKey refuses a key that an action cannot have, in one sentence; nil takes all.
 	CheckKey func(name string) error
 

@@ -72,7 +72,7 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	flags.register(root.PersistentFlags())
 	_ = root.RegisterFlagCompletionFunc("context", p.completeContext)
 	flags.registerNoJournal(root)
-	look.register(root, p.Themes)
+	look.register(root, p)
 	shot.register(root)
 	root.Flags().BoolVar(&version, "version", false, "print the version, as dlxtop version does")
 	for _, group := range []string{toLook, toAct, toUndo, toSetUp} {

@@ -62,6 +62,7 @@ func newApp(ctx context.Context, o Options) app {
 	if o.Broker != nil {
 		e.Broker = shell.WantedBroker{Broker: o.Broker, Quiet: e.Quiet}
 	}
+	e.OwnThemes, _ = term.ParseThemes(o.OwnThemes) // CheckTheme has said what is wrong
 	dress(e, cmp.Or(term.Theme(o.Theme), term.Auto))
 	e.Reread = rereading(e)
 	if e.Now == nil {

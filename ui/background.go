@@ -66,7 +66,7 @@ func dress(e *shell.Env, theme term.Theme) {
 		*e.Styles = *term.PlainStyles()
 		return
 	}
-	*e.Styles = *term.NewStyles(theme.Palette(e.Profile, e.Light), e.Profile)
+	*e.Styles = *e.OwnThemes.Styles(theme, e.Profile, e.Light)
 }
 
 // keyboard is the terminal that keys come from, without the answer to askBackground: it must never be taken for keys,

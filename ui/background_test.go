@@ -97,3 +97,13 @@ func TestThemeOfTheMoment(t *testing.T) {
 	other.press(":theme sepia", keyEnter)
 	other.await("there is no theme sepia")
 }
+
+func TestOwnThemeIsOffered(t *testing.T) {
+	o, _, _ := failedOptions(3)
+	o.OwnThemes = map[string]map[string]string{"night": {"danger": "#ff00ff"}}
+	screen := newTerminal(t, o, 80, 24)
+	screen.await("ucenter@user")
+	screen.command("theme ni", "▸ theme night")
+	screen.press(keyEnter)
+	screen.awaitInside("the theme is worn", func(a app) bool { return a.env.Theme == "night" })
+}

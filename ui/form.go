@@ -17,6 +17,7 @@ import (
 // Form asks for some texts before there is a dashboard, and tries each of them.
 type Form struct {
 	Theme string
+	Own   map[string]map[string]string // as Options.OwnThemes
 	Plain bool
 	Title string
 	Why   string   // it asks; it need not be printable
@@ -40,7 +41,8 @@ func Ask(ctx context.Context, f Form) error {
 	if f.Plain {
 		screen.Filter = new(term.Lines).Take
 	}
-	m := newForm(ctx, f, term.NewStyles(theme.Palette(profile, false), profile))
+	own, _ := term.ParseThemes(f.Own)
+	m := newForm(ctx, f, own.Styles(theme, profile, false))
 	m.env.Ascii = !term.UTF8(os.Getenv)
 	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(),
 		tea.WithOutput(screen)).Run()

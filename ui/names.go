@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -101,9 +102,9 @@ var themeNames = nameKind{
 	command: "theme", word: "theme", offline: true,
 	all: func(a app) []name {
 		var names []name
-		for _, theme := range Themes() {
-			n := name{name: theme, shown: theme}
-			if theme == string(a.env.Theme) {
+		for _, theme := range append(term.Themes(), slices.Sorted(maps.Keys(a.env.OwnThemes))...) {
+			n := name{name: string(theme), shown: string(theme)}
+			if theme == a.env.Theme {
 				n.in = "this one"
 			}
 			names = append(names, n)

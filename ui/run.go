@@ -35,18 +35,19 @@ type Options struct {
 	Interval   time.Duration // between the end of a poll and the next one; 0 is 2 s
 	ReadOnly   bool
 	Production bool
-	Theme      string           // one of Themes; "" is auto
-	Mouse      bool             // wheel, rows and tabs
-	Plain      bool             // for a screen reader: lines of words, and only those that change
-	Filters    filter.Saved     // that "=@NAME" stands for
-	Actions    []filter.Action  // offered on messages; CheckActionKey takes their keys
-	Schemas    body.Schemas     // the protobuf types of bodies
-	Kept       Kept             // nil: choices and commands are lost with the program
-	Marks      Marks            // nil: what is said of causes is lost with the program
-	Index      ports.Index      // nil: each start reads the failed queues before it shows their causes
-	Contexts   []string         // brokers that one can go to from here, by their names
-	Trouble    string           // why it could not go to one; "" when it did not try
-	Now        func() time.Time // nil: time.Now
+	Theme      string                       // one of Themes or OwnThemes; "" is auto
+	OwnThemes  map[string]map[string]string // colours of themes that are not built in, as CheckTheme takes them
+	Mouse      bool                         // wheel, rows and tabs
+	Plain      bool                         // for a screen reader: lines of words, and only those that change
+	Filters    filter.Saved                 // that "=@NAME" stands for
+	Actions    []filter.Action              // offered on messages; CheckActionKey takes their keys
+	Schemas    body.Schemas                 // the protobuf types of bodies
+	Kept       Kept                         // nil: choices and commands are lost with the program
+	Marks      Marks                        // nil: what is said of causes is lost with the program
+	Index      ports.Index                  // nil: each start reads the failed queues before it shows their causes
+	Contexts   []string                     // brokers that one can go to from here, by their names
+	Trouble    string                       // why it could not go to one; "" when it did not try
+	Now        func() time.Time             // nil: time.Now
 
 	dotStep time.Duration // between two cells of a dot; 0 is picture.DotStep. For tests, which hold dots
 }
@@ -58,6 +59,12 @@ func Themes() []string {
 		names = append(names, string(t))
 	}
 	return names
+}
+
+// CheckTheme refuses the colours of a theme, or its name, in one sentence.
+func CheckTheme(name string, colours map[string]string) error {
+	_, err := term.ParseThemes(map[string]map[string]string{name: colours})
+	return err
 }
 
 // Run shows the dashboard on this terminal until the user quits or ctx ends, and restores the terminal. It returns when

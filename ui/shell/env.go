@@ -55,6 +55,7 @@ type Terminal struct {
 	Styles    *term.Styles
 	Keys      *KeyMap
 	Theme     term.Theme
+	OwnThemes term.OwnThemes
 	Profile   termenv.Profile // how many colours the terminal has
 	Light     bool            // it has a light background
 	Asking    bool            // for that: nothing is drawn before the answer, or backgroundWait

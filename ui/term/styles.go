@@ -57,7 +57,10 @@ type Styles struct {
 
 // NewStyles makes the looks of a theme for a terminal with these colours: Theme.Palette says which theme it can show.
 func NewStyles(theme Theme, profile termenv.Profile) *Styles {
-	l := newLooks(theme, profile)
+	return stylesOf(newLooks(theme, profile))
+}
+
+func stylesOf(l looks) *Styles {
 	return &Styles{
 		Title: precomputed(l.title), Heading: precomputed(l.heading), Strong: precomputed(l.strong),
 		Muted: precomputed(l.muted), Accent: precomputed(l.accent), Good: precomputed(l.good),

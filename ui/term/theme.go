@@ -1,12 +1,18 @@
 package term
 
 import (
+	"cmp"
+	"fmt"
 	"io"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
+
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Theme names a set of looks.
@@ -40,6 +46,64 @@ func (t Theme) Palette(profile termenv.Profile, light bool) Theme {
 	return Dark
 }
 
+// OwnThemes are themes that are not built in.
+type OwnThemes map[Theme]hues
+
+// ParseThemes reads the colours of themes by their names, each colour by its key. The error is one sentence.
+func ParseThemes(themes map[string]map[string]string) (OwnThemes, error) {
+	own := OwnThemes{}
+	for name, colours := range themes {
+		if Theme(name).Known() {
+			return nil, fmt.Errorf("the theme %s is built in: give the file another name", name)
+		}
+		h, ok := builtIn[Theme(cmp.Or(colours[baseKey], string(Dark)))]
+		if !ok {
+			return nil, fmt.Errorf("%s is %q: it is dark, light or ansi", baseKey, model.Printable(colours[baseKey]))
+		}
+		fields := h.fields()
+		for _, key := range slices.Sorted(maps.Keys(colours)) {
+			field, known := fields[key]
+			switch {
+			case key == baseKey:
+				continue
+			case !known:
+				return nil, fmt.Errorf("unknown key %s: a theme has %s, %s", model.Printable(key), baseKey,
+					strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+			case !hue.MatchString(colours[key]):
+				return nil, fmt.Errorf("%s is %q: a colour is \"#rrggbb\", or a number from 0 to 255", key,
+					model.Printable(colours[key]))
+			}
+			*field = colours[key]
+		}
+		own[Theme(name)] = h
+	}
+	return own, nil
+}
+
+// baseKey names the theme that has the colours which are not set.
+const baseKey = "base"
+
+// hue is a colour.
+var hue = regexp.MustCompile(`^(#[0-9a-fA-F]{6}|[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$`)
+
+// fields are the colours by their keys in a file.
+func (h *hues) fields() map[string]*string {
+	return map[string]*string{
+		"muted": &h.muted, "border": &h.border, "accent": &h.accent, "good": &h.good, "waiting": &h.waiting,
+		"warning": &h.warning, "danger": &h.danger, "chosen": &h.chosen,
+		"selected": &h.selected, "on_selected": &h.onSelected,
+		"production": &h.production, "on_production": &h.onProduction,
+	}
+}
+
+// Styles are the looks of a theme on a terminal with these colours.
+func (o OwnThemes) Styles(theme Theme, profile termenv.Profile, light bool) *Styles {
+	if h, ok := o[theme]; ok && profile != termenv.Ascii {
+		return stylesOf(looksOf(h, profile))
+	}
+	return NewStyles(theme.Palette(profile, light), profile)
+}
+
 // looks are the styles of a theme as Lip Gloss has them.
 type looks struct {
 	title, heading, strong, muted, accent, good, waiting, warning, danger lipgloss.Style
@@ -71,15 +135,21 @@ var (
 	}
 )
 
+// builtIn are the themes with colours of their own.
+var builtIn = map[Theme]hues{Dark: darkHues, Light: lightHues, ANSI: ansiHues}
+
 // newLooks makes the styles of a theme that a terminal of this profile can show.
 func newLooks(theme Theme, profile termenv.Profile) looks {
 	if theme == Mono {
 		profile = termenv.ANSI // attributes only: without a profile Lip Gloss leaves them out, too
 	}
+	return looksOf(builtIn[theme], profile)
+}
+
+func looksOf(h hues, profile termenv.Profile) looks {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(profile)
 	style := r.NewStyle
-	h := map[Theme]hues{Dark: darkHues, Light: lightHues, ANSI: ansiHues}[theme]
 	ink := func(hue string) lipgloss.Style {
 		if hue == "" {
 			return style()

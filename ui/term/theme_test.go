@@ -56,6 +56,47 @@ func TestThemes(t *testing.T) {
 	}
 }
 
+// A theme of one's own is its base with other colours; without colours it is as all themes are.
+func TestOwnTheme(t *testing.T) {
+	own, err := ParseThemes(map[string]map[string]string{
+		"night": {"danger": "#ff00ff", "selected": "17"}, "day": {"base": "light", "muted": "240"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dark, night := NewStyles(Dark, termenv.TrueColor), own.Styles("night", termenv.TrueColor, true)
+	if got := night.Danger.Render("x"); got != "\x1b[1;38;2;255;0;255mx\x1b[0m" {
+		t.Errorf("danger is %q", got)
+	}
+	if night.Selected == dark.Selected || night.Good != dark.Good {
+		t.Errorf("selected is %q, and good is %q", night.Selected.Render("x"), night.Good.Render("x"))
+	}
+	if own.Styles("day", termenv.TrueColor, false).Danger != NewStyles(Light, termenv.TrueColor).Danger {
+		t.Error("the base is not the light theme")
+	}
+	if *own.Styles("night", termenv.Ascii, false) != *NewStyles(Mono, termenv.Ascii) {
+		t.Error("it has colours where there are none")
+	}
+}
+
+// What is wrong in a theme is one sentence with the key and what is allowed.
+func TestMistakesInThemes(t *testing.T) {
+	for want, colours := range map[string]map[string]string{
+		`accent is "blu": a colour is "#rrggbb", or a number from 0 to 255`: {"accent": "blu", "good": "1"},
+		`warning is "256": a colour`:                                        {"warning": "256", "x": "1"},
+		`unknown key accents: a theme has base, accent, border`:             {"accents": "#12ab9f"},
+		`base is "mono": it is dark, light or ansi`:                         {"base": "mono", "accent": "1"},
+	} {
+		if _, err := ParseThemes(map[string]map[string]string{"mine": colours}); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: %v", colours, err)
+		}
+	}
+	if _, err := ParseThemes(map[string]map[string]string{"dark": nil}); err == nil {
+		t.Error("a theme that is built in is taken from a file")
+	}
+}
+
 func TestUnderGoesOnBetweenPieces(t *testing.T) {
 	styles := NewStyles(Dark, termenv.TrueColor)
 	line := styles.Production.Under("a " + styles.Danger.Render("b") + " c")
