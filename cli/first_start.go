@@ -36,9 +36,10 @@ func (p *Program) firstStart(
 		Names: []string{"host", "user", "password", "API", "save as"},
 		Texts: []string{"localhost:5672", "guest", "guest", "", "main"},
 		Notes: []string{
-			"host:port of AMQP; amqps://host for TLS; host/vhost for one vhost only", "of the broker",
+			"host:port of AMQP; amqps://host is with TLS, host/vhost only one vhost", "as which dlxtop looks and acts",
 			"never shown; it is written into the configuration file, which only you can read",
-			"URL of the management API; empty: port 15672 of the host (15671 with TLS)",
+			"URL of the management API, which rabbitmq-plugins enable rabbitmq_management starts; empty: port 15672 of " +
+				"the host, 15671 with TLS",
 			"the name of the context: dlxtop --context NAME opens it again",
 		},
 		Try: func(ctx context.Context, texts []string, at int) (failed int, err error) {
@@ -49,6 +50,10 @@ func (p *Program) firstStart(
 				answers.API = texts[askAPI]
 			}
 			if failed, err := p.try(ctx, answers, at); err != nil {
+				var connect *model.ConnectError
+				if errors.As(err, &connect) { // what to do next is to answer otherwise
+					err = errors.New(connect.Cause)
+				}
 				return failed, err
 			}
 			if at == askName {

@@ -36,7 +36,7 @@ func TestFirstStartAsks(t *testing.T) {
 	answer(amqp.User.Username(), "✓ user", "▸ password")
 	answer("s3cret", "✗ password:")
 	answer(password, "✓ password", "▸ API")
-	answer("http://localhost:1", "✗ API:")
+	answer("http://localhost:1", "✗ API: RabbitMQ answers")
 	answer("http://"+api.Host, "✓ API", "▸ save as")
 	answer("two words", "✗ save as: the name of a context has letters")
 	answer("here", "1 Flows", " here ")

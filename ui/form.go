@@ -181,10 +181,9 @@ func (m form) View() string {
 	case m.request != 0:
 		say("trying "+m.Names[m.at]+" …", s.Accent)
 	case m.err != nil:
-		say(term.MarkError+" "+m.Names[m.wrong]+": "+shell.ReadableError(m.err), s.Danger)
-	default:
-		say(m.Names[m.at]+": "+m.Notes[m.at], s.Muted)
+		say(term.MarkError+" "+m.Names[m.wrong]+": "+model.Printable(m.err.Error()), s.Danger)
 	}
+	say(m.Names[m.at]+": "+m.Notes[m.at], s.Muted)
 	l.Blank()
 	l.Keys(term.Describe(k.Confirm, "try"), term.Describe(k.NextPane, "next"), term.Describe(k.Cancel, "leave"))
 	page := l.Page(m.Title, m.width, m.height)
