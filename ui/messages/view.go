@@ -137,7 +137,7 @@ func (s Screen) list(width, height int) string {
 			words += " in what was read"
 		}
 		if s.only.Group != nil && s.filter.field.Text() == "" {
-			words = "none of the messages that were read failed for this cause"
+			words = "no message of this cause is left in what was read"
 		}
 		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
 	default:
