@@ -328,7 +328,7 @@ func TestCausesFromThePicture(t *testing.T) {
 	term.press("q")
 	term.await("MOVED  ")
 	term.press("f")
-	term.await("read 0s ago", "Story")
+	term.await("Story")
 }
 
 // E on a cause changes all its messages, and no others.

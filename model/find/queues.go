@@ -20,6 +20,7 @@ type Want struct {
 	Hits     int                                         // the search ends with that many
 	Longest  time.Duration                               // that the messages of a queue are held; 0 is 30 s
 	Costly   bool                                        // queues where a look has a cost are read, too
+	Kept     func(model.QueueRef) bool                   // what such a look read is at hand; nil: of no queue
 	ReadOnly bool                                        // the connection is
 }
 
@@ -83,7 +84,7 @@ func Queues(t *model.Topology, want Want) []Queue {
 			continue
 		case !one.plan.Allowed():
 			one.why = one.plan.Refusal.Words()
-		case !one.plan.Free && !want.Costly:
+		case !one.plan.Free && !want.Costly && (want.Kept == nil || !want.Kept(q.QueueRef)):
 			one.why, one.costly = "a look has a cost: "+one.plan.Cost, true
 		}
 		queues = append(queues, one)

@@ -96,7 +96,7 @@ func (s causeMessagesScreen) Prepare(int, int) (shell.Screen, tea.Cmd) {
 	if !changed || s.Want.Costly || !s.Ended {
 		return s, nil
 	}
-	next, cmd := s.Begin()
+	next, cmd := s.Begin(true)
 	s.FindScreen = next.(messages.FindScreen)
 	return s, cmd
 }

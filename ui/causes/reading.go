@@ -257,12 +257,12 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 		plan, ready = q.Plan, q.Ready
 		c.wish, q.causesWish, q.triedAt = q.causesWish, causesWish{}, now
 	}
-	quiet, index, broker, finish := c.Env.Quiet, c.Env.Index, c.Broker, c.Finishing(q)
+	quiet, kept, index, broker, finish := c.Env.Quiet, &c.Env.Kept, c.Env.Index, c.Broker, c.Finishing(q)
 	return c.Env.Command(plan.Timeout+messages.PeekGrace, func(ctx context.Context) tea.Msg {
 		forget(&msg)
 		if plan.Method != "" {
 			msg.Looked = true
-			msg.Err = quiet.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.Looker, plan, groups) })
+			msg.Err = quiet.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.Looker, kept, plan, groups) })
 			if msg.Err == nil {
 				msg.keep(index, broker, plan.Queue, ready, groups)
 			}
@@ -274,7 +274,7 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 
 // group reads a queue, and puts its messages in the place of those that were read of it before.
 func (m *ReadMsg) group(
-	ctx context.Context, looker ports.Looker, plan peek.Plan, groups *cause.Groups,
+	ctx context.Context, looker ports.Looker, kept *shell.KeptLooks, plan peek.Plan, groups *cause.Groups,
 ) error {
 	peeked, err := looker.Peek(ctx, plan)
 	if err != nil {
@@ -283,6 +283,7 @@ func (m *ReadMsg) group(
 		}
 		return err
 	}
+	peeked = kept.Keep(peeked)
 	defer peeked.Messages.Close()
 	m.Depth, m.stopped = peeked.Depth, peeked.Stopped
 	groups.Forget(plan.Queue)

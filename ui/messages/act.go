@@ -94,7 +94,7 @@ func (s Screen) catchUp() (Screen, tea.Cmd) {
 		return s, nil
 	}
 	if s.Peeked.Plan.Free {
-		next, cmd := s.look(false)
+		next, cmd := s.look(false, false)
 		return next.(Screen), cmd
 	}
 	came := "it was changed by an action"

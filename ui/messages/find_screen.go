@@ -12,6 +12,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -129,7 +131,7 @@ func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case shell.TopologyMsg:
 		s.Topology = msg.Topology
 		if s.Request == 0 {
-			return s.Begin()
+			return s.Begin(true)
 		}
 	case findBegunMsg:
 		if msg.request == s.Request {
@@ -160,10 +162,10 @@ func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 			s.stop()
 		}
 	case term.Is(msg, k.Peek) && s.Ended:
-		return s.Begin()
+		return s.Begin(false)
 	case term.Is(msg, k.Insist) && s.Ended && s.costly:
 		s.Want.Costly = true
-		return s.Begin()
+		return s.Begin(true)
 	case term.Is(msg, k.Open):
 		if row, ok := s.List.Table.Current(); ok {
 			return s, shell.Push(NewScreenAt(s.Env, &row.Hit, s.Only, nil))
@@ -172,16 +174,44 @@ func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// Begin plans a search outside Update: what a look at each queue costs takes its time with many of them.
-func (s FindScreen) Begin() (shell.Screen, tea.Cmd) {
+// Begin plans a search outside Update: what a look at each queue costs takes its time with many of them. With kept it
+// looks into what is kept of queues where a look has a cost.
+func (s FindScreen) Begin(kept bool) (shell.Screen, tea.Cmd) {
 	s.Request, s.Ended, s.stopped, s.err, s.Missed, s.costly = s.Env.NewRequest(), false, false, nil, nil, false
 	s.Rows, s.progress, s.stop = nil, find.Progress{}, nil
 	s.List.Table.Set(nil)
 	id, t, want, looker := s.Request, s.Topology, s.Want, find.Looker(s.Env.Broker)
+	if kept {
+		looker = keptLooker{looker, &s.Env.Kept}
+		want.Kept = func(queue model.QueueRef) bool { return s.Env.Kept.Has(queue, 0) }
+	}
 	return s, s.Env.Command(0, func(context.Context) tea.Msg {
 		queues := find.Queues(t, want)
 		return findBegunMsg{id, find.New(looker, queues, want, nil), find.Reasons(find.Skipped(queues))}
 	})
+}
+
+// keptLooker reads what is kept of a queue instead of the queue.
+type keptLooker struct {
+	find.Looker
+	kept *shell.KeptLooks
+}
+
+// Read implements find.Looker.
+func (l keptLooker) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+	kept, ok, err := l.kept.Lend(p.Queue, 0)
+	if !ok && err == nil {
+		return l.Looker.Read(ctx, p, each)
+	}
+	defer kept.Messages.Close()
+	if err == nil {
+		err = kept.Messages.Range(0, kept.Messages.Len(), 0, each)
+	}
+	read := peek.Read{Stopped: kept.Stopped}
+	if n := kept.Messages.Len(); read.Stopped == "" && int64(n) < kept.Depth.Or(0) {
+		read.Stopped = "the first " + model.Plural(n, "message") + " of the queue were read"
+	}
+	return read, err
 }
 
 func (s FindScreen) run(search *find.Search) (shell.Screen, tea.Cmd) {

@@ -61,12 +61,12 @@ func (s Screen) messageKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	}
 	switch {
 	case term.Is(msg, k.Insist) && s.Refused.Refusal.Overridable():
-		return s.look(true)
-	case term.Is(msg, k.Peek):
-		return s.look(false)
+		return s.look(true, false)
+	case term.Is(msg, k.Peek), s.unasked && term.Is(msg, k.Insist):
+		return s.look(false, false)
 	case term.Is(msg, k.More) && s.more():
 		s.Limit = s.nextLimit()
-		return s.look(false)
+		return s.look(false, false)
 	case term.Is(msg, k.Replay):
 		return s.act(plan.Replay, s.aimed)
 	case term.Is(msg, k.Drop):

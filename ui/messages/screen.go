@@ -47,6 +47,8 @@ type Screen struct {
 	sought  *find.Hit // that a search found, and the cursor is to go to; nil: none
 	Limit   int
 	Asked   bool
+	asks    bool               // a look with a cost begins with a key
+	unasked bool               // the plan waits for that key
 	Peek    shell.Request      // the look in flight; 0: none
 	stop    context.CancelFunc // ends it
 	reading shell.Request      // of what is seen, from the disk; 0: none is in flight
@@ -96,7 +98,9 @@ type PeekedMsg struct {
 }
 
 func NewScreen(e *shell.Env, queue model.QueueRef) shell.Screen {
-	return NewCauseScreen(e, queue, OfCause{}, peekFirst, nil)
+	s := NewCauseScreen(e, queue, OfCause{}, peekFirst, nil).(Screen)
+	s.asks = true
+	return s
 }
 
 // NewCauseScreen shows those messages of a queue that failed for one cause, of at least this number that it reads.
@@ -165,21 +169,29 @@ func (s Screen) polled(msg shell.TopologyMsg) (shell.Screen, tea.Cmd) {
 		cmd := s.Dialog.Polled(s.Topology)
 		return s, cmd
 	}
-	return s.look(false)
+	kept := s.env.Kept.Has(s.Queue, s.Limit)
+	if plan := s.plan(false); s.asks && plan.Allowed() && !plan.Free && !kept {
+		s.Asked, s.unasked, s.planned = true, true, plan
+		return s, nil
+	}
+	return s.look(false, kept)
 }
 
-// look plans a look and starts it, unless the plan is refused.
-func (s Screen) look(insist bool) (shell.Screen, tea.Cmd) {
+func (s Screen) plan(insist bool) peek.Plan {
+	return peek.For(s.Topology, s.Queue, peek.Want{
+		Limit: s.Limit, Insist: insist, Delivered: s.used, ReadOnly: s.env.ReadOnly,
+	})
+}
+
+// look plans a look and starts it, unless the plan is refused. kept takes the one that is kept of the queue.
+func (s Screen) look(insist, kept bool) (shell.Screen, tea.Cmd) {
 	if s.Topology == nil || s.Peek != 0 {
 		return s, nil
 	}
-	s.Asked = true
-	plan := peek.For(s.Topology, s.Queue, peek.Want{
-		Limit: s.Limit, Insist: insist,
-		Delivered: s.used, ReadOnly: s.env.ReadOnly,
-	})
+	s.Asked, s.unasked = true, false
+	plan := s.plan(insist)
 	s.Refused, s.planned = peek.Plan{}, plan
-	if !plan.Allowed() {
+	if !plan.Allowed() && !kept {
 		s.Refused = plan
 		return s, nil
 	}
@@ -190,7 +202,15 @@ func (s Screen) look(insist bool) (shell.Screen, tea.Cmd) {
 		ctx, cancel := context.WithTimeout(ctx, plan.Timeout+PeekGrace)
 		defer cancel()
 		msg := PeekedMsg{request: id, Queue: queue}
-		if msg.Peeked, msg.Err = looker.Peek(ctx, plan); msg.Err == nil {
+		if kept {
+			msg.Peeked, kept, msg.Err = s.env.Kept.Lend(queue, plan.Limit)
+		}
+		if !kept && msg.Err == nil {
+			if msg.Peeked, msg.Err = looker.Peek(ctx, plan); msg.Err == nil {
+				msg.Peeked = s.env.Kept.Keep(msg.Peeked)
+			}
+		}
+		if msg.Err == nil {
 			msg.Err = msg.Read(topology, head, before, only)
 		}
 		if msg.Err != nil && msg.Peeked.Messages != nil {
@@ -336,8 +356,11 @@ func (s Screen) Keys() []key.Binding {
 		return []key.Binding{k.Accept, k.Abandon}
 	}
 	var keys []key.Binding
-	if s.Refused.Refusal.Overridable() {
+	switch {
+	case s.Refused.Refusal.Overridable():
 		keys = append(keys, term.Describe(k.Insist, "look anyway"))
+	case s.unasked:
+		keys = append(keys, term.Describe(k.Insist, "read"))
 	}
 	if len(s.Rows) > 0 {
 		keys = append(keys, k.Replay, k.Drop)

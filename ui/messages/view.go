@@ -208,6 +208,13 @@ func (s Screen) headLine(width int) string {
 			left = append(left, styles.Muted.Render(seen))
 		}
 	}
+	if now, known := s.newerCount(); s.unasked {
+		words := "not read"
+		if known {
+			words = model.Plural(now, "message") + ", not read"
+		}
+		left = append(left, words+"; "+s.env.Keys.Insist.Help().Key+" reads it, at a cost")
+	}
 	right := ""
 	if s.Peek != 0 {
 		right = styles.Accent.Render("reading " + s.readingWords() + " … ")
@@ -300,6 +307,8 @@ func (s Screen) troubles() []term.Span {
 			override := model.Printable(s.Refused.Refusal.Override())
 			say(term.ToneText, "  %s looks anyway: %s", s.env.Keys.Insist.Help().Key, override)
 		}
+	case s.unasked:
+		say(term.ToneText, "%s not read, for a look has a cost: %s", term.MarkInfo, model.Printable(s.planned.Cost))
 	case s.Failed != nil:
 		say(term.ToneDanger, "%s %s%s", term.MarkError, readTrouble(s.Failed), kept)
 	case !s.goneAt.IsZero():

@@ -21,6 +21,7 @@ type Doing struct {
 func (e *Env) Did(d Doing) {
 	d.At = e.Now()
 	e.Doings = append(e.Doings, d)
+	e.Kept.did(d)
 }
 
 // mostUnsettled bounds how many queues are counted for what was done to them.

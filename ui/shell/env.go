@@ -35,6 +35,7 @@ type Env struct {
 type Connection struct {
 	Broker     Broker // quiet looks give way to it
 	Quiet      *QuietLooks
+	Kept       KeptLooks
 	Source     ports.Source
 	Reread     plan.Reread
 	Polled     atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what it had seen
