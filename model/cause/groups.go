@@ -31,6 +31,7 @@ type Groups struct {
 // queueMessages are the messages of one queue.
 type queueMessages struct {
 	members map[message.Fingerprint][]member // twins are one entry each
+	removed map[message.Fingerprint][]member // which may return
 }
 
 // member is one message. A field less is 8 MB less for a million of them.
@@ -242,11 +243,29 @@ func (g *Groups) Remove(queue model.QueueRef, f message.Fingerprint) bool {
 	}
 	twins := q.members[f]
 	g.leave(queue, twins[len(twins)-1])
+	if q.removed == nil {
+		q.removed = map[message.Fingerprint][]member{}
+	}
+	q.removed[f] = append(q.removed[f], twins[len(twins)-1])
 	if twins = twins[:len(twins)-1]; len(twins) == 0 {
 		delete(q.members, f)
 	} else {
 		q.members[f] = twins
 	}
+	return true
+}
+
+// Return takes in again what Remove took out. It is false when that is not known.
+func (g *Groups) Return(queue model.QueueRef, f message.Fingerprint) bool {
+	q := g.queues[queue]
+	if q == nil || len(q.removed[f]) == 0 {
+		return false
+	}
+	last := len(q.removed[f]) - 1
+	in := q.removed[f][last]
+	q.removed[f] = q.removed[f][:last]
+	in.group = g.place(in.group.current().cause)
+	g.put(queue, f, in)
 	return true
 }
 

@@ -89,7 +89,12 @@ func TestGroups(t *testing.T) {
 	assert.That(t, !g.Remove(stock, message.Fingerprint{3, 0, 0, 1}) && !g.Remove(mail, message.Fingerprint{9}),
 		"what is gone is removed again")
 	check("no order # 1 stock.failed:1 stock=1; smtp down 1 mail.failed:1 mail=1 10..10")
+	assert.That(t, g.Return(stock, message.Fingerprint{3, 0, 0, 1}), "what was removed does not return")
+	check("no order # 2 stock.failed:2 stock=2 20..20; smtp down 1 mail.failed:1 mail=1 10..10")
+	assert.That(t, g.Return(stock, message.Fingerprint{3, 0, 0, 1}) && !g.Return(stock, message.Fingerprint{3, 0, 0, 1}),
+		"of two that were removed not two return")
 	g.Forget(stock)
+	assert.That(t, !g.Return(stock, message.Fingerprint{3, 0, 0, 1}), "what was forgotten returns")
 	check("smtp down 1 mail.failed:1 mail=1 10..10")
 	g.Add(stock, numbered(5, "no order 9", "stock", 70)) // it is back where it was
 	check("no order # 1 stock.failed:1 stock=1 70..70; smtp down 1 mail.failed:1 mail=1 10..10")

@@ -136,6 +136,13 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 					}
 				}
 			}
+			for f, twins := range d.Came {
+				for range twins {
+					if groups.Return(d.Queue, f) {
+						msg.left[d.Queue]--
+					}
+				}
+			}
 		}
 		for ref, earlier := range kept {
 			if index != nil && broker != "" {

@@ -1,7 +1,6 @@
 package causes
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -10,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -23,6 +23,7 @@ type causeMessagesScreen struct {
 	messages.FindScreen
 	row    causeRow
 	done   int                      // of the doings since the start: these are taken in
+	left   []*messages.FindRow      // that actions took out
 	limits func(model.QueueRef) int // of the look at each queue, when something is done with its messages
 }
 
@@ -82,14 +83,15 @@ func (s causeMessagesScreen) Prepare(int, int) (shell.Screen, tea.Cmd) {
 			continue
 		}
 		changed = changed || d.Unclear
-		gone := maps.Clone(d.Gone)
-		s.Rows = slices.DeleteFunc(slices.Clone(s.Rows), func(r *messages.FindRow) bool {
-			left := r.Hit.Queue == d.Queue && gone[r.Hit.Fingerprint] > 0
-			if left {
-				gone[r.Hit.Fingerprint]--
+		of := func(r *messages.FindRow) message.Fingerprint {
+			if r.Hit.Queue != d.Queue {
+				return message.Fingerprint{}
 			}
-			return left
-		})
+			return r.Hit.Fingerprint
+		}
+		gone, kept, _ := shell.Among(s.Rows, d.Gone, of)
+		back, left, _ := shell.Among(append(slices.Clone(s.left), gone...), d.Came, of)
+		s.Rows, s.left = append(kept, back...), left
 		s.List.Table.Set(s.Rows)
 		s.List.Table.Regain()
 	}

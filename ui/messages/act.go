@@ -1,6 +1,8 @@
 package messages
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -71,11 +73,13 @@ func (s *Screen) settle() {
 	}
 	kept := make([]*shell.MessageRow, 0, len(s.Rows))
 	for _, r := range s.Rows {
-		if !acted[r.Id] {
+		if acted[r.Id] {
+			s.left = append(s.left, r)
+		} else {
 			kept = append(kept, r)
 		}
 	}
-	s.env.Did(shell.Doing{Queue: s.Queue, Gone: gone})
+	s.env.Did(shell.Doing{Queue: s.Queue, Gone: gone, Record: a.JournalID})
 	s.done = len(s.env.Doings)
 	s.Rows = kept
 	s.Table.Set(kept)
@@ -86,8 +90,12 @@ func (s *Screen) settle() {
 func (s Screen) catchUp() (Screen, tea.Cmd) {
 	changed, back := false, 0
 	for _, d := range s.env.Since(&s.done) {
-		if d.Queue == s.Queue && d.Unclear && d.At.After(s.Peeked.TakenAt) {
-			changed, back, s.settled = true, back+d.Back, d.At
+		if d.Queue != s.Queue || !d.Unclear || !d.At.After(s.Peeked.TakenAt) {
+			continue
+		}
+		s.settled = d.At
+		if s.Peeked.Plan.Free || !s.regain(d.Came) {
+			changed, back = true, back+d.Back
 		}
 	}
 	if !changed || s.Peeked.TakenAt.IsZero() {
@@ -103,6 +111,20 @@ func (s Screen) catchUp() (Screen, tea.Cmd) {
 	}
 	s.unclear = came + " since this was read: " + s.env.Keys.Peek.Help().Key + " reads the queue again"
 	return s, nil
+}
+
+// regain lists messages again that came back, behind the others, as they are in the queue.
+func (s *Screen) regain(came map[message.Fingerprint]int) bool {
+	back, rest, all := shell.Among(s.left, came,
+		func(r *shell.MessageRow) message.Fingerprint { return r.Id.Fingerprint })
+	if !all {
+		return false
+	}
+	s.left, s.Taken = rest, s.Taken-len(back)
+	s.Rows = append(slices.Clone(s.Rows), back...)
+	s.Table.Set(s.Rows)
+	s.Table.Regain()
+	return true
 }
 
 // Others are what else is in the queue. What came later is counted with each plan: polls are late, and would take

@@ -60,12 +60,13 @@ type Screen struct {
 	found   []findings.Finding // what only these messages tell
 	waits   *story.Waits       // when they leave; nil: not by expiry
 	Rows    []*shell.MessageRow
-	headers map[string]bool  // the names of some, for who types an expression
-	used    model.Opt[int64] // the highest delivery count of a message of the queue after this look, where that is limited
-	Taken   int              // messages that actions took out of the queue since
-	settled time.Time        // when the last action ended
-	done    int              // of the doings since the start: these are taken in
-	unclear string           // why the table may show messages that are gone; "" when it does not
+	headers map[string]bool     // the names of some, for who types an expression
+	used    model.Opt[int64]    // the highest delivery count of a message of the queue after this look, if limited
+	Taken   int                 // messages that actions took out of the queue since
+	left    []*shell.MessageRow // their rows
+	settled time.Time           // when the last action ended
+	done    int                 // of the doings since the start: these are taken in
+	unclear string              // why the table may show messages that are gone; "" when it does not
 
 	Table     term.Table[shell.MessageID, *shell.MessageRow]
 	filter    messageFilter
@@ -265,7 +266,7 @@ func (s Screen) looked(msg PeekedMsg) (shell.Screen, tea.Cmd) {
 	old := Closing(s.Peeked.Messages)
 	s.reading = 0
 	s.Peeked, s.found, s.waits, s.Rows, s.headers = msg.Peeked, msg.found, msg.Waits, msg.Rows, msg.headers
-	s.unclear, s.Taken = "", 0
+	s.unclear, s.Taken, s.left = "", 0, nil
 	if s.waits != nil {
 		if s.waits.Expired > 0 && s.Peeked.Fewer {
 			s.Peeked.Stopped = "" // the waits say why there were fewer

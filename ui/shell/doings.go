@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +14,9 @@ type Doing struct {
 	At      time.Time // when it ended
 	Queue   model.QueueRef
 	Gone    map[message.Fingerprint]int // that left the queue
+	Record  int64                       // of the journal; 0: none
 	Back    int                         // messages that an undo brought back
+	Came    map[message.Fingerprint]int // which these are; nil: unknown
 	Unclear bool                        // which messages came or left is unknown
 }
 
@@ -22,6 +25,37 @@ func (e *Env) Did(d Doing) {
 	d.At = e.Now()
 	e.Doings = append(e.Doings, d)
 	e.Kept.did(d)
+}
+
+// Took is what the action of a record of this start took out of a queue; nil: unknown.
+func (e *Env) Took(record int64, queue model.QueueRef) map[message.Fingerprint]int {
+	for _, d := range slices.Backward(e.Doings) {
+		if d.Record == record && d.Queue == queue {
+			return d.Gone
+		}
+	}
+	return nil
+}
+
+// Among are the rows of some messages, and the others; all is false when one of the messages has none.
+func Among[R any](
+	rows []R, messages map[message.Fingerprint]int, of func(R) message.Fingerprint,
+) (these, others []R, all bool) {
+	missing := maps.Clone(messages)
+	for _, r := range rows {
+		if f := of(r); missing[f] > 0 {
+			these = append(these, r)
+			missing[f]--
+		} else {
+			others = append(others, r)
+		}
+	}
+	for _, n := range missing {
+		if n > 0 {
+			return these, others, false
+		}
+	}
+	return these, others, len(these) > 0
 }
 
 // mostUnsettled bounds how many queues are counted for what was done to them.
