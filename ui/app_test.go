@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/ports"
 )
@@ -267,12 +268,9 @@ func TestHostileNames(t *testing.T) {
 		term.press(keys)
 		term.settle()
 		screen := term.screen()
-		if !strings.Contains(screen, "dlxtop") || !strings.Contains(screen, "1 Flows") ||
-			!strings.Contains(screen, "q quit") {
-			t.Fatalf("after %q a name has drawn over the screen:\n%s", keys, screen)
-		}
-		if strings.ContainsAny(screen, "\x1b\x07\u202e\u009b") {
-			t.Fatalf("after %q something unprintable is on the screen:\n%q", keys, screen)
-		}
+		must.That(t, strings.Contains(screen, "dlxtop") && strings.Contains(screen, "1 Flows") &&
+			strings.Contains(screen, "q quit"), "after %q a name has drawn over the screen:\n%s", keys, screen)
+		must.That(t, !strings.ContainsAny(screen, "\x1b\x07\u202e\u009b"),
+			"after %q something unprintable is on the screen:\n%q", keys, screen)
 	}
 }

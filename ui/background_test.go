@@ -8,6 +8,7 @@ import (
 
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -41,9 +42,8 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 		for _, read := range tc.reads {
 			keys.Write(k.without([]byte(read)))
 		}
-		if keys.String() != tc.keys || heard != tc.light {
-			t.Errorf("%q are the keys %q and %q, want %q and %q", tc.reads, keys.String(), heard, tc.keys, tc.light)
-		}
+		assert.That(t, keys.String() == tc.keys && heard == tc.light, "%q are the keys %q and %q, want %q and %q", tc.reads,
+			keys.String(), heard, tc.keys, tc.light)
 		k.held, heard = nil, ""
 		must.Get(to.WriteString(strings.Join(tc.reads, "")))(t)
 		to.Close()
@@ -60,18 +60,13 @@ func TestBackgroundIsWaitedFor(t *testing.T) {
 	a.width, a.height = 80, 24
 	a.env.Profile, a.env.Asking = termenv.TrueColor, true
 	dress(a.env, term.Auto)
-	if a.View() != "" {
-		t.Error("something is drawn before the terminal has said its background")
-	}
+	assert.That(t, a.View() == "", "something is drawn before the terminal has said its background")
 	dark := a.env.Styles.Danger
 	m, _ := a.Update(backgroundMsg{})
-	if m.View() == "" || a.env.Styles.Danger != dark {
-		t.Error("without an answer, what is drawn is not for a dark background")
-	}
+	assert.That(t, m.View() != "" && a.env.Styles.Danger == dark,
+		"without an answer, what is drawn is not for a dark background")
 	m.Update(backgroundMsg{known: true, light: true})
-	if a.env.Styles.Danger == dark {
-		t.Error("a light background has the colours of a dark one")
-	}
+	assert.That(t, a.env.Styles.Danger != dark, "a light background has the colours of a dark one")
 }
 
 // TestThemeOfTheMoment: another theme is chosen without leaving, and what is on the screen has its colours at once.
@@ -89,9 +84,8 @@ func TestThemeOfTheMoment(t *testing.T) {
 	terminal.awaitGone("tab completes")
 	terminal.press("q")
 	terminal.awaitEnd()
-	if want := *term.NewStyles(term.Light, termenv.TrueColor); *e.Styles != want || e.Theme != term.Light {
-		t.Errorf("the theme is %s", e.Theme)
-	}
+	assert.That(t, *e.Styles == *term.NewStyles(term.Light, termenv.TrueColor) && e.Theme == term.Light, "the theme is %s",
+		e.Theme)
 	other := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
 	other.await("ucenter@user")
 	other.press(":theme sepia", keyEnter)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
@@ -111,9 +112,8 @@ func TestDamagedMarks(t *testing.T) {
 	term.press("o")
 	term.await("states of causes were damaged: they begin again", "causes.json.damaged")
 	term.awaitThat("it is resolved", func(string) bool { return strings.Contains(term.cursorRow(), "resolved") })
-	if text, err := (kept.File{Path: f.Path + ".damaged"}).Load(); string(text) != "{damaged" || err != nil {
-		t.Errorf("what was set aside has %q: %v", text, err)
-	}
+	text, err := (kept.File{Path: f.Path + ".damaged"}).Load()
+	assert.That(t, string(text) == "{damaged" && err == nil, "what was set aside has %q: %v", text, err)
 }
 
 // A broker that fails in the middle of reading: what was read stays, with the reason, and reading goes on by itself.

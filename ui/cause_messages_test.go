@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/find"
@@ -48,7 +49,5 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	term.await("0 found", "none of this cause is left")
 	unread := messages.FindScreen{Topology: &model.Topology{}, Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
 	unread.Missed = make([]find.Reason, 1)
-	if words := unread.Emptiness(); words != "none of this cause in what was read" {
-		t.Errorf("where a queue was not read it says %q", words)
-	}
+	assert.Equal(t, unread.Emptiness(), "none of this cause in what was read", "where a queue was not read it")
 }

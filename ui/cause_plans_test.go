@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -32,9 +34,8 @@ func (b *recordedBroker) froms() (queues []string) {
 
 func wantFroms(t *testing.T, b *recordedBroker, want ...string) {
 	t.Helper()
-	if got := b.froms(); strings.Join(got, ", ") != strings.Join(want, ", ") {
-		t.Errorf("it did %v, want %v", got, want)
-	}
+	got := b.froms()
+	assert.That(t, strings.Join(got, ", ") == strings.Join(want, ", "), "it did %v, want %v", got, want)
 }
 
 // All queues of a cause are read, shown with where their messages go, and agreed to once.
@@ -51,9 +52,7 @@ func TestCauseInSeveralQueues(t *testing.T) {
 	term.awaitThat("the cursor is on the last", func(string) bool {
 		return strings.Contains(term.cursorRow(), failedQueue)
 	})
-	if n := len(b.executed()); n != 0 {
-		t.Fatalf("%d plans ran before enter", n)
-	}
+	must.Equal(t, len(b.executed()), 0, "plans ran before enter")
 	term.press(keyEnter)
 	term.await("64 messages moved", "40 messages moved to ucenter@user", "24 messages moved to ucenter@user", "esc close")
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
@@ -77,9 +76,8 @@ func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 	term.press(keyEnter)
 	term.await("64 messages moved", "esc close")
 	for _, p := range b.executed() {
-		if p.Canary == nil || p.Rate == 0 {
-			t.Errorf("%s ran with the canary %v at %g messages a second", p.From, p.Canary, p.Rate)
-		}
+		assert.That(t, p.Canary != nil && p.Rate != 0, "%s ran with the canary %v at %g messages a second", p.From, p.Canary,
+			p.Rate)
 	}
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 }
@@ -183,9 +181,7 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	source.tell(countedAt(c, changed))
 	term.press(keyEnter)
 	term.await("read it again", "changed   ")
-	if n := len(b.executed()); n != 0 {
-		t.Fatalf("%d plans ran that nobody had read", n)
-	}
+	must.Equal(t, len(b.executed()), 0, "plans ran that nobody had read")
 	c.advance(2 * shell.ChangeGuard)
 	term.await("enter replay 24 messages")
 	term.press(keyEnter)

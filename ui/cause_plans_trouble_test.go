@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -76,9 +77,7 @@ func TestCauseIsStoppedAtTheEndOfAQueue(t *testing.T) {
 	term.press(keyEnter)
 	<-began
 	term.await("40 of 40", "esc stop")
-	if row := term.cursorRow(); !strings.Contains(row, "mail.failed") {
-		t.Errorf("the cursor is on %q", row)
-	}
+	assert.Contains(t, term.cursorRow(), "mail.failed", "the cursor is on")
 	term.press(keyEsc)
 	term.await("40 messages moved", "it ended before 1 queue: 24 messages are untouched")
 	wantFroms(t, b, "mail.failed 40")
@@ -132,8 +131,6 @@ func TestProgramOfACauseIsKept(t *testing.T) {
 	term.press(keyEnter)
 	term.await("64 messages moved", "esc close")
 	for _, p := range b.executed() {
-		if p.Mend == nil || p.Mend.Text != ".headers.fixed = true" {
-			t.Errorf("%s ran with %v", p.From, p.Mend)
-		}
+		assert.That(t, p.Mend != nil && p.Mend.Text == ".headers.fixed = true", "%s ran with %v", p.From, p.Mend)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -35,16 +36,13 @@ func TestCauseIsMoved(t *testing.T) {
 	term.await("move 40 messages of 1 queue") // what was chosen before stays
 	term.press(keyTab, "parking", keyEnter)
 	term.await("enter move 64 messages")
-	if n := len(b.executed()); n != 0 {
-		t.Fatalf("%d plans ran before enter", n)
-	}
+	must.Equal(t, len(b.executed()), 0, "plans ran before enter")
 	term.press(keyEnter)
 	term.await("64 messages moved", "40 messages moved to parking", "24 messages moved to parking", "esc close")
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 	for _, p := range b.executed() {
-		if p.Operation != plan.Move || p.Target.Fixed.RoutingKey != "parking" {
-			t.Errorf("%s was executed: %s to %v", p.From, p.Operation, p.Target.Fixed)
-		}
+		assert.That(t, p.Operation == plan.Move && p.Target.Fixed.RoutingKey == "parking", "%s was executed: %s to %v",
+			p.From, p.Operation, p.Target.Fixed)
 	}
 }
 
@@ -91,9 +89,8 @@ func TestCauseIsMended(t *testing.T) {
 	term.await("messages moved", "esc close")
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 	for _, p := range b.executed() {
-		if p.Mend == nil || p.Canary == nil || p.From == ref("mail.failed") && p.Mended.Stay == 0 {
-			t.Errorf("%s ran with the program %v and the canary %v", p.From, p.Mend, p.Canary)
-		}
+		assert.That(t, p.Mend != nil && p.Canary != nil && (p.From != ref("mail.failed") || p.Mended.Stay != 0),
+			"%s ran with the program %v and the canary %v", p.From, p.Mend, p.Canary)
 		changed += p.Mended.Changed
 	}
 	term.await(fmt.Sprintf("%d of 64 messages moved", changed))
@@ -128,9 +125,8 @@ func TestCauseIsExported(t *testing.T) {
 		other := func(m message.Message) bool {
 			return !strings.Contains(fmt.Sprint(m.Headers["x-error"]), "TimeoutError")
 		}
-		if len(got) != want || slices.ContainsFunc(got, other) {
-			t.Errorf("%s has %d messages, want the %d of the cause", name, len(got), want)
-		}
+		assert.That(t, len(got) == want && !slices.ContainsFunc(got, other), "%s has %d messages, want the %d of the cause",
+			name, len(got), want)
 	}
 	must.Do(t, os.Remove(mail))
 	term.press("x")

@@ -8,7 +8,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestStoryOfManyQueues: one cause is in the failed queues of three workers, classic and quorum. A program mends all of
@@ -55,21 +57,16 @@ func TestStoryOfManyQueues(t *testing.T) {
 		screen.press("u")
 		screen.await("Undo all 3: bring back 3 messages")
 		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
-		if got := depths(); got != [4]int{1, 1, 1, 0} {
-			t.Errorf("after the undo the failed queues and parking hold %v", got)
-		}
+		assert.Equal(t, depths(), [4]int{1, 1, 1, 0}, "after the undo the failed queues and parking hold")
 		for _, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
 			for {
 				d, ok, err := channel.Get(name, true)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if !ok {
 					break
 				}
-				if want := fmt.Sprintf(`{"to":  "%s"}`, d.MessageId); string(d.Body) != want {
-					t.Errorf("%s holds %s, want %s", name, d.Body, want)
-				}
+				want := fmt.Sprintf(`{"to":  "%s"}`, d.MessageId)
+				assert.That(t, string(d.Body) == want, "%s holds %s, want %s", name, d.Body, want)
 			}
 		}
 	})
@@ -85,9 +82,8 @@ func manyFailing(t *testing.T, channel *amqp.Channel, each int) {
 		for k, v := range more {
 			arguments[k] = v
 		}
-		if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
-			t.Fatal(err)
-		}
+		_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
+		must.That(t, err == nil, "%v", err)
 	}
 	declare("parking", "classic", nil)
 	for i, w := range []string{"mail", "sms", "push"} {
@@ -97,9 +93,7 @@ func manyFailing(t *testing.T, channel *amqp.Channel, each int) {
 			publish(t, channel, w+".failed", unaddressed(fmt.Sprintf("%s-%d", w, n)))
 		}
 		consumes, err := channel.Consume(w, w, false, false, false, false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		go func() {
 			for d := range consumes {
 				if string(d.Body) == fmt.Sprintf(`{"to":  "%s@example.com"}`, d.MessageId) {

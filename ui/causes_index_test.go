@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
@@ -93,9 +94,7 @@ func TestEarlierCausesThatAreUnknownNow(t *testing.T) {
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 1})))
 	term.await("88 of 89 read", "not read: 1 of lots.failed: a look has a cost")
 	term.awaitGone("KeyError")
-	if n := len(filesOf(t, dir)); n != 2 {
-		t.Errorf("%d queues are in the index", n)
-	}
+	assert.Equal(t, len(filesOf(t, dir)), 2, "queues are in the index")
 	term.press("q")
 	<-term.ended
 
@@ -129,9 +128,7 @@ func TestDamagedIndex(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
 	o, _, _, _ := indexed(t, dir)
 	files := filesOf(t, dir)
-	if len(files) != 3 {
-		t.Fatalf("the index is %q", files)
-	}
+	must.That(t, len(files) == 3, "the index is %q", files)
 	for i, path := range files {
 		text := [][]byte{[]byte("dlxtop causes 1\n…"), {}, []byte("{}")}[i]
 		must.Do(t, os.WriteFile(path, text, 0o600))
@@ -149,9 +146,7 @@ func TestDamagedIndex(t *testing.T) {
 			sound++
 		}
 	}
-	if sound != 2 {
-		t.Errorf("%d files were written again", sound)
-	}
+	assert.Equal(t, sound, 2, "files were written again")
 
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o600))

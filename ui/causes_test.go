@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -88,9 +90,7 @@ func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36)
 	term.await("88 of 90 read", "not read: 2 of lots.failed: a look has a cost")
-	if n := b.looksAt("lots.failed"); n != 0 {
-		t.Fatalf("it was looked at %d times, and nobody asked", n)
-	}
+	must.Equal(t, b.looksAt("lots.failed"), 0, "it was looked at")
 	term.press("i")
 	term.await("Read 1 failed queue", "lots.failed, 2 messages", "delivery limit")
 	term.press(keyEsc)
@@ -102,9 +102,7 @@ func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 	term.press(keyCtrlR)
 	term.settle()
 	term.await("   90 read")
-	if n := b.looksAt("lots.failed"); n != 1 {
-		t.Errorf("it was looked at %d times", n)
-	}
+	assert.Equal(t, b.looksAt("lots.failed"), 1, "it was looked at")
 }
 
 // A cause opens those of its messages that are in one queue, and acts on them alone.
@@ -127,9 +125,8 @@ func TestCauseOpensItsMessages(t *testing.T) {
 	term.await("Drop 23 messages", "all of the cause, as read at 03:04:05", "enter drop")
 	term.press(keyEnter)
 	term.await("What happened")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 23 || plans[0].From != ref(failedQueue) {
-		t.Errorf("it did %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].From == ref(failedQueue), "it did %+v", plans)
 }
 
 // In the list of a cause's queues an action is for the queue at the cursor alone.
@@ -175,9 +172,7 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 	c.advance(causes.Pause + time.Second)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 241})))
 	term.await("KeyError: 'customer_id'", "288 of 290 read")
-	if now := term.cursorRow(); !strings.Contains(now, smtpCause) {
-		t.Errorf("the cursor went from %q to %q", before, now)
-	}
+	assert.Contains(t, term.cursorRow(), smtpCause, "the cursor went from %q to", before)
 	order := func() (rows []string) {
 		for _, line := range strings.Split(term.screen(), "\n") {
 			for _, text := range []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"} {
@@ -189,9 +184,7 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 		return rows
 	}
 	want := []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"}
-	if got := order(); !slices.Equal(got, want) {
-		t.Errorf("they stand in the order %q", got)
-	}
+	assert.List(t, order(), want, "they stand in the order")
 	term.press(keyCtrlR)
 	term.awaitThat("the most frequent is first", func(string) bool {
 		rows := order()
@@ -272,9 +265,7 @@ func TestCausesBudget(t *testing.T) {
 		if r.Next(now) == nil {
 			return false
 		}
-		if r.Next(now) != nil {
-			t.Fatal("two looks are in flight")
-		}
+		must.That(t, r.Next(now) == nil, "two looks are in flight")
 		return r.Answered(causes.ReadMsg{Request: r.Request, At: now, Looked: true, Read: depth, Depth: model.Some(depth)})
 	}
 	round := func() (n int) {
@@ -283,20 +274,14 @@ func TestCausesBudget(t *testing.T) {
 		}
 		return n
 	}
-	if n := round(); n != 40 {
-		t.Errorf("the first round has %d looks, not one at each queue", n)
-	}
+	assert.Equal(t, round(), 40, "the first round")
 	now, depth = now.Add(causes.Pause), 899
 	for _, q := range r.Queues {
 		q.Ready, q.CountedAt = model.Some(depth), now
 	}
-	if n := round(); n != causes.LooksAMinute/899 {
-		t.Errorf("%d queues were read again in a minute", n)
-	}
+	assert.Equal(t, round(), causes.LooksAMinute/899, "queues were read again in a minute")
 	now = now.Add(time.Minute)
-	if n := round(); n != 40-causes.LooksAMinute/899 {
-		t.Errorf("%d queues were read in the next minute", n)
-	}
+	assert.Equal(t, round(), 40-causes.LooksAMinute/899, "queues were read in the next minute")
 }
 
 // F shows the causes of one flow, and reads its queues only.
@@ -308,9 +293,7 @@ func TestCausesOfAFlow(t *testing.T) {
 	term.awaitThat("it is under the cursor", func(string) bool { return strings.Contains(term.cursorRow(), "@user ") })
 	term.press("F")
 	term.await("1 failed queue ", "47 messages", "   47 read", smtpCause)
-	if n := b.looksAt("mail.failed"); n != 0 {
-		t.Errorf("it looked %d times at a queue of another flow", n)
-	}
+	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
 	term.press(keyEnter)
 	term.await("showing 24", "cause: "+smtpCause)
 }
@@ -322,9 +305,7 @@ func TestCausesFromThePicture(t *testing.T) {
 	term.await("MOVED  ", "F causes of failures")
 	term.press("F")
 	term.await("1 failed queue ", "47 messages", "   47 read", smtpCause)
-	if n := b.looksAt("mail.failed"); n != 0 {
-		t.Errorf("it looked %d times at a queue of another flow", n)
-	}
+	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
 	term.press("q")
 	term.await("MOVED  ")
 	term.press("f")
@@ -344,7 +325,6 @@ func TestMendACause(t *testing.T) {
 	term.await("Replay 23 messages", "enter replay")
 	term.press(keyEnter)
 	term.await("What happened")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 23 || plans[0].Mend == nil {
-		t.Errorf("it did %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].Mend != nil, "it did %+v", plans)
 }

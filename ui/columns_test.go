@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -119,9 +121,7 @@ func TestChoicesOfAnyFile(t *testing.T) {
 			return m.saved == 2
 		})
 		term.settle()
-		if strings.Contains(term.screen(), "not kept") {
-			t.Errorf("with %.40q it says so again", text)
-		}
+		assert.That(t, !strings.Contains(term.screen(), "not kept"), "with %.40q it says so again", text)
 	}
 	if c := shell.ChoicesIn([]byte(many)); len(c.Commands) != shell.MostCommands {
 		t.Errorf("%d commands are remembered", len(c.Commands))
@@ -141,9 +141,7 @@ func TestCommandsOfEarlierStarts(t *testing.T) {
 		term.press(":", keyUp)
 		term.settle()
 		screen := term.screen()
-		if strings.ContainsAny(screen, "\x1b\u202e") {
-			t.Fatalf("something unprintable is on the screen:\n%q", screen)
-		}
+		must.That(t, !strings.ContainsAny(screen, "\x1b\u202e"), "something unprintable is on the screen:\n%q", screen)
 		return strings.Contains(screen, "evil")
 	})
 	term.press(keyUp)

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -59,15 +60,12 @@ func TestComparedSidesKeepTheirWidth(t *testing.T) {
 		for width := 20; width < 130; width += 11 {
 			text := ""
 			for _, line := range c.Lay(width) {
-				if w := ansi.StringWidthWc(line); w > width {
-					t.Errorf("%d wide at %d: %q", w, width, line)
-				}
+				w := ansi.StringWidthWc(line)
+				assert.That(t, w <= width, "%d wide at %d: %q", w, width, line)
 				text += ansi.Strip(line) + "\n"
 			}
 			for _, mark := range []string{" < ", " > ", " | "} {
-				if !strings.Contains(text, mark) && mark != " < " {
-					t.Errorf("no %q at %d in\n%s", mark, width, text)
-				}
+				assert.That(t, strings.Contains(text, mark) || mark == " < ", "no %q at %d in\n%s", mark, width, text)
 			}
 		}
 	}
@@ -89,7 +87,6 @@ func TestCommonEnds(t *testing.T) {
 			t.Errorf("%q, %q: %d and %d", c.a, c.b, before, after)
 		}
 	}
-	if rows, _ := body.Compare(nil, nil); rows != nil {
-		t.Errorf("%v", rows)
-	}
+	rows, _ := body.Compare(nil, nil)
+	assert.That(t, rows == nil, "%v", rows)
 }

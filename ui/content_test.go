@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestWidthsByContent: lists and panes have the columns and the widths that their contents need, on a real broker.
@@ -15,9 +18,8 @@ func TestWidthsByContent(t *testing.T) {
 		worker: nil, worker + ".failed": nil,
 		worker + ".retry": {"x-message-ttl": 30_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": worker},
 	} {
-		if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
-			t.Fatal(err)
-		}
+		_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
+		must.That(t, err == nil, "%v", err)
 	}
 	publish(t, channel, worker+".failed", amqp.Publishing{Body: []byte(`{"order": 1}`), Headers: amqp.Table{
 		"x-exception-message": "customer 7 has no address for the invoice",
@@ -36,10 +38,9 @@ func TestWidthsByContent(t *testing.T) {
 	term.press("f")
 	term.await("IllegalStateException: customer 7", "FAILURE")
 	head := strings.Split(term.screen(), "\n")[5]
-	if failure := strings.Index(head, "FAILURE"); failure > strings.Index(head, "ROUTING KEY") || failure < 0 ||
-		strings.Contains(head, "DEATHS") {
-		t.Errorf("the columns are %q", head)
-	}
+	failure := strings.Index(head, "FAILURE")
+	assert.That(t, failure <= strings.Index(head, "ROUTING KEY") && failure >= 0 && !strings.Contains(head, "DEATHS"),
+		"the columns are %q", head)
 	wide.press("f")
 	wide.await("failed  IllegalStateException: customer 7 has no address for the invoice ", `"order": 1`)
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/trace"
 )
@@ -30,9 +31,7 @@ func TestContextIsChosenInThePalette(t *testing.T) {
 	term.command("context st", "▸ context staging")
 	term.press(keyEnter)
 	term.awaitEnd()
-	if term.last.next != "staging" || term.err != nil {
-		t.Errorf("goes to %q: %v", term.last.next, term.err)
-	}
+	assert.That(t, term.last.next == "staging" && term.err == nil, "goes to %q: %v", term.last.next, term.err)
 }
 
 // Without a broker there is still a way to another one.
@@ -44,9 +43,7 @@ func TestContextIsChosenWithoutABroker(t *testing.T) {
 	term.command("context evil", `▸ context evil\x1b[2J`)
 	term.press(keyEnter)
 	term.awaitEnd()
-	if term.last.next != "evil\x1b[2J" {
-		t.Errorf("goes to %q", term.last.next)
-	}
+	assert.Equal(t, term.last.next, "evil\x1b[2J", "goes to")
 }
 
 // What runs, on whichever tab, is not left.

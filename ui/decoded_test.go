@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -38,9 +39,7 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 		at := newClock().now()
 		look := messages.PeekedMsg{Queue: ref(queue), Peeked: peek.Peeked{Messages: list, TakenAt: at}}
 		must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))
-		if reads := list.reads.Load(); reads != n {
-			t.Errorf("%s: %d messages were read %d times", queue, n, reads)
-		}
+		assert.Equal(t, list.reads.Load(), n, "%s", queue)
 		if waits := queue != failedQueue; len(look.Rows) != n || waits != (look.Waits != nil) {
 			t.Errorf("%s: %d rows, waits %v", queue, len(look.Rows), look.Waits)
 		}

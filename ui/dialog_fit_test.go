@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -64,13 +65,9 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 		}},
 	} {
 		lines := strings.Split(ansi.Strip(test.view), "\n")
-		if len(lines) > height {
-			t.Errorf("%s has %d lines", name, len(lines))
-		}
+		assert.That(t, len(lines) <= height, "%s has %d lines", name, len(lines))
 		for _, want := range append(test.want, "…", "╰") {
-			if !strings.Contains(ansi.Strip(test.view), want) {
-				t.Errorf("%s has no %q:\n%s", name, want, ansi.Strip(test.view))
-			}
+			assert.Contains(t, ansi.Strip(test.view), want, "%s has no", name)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -51,9 +52,7 @@ func TestBlockedOnARealBroker(t *testing.T) {
 	// A busy machine may look after one is overdue, when the look itself sets some free, or not look while all are: its
 	// next messages wait twice as long.
 	for second, seen := time.Second, 0; seen < 4; second *= 2 {
-		if second == 16*time.Second {
-			t.Fatalf("%d messages were seen to be overdue, want 4", seen)
-		}
+		must.That(t, second != 16*time.Second, "%d messages were seen to be overdue, want 4", seen)
 		seen = blockedLine(t, o, channel, second)
 	}
 
@@ -64,9 +63,8 @@ func TestBlockedOnARealBroker(t *testing.T) {
 	term := onQueue(t, o, buffer, 120, 36)
 	term.await("5 messages", "DUE")
 	term.awaitThat("the last has left", func(screen string) bool {
-		if strings.Contains(screen, "blocks") || strings.Contains(screen, "behind another") {
-			t.Fatalf("something is said to block:\n%s", screen)
-		}
+		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind another"),
+			"something is said to block:\n%s", screen)
 		return strings.Count(screen, "left") >= 5
 	})
 }
@@ -103,9 +101,7 @@ func blockedLine(t *testing.T, o Options, channel *amqp.Channel, second time.Dur
 			t.Fatalf("the words and the histogram differ:\n%s", screen)
 		}
 		now, _ := strconv.Atoi(told[1])
-		if now < most {
-			t.Fatalf("%d were overdue, and then %d:\n%s", most, now, screen)
-		}
+		must.That(t, now >= most, "%d were overdue, and then %d:\n%s", most, now, screen)
 		if most = now; now == 4 {
 			if got := depth.Of(t, channel, buffer); got != 5 && time.Since(published) < first { // later, they may have left
 				t.Errorf("%d messages wait while 4 are said to be overdue", got)
@@ -183,9 +179,7 @@ func TestDueOnARealBroker(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			// A busy machine may look when some have left, or delay them all; but none comes early.
 			for times, tenth := 1, time.Hour; tenth > time.Second; times *= 2 {
-				if times > 8 {
-					t.Fatalf("a tenth came %v late at least", tenth)
-				}
+				must.That(t, times <= 8, "a tenth came %v late at least", tenth)
 				worker := fmt.Sprintf("ui.due.%s%d", c.name, times)
 				arguments := maps.Clone(c.arguments)
 				if ttl, ok := arguments["x-message-ttl"].(int); ok {
@@ -198,9 +192,8 @@ func TestDueOnARealBroker(t *testing.T) {
 					continue
 				}
 				t.Logf("late by %v at least, %v in the middle, %v at most", late[0], late[len(late)/2], late[len(late)-1])
-				if first := late[0]; first < -100*time.Millisecond {
-					t.Errorf("the first came %v early", -first)
-				}
+				first := late[0]
+				assert.That(t, first >= -100*time.Millisecond, "the first came %v early", -first)
 				tenth = late[len(late)/10]
 			}
 		})
@@ -238,9 +231,7 @@ func lateness(
 		select {
 		case d := <-arrivals:
 			i := must.Get(strconv.Atoi(d.MessageId))(t)
-			if kind := waits.Messages[i].Leaves.Kind; kind != story.DueExact {
-				t.Fatalf("message %d: %s", i, kind)
-			}
+			must.Equal(t, waits.Messages[i].Leaves.Kind, story.DueExact, "message %d", i)
 			late = append(late, time.Since(waits.Messages[i].Leaves.Time))
 		case <-time.After(patience):
 			t.Fatal("a message did not arrive")
@@ -272,9 +263,8 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 				return depth.Of(t, channel, worker) == 2 &&
 					depth.Of(t, channel, buffer) == 1
 			})
-			if screen := term.screen(); strings.Contains(screen, "blocks") {
-				t.Errorf("something is said to block still:\n%s", screen)
-			}
+			screen := term.screen()
+			assert.That(t, !strings.Contains(screen, "blocks"), "something is said to block still:\n%s", screen)
 		})
 	}
 }
@@ -303,9 +293,8 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 			return false
 		}
 		due := time.Now().Add(time.Duration(left) * time.Second)
-		if due.Before(began.Add(8*time.Second - 300*time.Millisecond)) {
-			t.Fatalf("%v after it was published, it is said to be due in %ds", time.Since(began), left)
-		}
+		must.That(t, !due.Before(began.Add(8*time.Second-300*time.Millisecond)),
+			"%v after it was published, it is said to be due in %ds", time.Since(began), left)
 		return due.Before(published.Add(8*time.Second + 1500*time.Millisecond))
 	})
 	first = left
@@ -313,7 +302,6 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 		return seen(screen) && left < first || depth.Of(t, channel, "ui.seen") == 1
 	})
 	term.awaitThat("it has arrived", func(string) bool { return depth.Of(t, channel, "ui.seen") == 1 })
-	if waited := time.Since(began); waited < 7900*time.Millisecond {
-		t.Errorf("it arrived after %v", waited)
-	}
+	waited := time.Since(began)
+	assert.That(t, waited >= 7900*time.Millisecond, "it arrived after %v", waited)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -52,9 +54,7 @@ func TestBlockedWhileItLasts(t *testing.T) {
 		term.press(keyDown)
 		term.await("left")
 		term.awaitGone("blocks")
-		if n := b.peeked(); n != 1 {
-			t.Errorf("it was looked %d times", n)
-		}
+		assert.Equal(t, b.peeked(), 1, "it was looked")
 	})
 }
 
@@ -64,9 +64,8 @@ func TestNothingBlocked(t *testing.T) {
 	term := onQueue(t, o, "buffer-queue", 120, 36)
 	term.await("1.0s", "5.0s")
 	for range 6 {
-		if screen := term.screen(); strings.Contains(screen, "blocks") || strings.Contains(screen, "behind") {
-			t.Fatal(screen)
-		}
+		screen := term.screen()
+		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind"), "%v", screen)
 		c.advance(900 * time.Millisecond)
 		term.press(keyDown)
 		term.settle()
@@ -101,9 +100,7 @@ func TestALookIsRemembered(t *testing.T) {
 		term.awaitThat("the new count", func(string) bool { return source.times() == 2 })
 		term.settle()
 		term.awaitGone("blocked")
-		if n := b.peeked(); n != 1 {
-			t.Errorf("it was looked %d times", n)
-		}
+		assert.Equal(t, b.peeked(), 1, "it was looked")
 	})
 }
 
@@ -172,10 +169,8 @@ func TestHostileTimes(t *testing.T) {
 		term.settle()
 		for _, bad := range []string{"-1", "-2", "-3", "-5m", "292"} {
 			for _, line := range strings.Split(term.screen(), "\n") {
-				if strings.Contains(line, "in "+bad) || strings.Contains(line, "≤ "+bad) ||
-					strings.HasPrefix(strings.TrimSpace(line), bad) {
-					t.Errorf("a negative time: %q", line)
-				}
+				assert.That(t, !strings.Contains(line, "in "+bad) && !strings.Contains(line, "≤ "+bad) &&
+					!strings.HasPrefix(strings.TrimSpace(line), bad), "a negative time: %q", line)
 			}
 		}
 	}

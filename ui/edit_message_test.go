@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
@@ -54,9 +55,7 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 	term.await("5 messages")
 	term.press("e")
 	term.await("Replay 1 message", "nothing was changed in the editor: this is a plain replay", "e edit")
-	if mode := strings.TrimSpace(read(t, dir, "mode")); mode != "-rw-------" {
-		t.Errorf("the file's mode is %s", mode)
-	}
+	assert.Equal(t, strings.TrimSpace(read(t, dir, "mode")), "-rw-------", "the file's mode")
 	path := strings.TrimSpace(read(t, dir, "path"))
 	term.awaitThat("nothing of the file stays", func(string) bool {
 		_, err := os.Stat(filepath.Dir(path))
@@ -67,18 +66,13 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 		`"exchange": "master"`, `"routing_key": "ucenter@user"`,
 		`"message_id": "0f3c9a00-user"`, "----- body (utf-8) -----\n{\"id\":120",
 	} {
-		if !strings.Contains(given, want) {
-			t.Errorf("%s is not in\n%s", want, given)
-		}
+		assert.That(t, strings.Contains(given, want), "%s is not in\n%s", want, given)
 	}
-	if strings.Contains(given, "x-death") {
-		t.Errorf("what is stripped is offered:\n%s", given)
-	}
+	assert.That(t, !strings.Contains(given, "x-death"), "what is stripped is offered:\n%s", given)
 	term.press(keyEnter)
 	term.await("1 message moved")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Edited != nil {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Edited == nil, "executed %+v", plans)
 }
 
 // TestBadEditIsNotLost: what cannot be read is told with its line, and the editor opens with it again.
@@ -93,14 +87,11 @@ func TestBadEditIsNotLost(t *testing.T) {
 		"Nothing is lost", "e edit again")
 	term.press("e")
 	term.await(`priority: "" → 7`, "zhang fei")
-	if given := read(t, dir, "given"); !strings.Contains(given, "zhang fei") {
-		t.Errorf("the second time it had\n%s", given)
-	}
+	assert.Contains(t, read(t, dir, "given"), "zhang fei", "the second time it had")
 	term.press(keyEsc)
 	term.awaitGone("Replay 1 message")
-	if plans := b.executed(); len(plans) > 0 {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 0, "executed %+v", plans)
 }
 
 func TestEditIsRefused(t *testing.T) {
@@ -160,13 +151,10 @@ func TestEditOnARealBroker(t *testing.T) {
 	term.await("1 message moved to ui.edit.worker")
 	term.awaitThat("it arrived", func(string) bool { return depth.Of(t, channel, "ui.edit.worker") == 1 })
 	d, ok, err := channel.Get("ui.edit.worker", false)
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	if string(d.Body) != strings.Replace(body, "the end", "another end", 1) || d.Headers["n"] != int32(1) ||
-		d.Headers["x"] != "z" || d.Priority != 3 || d.Headers[message.ReplayHeader] == nil {
-		t.Errorf("%v %+v %d bytes", d.Headers, d.Priority, len(d.Body))
-	}
+	must.That(t, err == nil && ok, "%v %v", ok, err)
+	assert.That(t, string(d.Body) == strings.Replace(body, "the end", "another end", 1) && d.Headers["n"] == int32(1) &&
+		d.Headers["x"] == "z" && d.Priority == 3 && d.Headers[message.ReplayHeader] != nil, "%v %+v %d bytes", d.Headers,
+		d.Priority, len(d.Body))
 	must.Do(t, d.Nack(false, true))
 	term.press(keyEnter, "u")
 	term.await("enter bring back")
@@ -174,8 +162,6 @@ func TestEditOnARealBroker(t *testing.T) {
 	term.await("1 of 1 message brought back")
 	term.awaitThat("it is back", func(string) bool { return depth.Of(t, channel, "ui.edit.failed") == 1 })
 	d, ok, err = channel.Get("ui.edit.failed", true)
-	if err != nil || !ok || string(d.Body) != body || d.Headers["x"] != "y" || len(d.Headers) != 2 || d.Priority != 3 ||
-		d.MessageId != "one" {
-		t.Errorf("%v %v %v %d bytes", ok, err, d.Headers, len(d.Body))
-	}
+	assert.That(t, err == nil && ok && string(d.Body) == body && d.Headers["x"] == "y" && len(d.Headers) == 2 &&
+		d.Priority == 3 && d.MessageId == "one", "%v %v %v %d bytes", ok, err, d.Headers, len(d.Body))
 }

@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -49,13 +50,11 @@ func TestExportOfTheSelection(t *testing.T) {
 	term.press(keyEnter)
 	const name = failedQueue + "-20260301-030405.jsonl"
 	term.await("2 messages written to", "/"+name)
-	if got := exported(t, name); len(got) != 2 || got[0].Position != 2 || got[1].Position != 4 ||
-		got[0].Properties.MessageID != "0f3c9a01-user" {
-		t.Errorf("%+v", got)
-	}
-	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", err, info)
-	}
+	got := exported(t, name)
+	assert.That(t, len(got) == 2 && got[0].Position == 2 && got[1].Position == 4 &&
+		got[0].Properties.MessageID == "0f3c9a01-user", "%+v", got)
+	info, err := os.Stat(name)
+	assert.That(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", err, info)
 	term.press("x", keyEnter)
 	term.await("is there already", "Export 2 messages")
 	term.retype("")
@@ -69,9 +68,8 @@ func TestExportOfTheSelection(t *testing.T) {
 	term.await("Export 5 messages")
 	term.press(keyEsc)
 	term.awaitGone("Export 5 messages")
-	if files, _ := os.ReadDir("."); len(files) != 2 {
-		t.Errorf("there are %v", files)
-	}
+	files, _ := os.ReadDir(".")
+	assert.That(t, len(files) == 2, "there are %v", files)
 }
 
 // TestExportWritesWholeBodies: also where the screen shows the beginning only. It says where the file is.
@@ -96,10 +94,8 @@ func TestExportWritesWholeBodies(t *testing.T) {
 	term.press(keyEnter)
 	term.await("3 messages written", path)
 	got := exported(t, path)
-	if len(got) != 3 || len(got[1].Body) != 300_000 || len(got[2].Body) != 6_000_000 ||
-		got[0].Properties.MessageID != "small" {
-		t.Errorf("%d messages", len(got))
-	}
+	assert.That(t, len(got) == 3 && len(got[1].Body) == 300_000 && len(got[2].Body) == 6_000_000 &&
+		got[0].Properties.MessageID == "small", "%d messages", len(got))
 }
 
 // TestExportWaitsForTheFilter: what an expression that is not complete shows is not what was asked for.

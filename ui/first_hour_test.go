@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -104,9 +105,8 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 			"pool": {"x-message-ttl": int32(600_000)},
 			"ring": {"x-message-ttl": int32(600_000), "x-dead-letter-exchange": "none"},
 		} {
-			if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
-				t.Fatal(err)
-			}
+			_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
+			must.That(t, err == nil, "%v", err)
 		}
 		screen := newTerminal(t, o, width, height)
 		screen.await("3 Failed 1,947", "4 Findings 2")
@@ -114,9 +114,8 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 			at := func(worker string) int { return strings.Index(s, "story/"+worker+" ") }
 			return 0 < at("mail") && at("mail") < at("zulu") && at("zulu") < at("alpha")
 		})
-		if header, _, _ := strings.Cut(screen.screen(), "\n"); width > 80 && !strings.Contains(header, "1,947 failed") {
-			t.Errorf("the header says %q", header)
-		}
+		header, _, _ := strings.Cut(screen.screen(), "\n")
+		assert.That(t, width <= 80 || strings.Contains(header, "1,947 failed"), "the header says %q", header)
 		grouped := func() {
 			t.Helper()
 			if s := screen.screen(); strings.Contains(s, "1939") || strings.Contains(s, "1947") {

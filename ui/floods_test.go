@@ -7,6 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -37,13 +39,11 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 				screen := term.screen()
 				lines := strings.Split(screen, "\n")
 				for _, line := range lines {
-					if n := ansi.StringWidthWc(line); n > size[0] {
-						t.Errorf("after %q a line is %d cells wide: %q", keys, n, line)
-					}
+					n := ansi.StringWidthWc(line)
+					assert.That(t, n <= size[0], "after %q a line is %d cells wide: %q", keys, n, line)
 				}
-				if !strings.Contains(lines[0], "dlxtop") || !strings.Contains(screen, "1 Flows") {
-					t.Fatalf("after %q a name has drawn over the screen:\n%s", keys, screen)
-				}
+				must.That(t, strings.Contains(lines[0], "dlxtop") && strings.Contains(screen, "1 Flows"),
+					"after %q a name has drawn over the screen:\n%s", keys, screen)
 			}
 			term.await("drop 1 message for good")
 		}

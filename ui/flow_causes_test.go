@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -15,16 +16,12 @@ func TestFlowBesideItsCauses(t *testing.T) {
 	term := onFlow(t, o, "ucenter@user", 80, 24)
 	term.await("MOVED  ")
 	term.settle()
-	if n := b.looksAt(failedQueue); n != 0 {
-		t.Errorf("without room for its causes the queue was looked at %d times", n)
-	}
+	assert.Equal(t, b.looksAt(failedQueue), 0, "without room for its causes the queue was looked at")
 	term.resize(200, 50)
 	term.await("1 failed queue   47 messages   47 read", "TimeoutError: smtp gateway did")
 	term.settle()
 	term.golden()
-	if n := b.looksAt("mail.failed"); n != 0 {
-		t.Errorf("a queue of another flow was looked at %d times", n)
-	}
+	assert.Equal(t, b.looksAt("mail.failed"), 0, "a queue of another flow was looked at")
 }
 
 func TestFlowBesideWhatIsNotRead(t *testing.T) {
@@ -36,9 +33,7 @@ func TestFlowBesideWhatIsNotRead(t *testing.T) {
 	}
 	term := onFlow(t, o, "ucenter@user", 120, 36)
 	term.await("0 of 47 read", "no messages were read", "not read: 47 of ")
-	if n := b.looksAt(failedQueue); n != 0 {
-		t.Errorf("it was looked at %d times, and nobody asked", n)
-	}
+	assert.Equal(t, b.looksAt(failedQueue), 0, "it was looked at")
 }
 
 // Below its picture a flow shows what failed, in the queue under the cursor when there are several. Where a look costs,

@@ -19,9 +19,8 @@ func (term *terminal) agreed(numbers *regexp.Regexp, screen string) int {
 	term.t.Helper()
 	found := numbers.FindAllStringSubmatch(screen, -1)
 	for _, f := range found {
-		if a, b := strings.Join(f[1:], ""), strings.Join(found[0][1:], ""); a != b {
-			term.t.Fatalf("%s and %s on one screen:\n%s", b, a, screen)
-		}
+		a, b := strings.Join(f[1:], ""), strings.Join(found[0][1:], "")
+		must.That(term.t, a == b, "%s and %s on one screen:\n%s", b, a, screen)
 	}
 	return len(found)
 }
@@ -81,9 +80,8 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 	screen.press(keyEnter)
 	screen.await("story/ship", "MOVED  ")
 	moving := func(s string) {
-		if strings.Contains(s, picture.MarkDot) && strings.Contains(s, "nothing moved") {
-			t.Fatalf("dots move, and nothing moved:\n%s", s)
-		}
+		must.That(t, !strings.Contains(s, picture.MarkDot) || !strings.Contains(s, "nothing moved"),
+			"dots move, and nothing moved:\n%s", s)
 	}
 	screen.press("c")
 	screen.awaitThat("the rate is in the box and in the chart", func(s string) bool {

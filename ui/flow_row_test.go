@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -40,9 +41,7 @@ func TestBufferWords(t *testing.T) {
 		{model.Flow{Buffers: []*model.Buffer{levels}}, "delayed to 1m30s"},
 		{model.Flow{DelayedRetry: model.Setting[string]{Set: true, Value: "all"}}, "retry in itself"},
 	} {
-		if got := shell.BufferWords(&tc.flow); got != tc.want {
-			t.Errorf("%q, want %q", got, tc.want)
-		}
+		assert.Equal(t, shell.BufferWords(&tc.flow), tc.want)
 	}
 }
 
@@ -74,8 +73,6 @@ func TestNextDue(t *testing.T) {
 		}
 		msg := shell.TopologyMsg{Topology: topology, History: h}
 		now := start.Add(tc.still)
-		if got := msg.Soonest(&flows[0], now).Words(now); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
+		assert.Equal(t, msg.Soonest(&flows[0], now).Words(now), tc.want, "%s", tc.name)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/flows"
@@ -95,9 +96,8 @@ func TestFlowLeadsNowhere(t *testing.T) {
 			sc = picture.RailLayout(p, width, ref("work"))
 		}
 		text := strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height), "\n")
-		if !strings.Contains(text, term.MarkError) || !strings.Contains(text, "gone.exchange") {
-			t.Errorf("the dead end is not told:\n%s", text)
-		}
+		assert.That(t, strings.Contains(text, term.MarkError) && strings.Contains(text, "gone.exchange"),
+			"the dead end is not told:\n%s", text)
 	})
 }
 
@@ -108,18 +108,15 @@ func TestBufferThatIsAnExchange(t *testing.T) {
 		{Role: model.DelayedBuffer, DLX: "later", Targets: []model.QueueRef{ref("work")}},
 	}}
 	p := picture.Of(&flow, msg.Moment(newClock().now()))
-	if got := p.Stations(); len(got) != 1 || got[0].Queue != ref("work") {
-		t.Errorf("the cursor passes %v", got)
-	}
+	got := p.Stations()
+	assert.That(t, len(got) == 1 && got[0].Queue == ref("work"), "the cursor passes %v", got)
 	for _, width := range []int{120, 80} {
 		sc, ok := picture.WideLayout(p, width, ref("work"))
 		if !ok {
 			sc = picture.RailLayout(p, width, ref("work"))
 		}
-		if text := strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height),
-			"\n"); !strings.Contains(text, "later") {
-			t.Errorf("the exchange is not drawn:\n%s", text)
-		}
+		assert.Contains(t, strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height),
+			"\n"), "later", "the exchange is not drawn")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
@@ -66,9 +67,7 @@ func TestProductionIsSeen(t *testing.T) {
 	a := newApp(t.Context(), o)
 	a.width, a.height = 120, 36
 	line := a.headerLine()
-	if !strings.Contains(line, "prod production") {
-		t.Errorf("the header is %q", line)
-	}
+	assert.Contains(t, line, "prod production", "the header")
 	o.Production = false
 	plain := newApp(t.Context(), o)
 	plain.width, plain.height = 120, 36

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -28,9 +29,7 @@ func TestFrame(t *testing.T) {
 			must.Do(t, (Frame{path, test.open, 120, 36}).Write(t.Context(), o))
 			frame := must.Get(os.ReadFile(path))(t)
 			for _, want := range test.want {
-				if !strings.Contains(string(frame), want) {
-					t.Errorf("there is no %q in\n%s", want, frame)
-				}
+				assert.That(t, strings.Contains(string(frame), want), "there is no %q in\n%s", want, frame)
 			}
 		})
 	}
@@ -55,12 +54,10 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 				test.path = filepath.Join(t.TempDir(), test.path)
 			}
 			err := Frame{test.path, test.open, 120, 36}.Write(t.Context(), o)
-			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") {
-				t.Errorf("%v", err)
-			}
-			if info, err := os.Stat(test.path); err == nil && info.Size() > 0 || err != nil && test.path == there {
-				t.Errorf("it was written: %v", err)
-			}
+			assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\x1b"),
+				"%v", err)
+			info, err := os.Stat(test.path)
+			assert.That(t, (err != nil || info.Size() <= 0) && (err == nil || test.path != there), "it was written: %v", err)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/watch"
@@ -23,9 +24,7 @@ func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 	for role, want := range map[model.Role]string{model.DelayedBuffer: "21s", model.RetryBuffer: "≤ 30s"} {
 		// A timestamp is cut off to whole seconds: it is 20 to 21 s.
 		buffer := model.Buffer{Member: model.Member{Queue: q.QueueRef}, Role: role, TTL: model.Some(30 * time.Second)}
-		if got := msg.Head(&buffer, now).Words(now); got != want {
-			t.Errorf("%s: %q, want %q", role, got, want)
-		}
+		assert.Equal(t, msg.Head(&buffer, now).Words(now), want, "%s", role)
 	}
 }
 
@@ -107,9 +106,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 			arrival(at(33), at(34)),
 		},
 	} {
-		if got := test.polls.With(test.head); got != test.want {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
+		assert.Equal(t, test.polls.With(test.head), test.want, "%s", test.name)
 	}
 	h := shell.NewHistory()
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
@@ -117,7 +114,6 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 	for second := range 600 {
 		h.Record(at(second), topology, flows, model.Moves{ref("q"): {Went: model.Some[int64](0)}})
 	}
-	if got := h.HeadArrived(at(600), ref("q")); got.Since != at(0) {
-		t.Errorf("after ten minutes it is there since %v", got.Since)
-	}
+	got := h.HeadArrived(at(600), ref("q"))
+	assert.That(t, got.Since == at(0), "after ten minutes it is there since %v", got.Since)
 }

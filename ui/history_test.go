@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -34,8 +35,6 @@ func TestHeadArrived(t *testing.T) {
 	} {
 		at(step.second, step.ready, step.went)
 		now := start.Add(time.Duration(step.second) * time.Second)
-		if got := now.Sub(h.HeadArrived(now, ref("q")).Since); got != step.want {
-			t.Errorf("after %d s: %v, want %v", step.second, got, step.want)
-		}
+		assert.Equal(t, now.Sub(h.HeadArrived(now, ref("q")).Since), step.want, "after %d s", step.second)
 	}
 }

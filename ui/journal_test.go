@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -216,9 +217,7 @@ func TestUnfinishedIsTold(t *testing.T) {
 	term.await(fmt.Sprintf("ended during the drop %d of ucenter@user@failed", id), "5 shows what is certain")
 	term.press("5")
 	term.await("4 dropped; unfinish", "none is lost: r looks for them")
-	if len(b.executed()) > 0 {
-		t.Error("something was done")
-	}
+	assert.That(t, len(b.executed()) == 0, "something was done")
 }
 
 func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
@@ -233,9 +232,8 @@ func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
 	term.await("enter replay", "journal   yes, u undoes it")
 	term.press(keyEnter)
 	term.await("What happened")
-	if plans := b.executed(); len(plans) != 1 || !plans[0].Mark {
-		t.Errorf("%+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Mark, "%+v", plans)
 }
 
 func TestReplayedIsTold(t *testing.T) {

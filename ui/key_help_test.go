@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -14,13 +15,9 @@ import (
 func TestKeyHelpHasEveryKey(t *testing.T) {
 	var explained []string
 	for _, g := range KeyHelp() {
-		if g.Place == "" || len(g.Keys) == 0 {
-			t.Errorf("%+v is empty", g)
-		}
+		assert.That(t, g.Place != "" && len(g.Keys) > 0, "%+v is empty", g)
 		for _, k := range g.Keys {
-			if len(k.Names) == 0 || k.Does == "" {
-				t.Errorf("%s: %+v is empty", g.Place, k)
-			}
+			assert.That(t, len(k.Names) > 0 && k.Does != "", "%s: %+v is empty", g.Place, k)
 			explained = append(explained, k.Names...)
 		}
 	}

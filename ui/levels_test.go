@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -130,9 +131,8 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 	term.awaitThat("the first has arrived", func(string) bool { return depth.Of(t, channel, worker) == 1 })
 	term.await("1 in celery_delayed_5; enter opens celery_delayed_5")
 	term.awaitThat("both have arrived", func(string) bool { return depth.Of(t, channel, worker) == 2 })
-	if early := time.Until(due); early > time.Second+100*time.Millisecond {
-		t.Errorf("it arrived %v before its eta", early)
-	}
+	early := time.Until(due)
+	assert.That(t, early <= time.Second+100*time.Millisecond, "it arrived %v before its eta", early)
 }
 
 // declareCeleryDelays declares what kombu declares for native delays, and a worker's queue bound to them.
@@ -170,7 +170,6 @@ func publishTo(t *testing.T, channel *amqp.Channel, exchange, key string, m amqp
 	defer cancel()
 	must.Do(t, channel.Confirm(false))
 	confirm := must.Get(channel.PublishWithDeferredConfirm(exchange, key, true, false, m))(t)
-	if ok, err := confirm.WaitContext(ctx); err != nil || !ok {
-		t.Fatalf("not confirmed: %v", err)
-	}
+	ok, err := confirm.WaitContext(ctx)
+	must.That(t, err == nil && ok, "not confirmed: %v", err)
 }

@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -91,9 +92,8 @@ func TestCountsStopWhenNobodyLooks(t *testing.T) {
 		asked := b.times()
 		term.program.Send(tea.WindowSizeMsg{Width: 120, Height: 36}) // each message may begin a count
 		term.settle()
-		if got := b.times(); got != asked {
-			t.Errorf("counted %d times %s", got-asked, why)
-		}
+		got := b.times()
+		assert.That(t, got == asked, "counted %d times %s", got-asked, why)
 	}
 	term.await("live, 4 counts a second")
 	term.press("2")
@@ -145,10 +145,8 @@ func TestHowQueuesAreCounted(t *testing.T) {
 	})
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if got := model.Plural(len(b.last), "queue"); got != "2 queues" || b.last[0] != ref("plain") ||
-		b.last[1] != ref("work") {
-		t.Errorf("declared passively: %v", b.last)
-	}
+	assert.That(t, model.Plural(len(b.last), "queue") == "2 queues" && b.last[0] == ref("plain") &&
+		b.last[1] == ref("work"), "declared passively: %v", b.last)
 }
 
 func TestChart(t *testing.T) {
@@ -163,9 +161,8 @@ func TestChart(t *testing.T) {
 		term.press("c", "g")
 		term.await("LAST 5 MINUTES  buffer-queue", "5m ago", "now", "MOVED", "0┤", "out ")
 		for _, line := range strings.Split(term.screen(), "\n") {
-			if strings.Contains(line, "in 1") && !strings.Contains(line, picture.MarkUnknown) {
-				t.Errorf("what was not known is drawn: %s", line)
-			}
+			assert.That(t, !strings.Contains(line, "in 1") || strings.Contains(line, picture.MarkUnknown),
+				"what was not known is drawn: %s", line)
 		}
 		term.press("c")
 		term.awaitGone("LAST 5 MINUTES")
@@ -179,14 +176,9 @@ func TestPace(t *testing.T) {
 		50 * time.Millisecond: 2 * time.Second, 2 * time.Second: 38 * time.Second,
 		6 * time.Second: 114 * time.Second, time.Minute: slowestPoll,
 	} {
-		if got := poll.Every(took); got != want {
-			t.Errorf("a poll that takes %v is made every %v, want %v", took, got, want)
-		}
+		assert.Equal(t, poll.Every(took), want, "a poll that takes %v is made every", took)
 	}
-	if got := shell.DeclarePace.Every(time.Millisecond); got != 250*time.Millisecond {
-		t.Errorf("counted every %v", got)
-	}
-	if got := shell.DeclarePace.Every(200 * time.Millisecond); got != 800*time.Millisecond {
-		t.Errorf("over a slow line counted every %v", got)
-	}
+	assert.Equal(t, shell.DeclarePace.Every(time.Millisecond), 250*time.Millisecond, "counted every")
+	assert.Equal(t, shell.DeclarePace.Every(200*time.Millisecond), 800*time.Millisecond,
+		"over a slow line counted every")
 }

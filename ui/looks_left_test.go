@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -34,9 +35,7 @@ func TestLooksLeftBeforeALook(t *testing.T) {
 	term.await("17 looks left of 20")
 	term.press("3", "f")
 	term.await("LOOKS LEFT", "17 of 20")
-	if n := b.peeked(); n != 0 {
-		t.Errorf("it looked %d times", n)
-	}
+	assert.Equal(t, b.peeked(), 0, "it looked")
 }
 
 // TestLookThatItsLimitEnds: a refusal that only the first message could tell is shown as every other one, with what was
@@ -57,9 +56,8 @@ func TestLookThatItsLimitEnds(t *testing.T) {
 	term.awaitThat("insisting reads it", func(string) bool { return b.peeked() == 2 })
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if plan := b.peeks[1]; !plan.Agreed {
-		t.Errorf("%+v", plan)
-	}
+	plan := b.peeks[1]
+	assert.That(t, plan.Agreed, "%+v", plan)
 }
 
 // TestNoLookAfterAFailedOne: a look that failed has cost as much as one that worked, and polls do not repeat it.
@@ -76,7 +74,5 @@ func wantNoFurtherLook(t *testing.T, term *terminal, b *recordedBroker, source *
 	t.Helper()
 	polls := source.times()
 	term.awaitThat("five polls", func(string) bool { return source.times() > polls+5 })
-	if n := b.peeked(); n != 1 {
-		t.Errorf("it looked %d times", n)
-	}
+	assert.Equal(t, b.peeked(), 1, "it looked")
 }

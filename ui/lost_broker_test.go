@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -27,9 +28,7 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	t.Parallel()
 	node := must.Get(demo.Start(t.Context(), demo.Options{}))(t)
 	t.Cleanup(func() {
-		if err := node.Stop(); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, node.Stop())
 	})
 	scenario := must.Get(demo.ScenarioNamed("pubsub"))(t)
 	must.Do(t, scenario.Declare(t.Context(), node.AMQP()))
@@ -126,9 +125,7 @@ func TestASlowPollIsNotLive(t *testing.T) {
 	} {
 		c.advance(step.after)
 		a.env.Shown = c.now()
-		if says := a.freshness(); says != step.says {
-			t.Errorf("it says %q instead of %q", says, step.says)
-		}
+		assert.Equal(t, a.freshness(), step.says, "it")
 	}
 }
 
@@ -150,9 +147,7 @@ func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	}
 	wantNext := func(want time.Duration) {
 		t.Helper()
-		if got := a.poller.next.Sub(c.now()); got != want {
-			t.Errorf("the next poll comes in %v, not in %v", got, want)
-		}
+		assert.Equal(t, a.poller.next.Sub(c.now()), want, "the next poll comes in")
 	}
 	answer()
 	wantNext(114 * time.Second)

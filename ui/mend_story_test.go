@@ -67,9 +67,8 @@ func TestStoryOfMending(t *testing.T) {
 		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
 		screen.agree("replay", "599 messages moved")
 		screen.await("What happened")
-		if here, there := depth.Of(t, channel, "orders.failed"), depth.Of(t, channel, "orders"); here != 1 || there != n-1 {
-			t.Fatalf("%d are in the failed queue, %d in the worker's", here, there)
-		}
+		here, there := depth.Of(t, channel, "orders.failed"), depth.Of(t, channel, "orders")
+		must.That(t, here == 1 && there == n-1, "%d are in the failed queue, %d in the worker's", here, there)
 		screen.press("u")
 		screen.await("bring back 599 messages", "type 599:")
 		screen.press("599")
@@ -77,9 +76,7 @@ func TestStoryOfMending(t *testing.T) {
 		changed := 0
 		for range n {
 			d, ok, err := channel.Get("orders.failed", true)
-			if err != nil || !ok {
-				t.Fatalf("a message is missing: %v", err)
-			}
+			must.That(t, err == nil && ok, "a message is missing: %v", err)
 			var i int
 			if _, err := fmt.Sscan(d.MessageId, &i); err != nil || string(d.Body) != body(i) {
 				changed++ // the canary's: it was another one when it came back

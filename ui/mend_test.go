@@ -3,6 +3,7 @@ package ui
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -78,10 +79,8 @@ func TestMendSelection(t *testing.T) {
 	term.press(keyEnter)
 	term.await("2 messages moved")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Mend == nil || plans[0].Mend.Text != `.body.name = 5 | .body.new = "x"` ||
-		plans[0].Mended.Changed != 2 {
-		t.Errorf("executed %+v", plans)
-	}
+	assert.That(t, len(plans) == 1 && plans[0].Mend != nil && plans[0].Mend.Text == `.body.name = 5 | .body.new = "x"` &&
+		plans[0].Mended.Changed == 2, "executed %+v", plans)
 	term.press(keyEnter)
 	term.awaitGone("What happened")
 	term.press("E", keyUp)
@@ -112,9 +111,8 @@ func TestMendIsRefused(t *testing.T) {
 	term.await("did not end within 1 million steps")
 	term.press(keyEsc)
 	term.awaitGone("with jq")
-	if plans := b.executed(); len(plans) > 0 {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 0, "executed %+v", plans)
 	o, _, _ = failedOptions(5)
 	o.ReadOnly = true
 	readOnly := onQueue(t, o, failedQueue, 120, 36)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
@@ -43,9 +44,8 @@ func TestActionsOnMessages(t *testing.T) {
 	terms.await("2 messages", "ctrl-t trace", "a say")
 	terms.press("\x14")
 	terms.await("trace: opened and copied: https://t.example/ab%20c%2F%1B%5B2J")
-	if opened.String() != "https://t.example/ab%20c%2F%1B%5B2J" || !strings.HasPrefix(copied.String(), "\x1b]52;") {
-		t.Errorf("opened %q, copied %q", opened.String(), copied.String())
-	}
+	assert.That(t, opened.String() == "https://t.example/ab%20c%2F%1B%5B2J" &&
+		strings.HasPrefix(copied.String(), "\x1b]52;"), "opened %q, copied %q", opened.String(), copied.String())
 	terms.press("a")
 	terms.await(`say: it is ab c/\x1b[2J`)
 	terms.press(keyDown)
@@ -74,16 +74,14 @@ func TestActionWithoutADesktop(t *testing.T) {
 
 func TestCheckActionKey(t *testing.T) {
 	for _, free := range []string{"ctrl-t", "ctrl-l", "a", "f5", "\u00e9"} {
-		if err := CheckActionKey(free); err != nil {
-			t.Errorf("%s: %v", free, err)
-		}
+		err := CheckActionKey(free)
+		assert.That(t, err == nil, "%s: %v", free, err)
 	}
 	for name, want := range map[string]string{
 		"r": "is taken", "ctrl-d": "is taken", "ctrl-n": "is taken", "esc": "is taken", "tab": "is taken",
 		"ctrl-i": "no key", "ctrl-shift-t": "no key", "F": "is taken", "\x1b[2J": "no key", "space": "no key",
 	} {
-		if err := CheckActionKey(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", name, err)
-		}
+		err := CheckActionKey(name)
+		assert.That(t, err != nil && strings.Contains(err.Error(), want), "%q: %v", name, err)
 	}
 }

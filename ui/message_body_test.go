@@ -2,13 +2,13 @@ package ui
 
 import (
 	"encoding/hex"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/messages"
@@ -91,14 +91,10 @@ func TestDressedBodyIsTheBody(t *testing.T) {
 			var got strings.Builder
 			for _, line := range shell.Dressed(s, l, width) {
 				text := ansi.Strip(line)
-				if ansi.StringWidthWc(text) > width {
-					t.Errorf("%q is wider than %d", text, width)
-				}
+				assert.That(t, ansi.StringWidthWc(text) <= width, "%q is wider than %d", text, width)
 				got.WriteString(text)
 			}
-			if got.String() != l.String() {
-				t.Errorf("at %d: %q is shown as %q", width, l.String(), got.String())
-			}
+			assert.Equal(t, got.String(), l.String(), "at %d", width)
 		}
 	}
 }
@@ -117,14 +113,10 @@ func TestPieces(t *testing.T) {
 		{"世界", 1, []string{"世", "界"}},
 		{"", 5, []string{""}},
 	} {
-		if got := shell.Pieces(c.text, c.width); !slices.Equal(got, c.want) {
-			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
-		}
+		assert.List(t, shell.Pieces(c.text, c.width), c.want, "%q in %d", c.text, c.width)
 	}
 	long := strings.Repeat("é世 word", 5000)
-	if got := shell.Pieces(long, 7); strings.Join(got, "") != long {
-		t.Error("a part of the text is lost")
-	}
+	assert.That(t, strings.Join(shell.Pieces(long, 7), "") == long, "a part of the text is lost")
 }
 
 // A dump has as many bytes a line as its pane has room for: none of its lines is broken.

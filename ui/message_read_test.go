@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // What is on disk is read by commands, and nothing flickers meanwhile: a line stands empty, and the detail stays as it
@@ -21,11 +23,8 @@ func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
 	const first, second = "user0@example.com", "user1@example.com"
 	d.await(`"email": "` + first)
 	d.press(keyDown)
-	if view := ansi.Strip(d.app.View()); !strings.Contains(view, `"email": "`+first) {
-		t.Errorf("the detail is gone before the next one was read:\n%s", view)
-	}
+	assert.Contains(t, ansi.Strip(d.app.View()), `"email": "`+first, "the detail is gone before the next one was read")
 	d.await(`"email": "` + second)
-	if view := ansi.Strip(d.app.View()); strings.Contains(view, `"email": "`+first) {
-		t.Errorf("the detail is of two messages:\n%s", view)
-	}
+	view := ansi.Strip(d.app.View())
+	assert.That(t, !strings.Contains(view, `"email": "`+first), "the detail is of two messages:\n%s", view)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -74,9 +75,7 @@ func TestMessageDetailPanes(t *testing.T) {
 	term.await("message 2 of 3", `"email": "user1@example.com"`)
 	term.press(keyTab, "q")
 	term.await("FAILURE")
-	if row := term.cursorRow(); !strings.Contains(row, " 2 ") {
-		t.Errorf("the cursor did not follow to message 2: %q", row)
-	}
+	assert.Contains(t, term.cursorRow(), " 2 ", "the cursor did not follow to message 2")
 }
 
 func TestLongBodyScrolls(t *testing.T) {
@@ -121,9 +120,8 @@ func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	term.await("29 messages", "1 selected")
 	now := term.cursorRow()
 	body := func(row string) string { return row[strings.Index(row, `{"id"`):] }
-	if !strings.Contains(now, " 3 ") || body(now) != body(aimed) {
-		t.Errorf("the cursor is on another message:\nbefore %q\nafter  %q", aimed, now)
-	}
+	assert.That(t, strings.Contains(now, " 3 ") && body(now) == body(aimed),
+		"the cursor is on another message:\nbefore %q\nafter  %q", aimed, now)
 	term.press("r")
 	term.await("Replay 1 message", "the selection: #1, id 0f3c9a02-user")
 }
@@ -141,9 +139,7 @@ func TestNoReadWithoutAsking(t *testing.T) {
 	}
 	source.tell(next)
 	term.await("47 messages", "read 12s ago, now 49")
-	if n := b.peeked(); n != 1 {
-		t.Errorf("the queue was read %d times, want once", n)
-	}
+	assert.Equal(t, b.peeked(), 1, "the queue was read")
 }
 
 func TestMoreMessages(t *testing.T) {
@@ -157,9 +153,7 @@ func TestMoreMessages(t *testing.T) {
 	term.press("M")
 	term.awaitGone("read of")
 	term.await("700 messages")
-	if got := b.peeks[1].Limit; got != 5000 {
-		t.Errorf("more asked for %d messages, want 5000", got)
-	}
+	assert.Equal(t, b.peeks[1].Limit, 5000, "more asked for")
 }
 
 func TestFilter(t *testing.T) {
@@ -258,9 +252,7 @@ func TestHostileMessage(t *testing.T) {
 		if !strings.HasPrefix(lines[0], " dlxtop") {
 			t.Errorf("the message moved the screen:\n%s", term.screen())
 		}
-		if strings.ContainsAny(term.screen(), "\u202e\u200b\x00") {
-			t.Error("hidden characters reached the screen")
-		}
+		assert.That(t, !strings.ContainsAny(term.screen(), "\u202e\u200b\x00"), "hidden characters reached the screen")
 	})
 }
 
@@ -298,9 +290,8 @@ func TestCopy(t *testing.T) {
 		sequence := copied.take()
 		payload := strings.TrimSuffix(strings.TrimPrefix(sequence, "\x1b]52;c;"), "\x07")
 		text, err := base64.StdEncoding.DecodeString(payload)
-		if err != nil || !strings.Contains(string(text), test.want) {
-			t.Errorf("y %s copied %q (%v), want %q", test.key, text, err, test.want)
-		}
+		assert.That(t, err == nil && strings.Contains(string(text), test.want), "y %s copied %q (%v), want %q", test.key,
+			text, err, test.want)
 	}
 	term.press("y", keyEsc, "j")
 	term.awaitThat("j moves again", func(string) bool { return strings.Contains(term.cursorRow(), " 2 ") })
@@ -386,9 +377,7 @@ func TestDeliveryBudget(t *testing.T) {
 	term.await("2 looks left of 20")
 	term.press(keyCtrlR)
 	term.await("not read: 2 looks left of 20 (default)", "i looks anyway")
-	if n := b.peeked(); n != 2 {
-		t.Errorf("the queue was read %d times, want twice", n)
-	}
+	assert.Equal(t, b.peeked(), 2, "the queue was read")
 	term.press("i")
 	term.awaitThat("insisting reads it", func(string) bool { return b.peeked() == 3 })
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -51,7 +52,5 @@ func TestExclusiveQueueIsRefused(t *testing.T) {
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	term := onQueue(t, o, "example.delay.life", 80, 24)
 	term.await("not read", "exclusive")
-	if b.peeked() != 0 {
-		t.Error("a refused plan was run")
-	}
+	assert.That(t, b.peeked() == 0, "a refused plan was run")
 }

@@ -7,6 +7,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 const (
@@ -70,9 +72,7 @@ func TestMouse(t *testing.T) {
 	term.awaitThat("the cursor is on the other row", func(string) bool {
 		return strings.Contains(term.cursorRow(), "ucenter@user@failed")
 	})
-	if n := broker.peeked() - before; n != 0 {
-		t.Errorf("the first click on a row has opened it: %d looks", n)
-	}
+	assert.Equal(t, broker.peeked()-before, 0, "the first click on a row has opened it")
 	term.click("ucenter@user@failed  ")
 	term.await("47 messages")
 	term.click("0f3c9a") // in the detail: no row
@@ -83,9 +83,7 @@ func TestMouse(t *testing.T) {
 	term.clickLast("enter replay")
 	term.click("enter replay")
 	term.settle()
-	if n := len(broker.executed()); n != 0 {
-		t.Errorf("%d plans were executed by mouse", n)
-	}
+	assert.Equal(t, len(broker.executed()), 0, "plans were executed by mouse")
 	term.await("enter replay")
 	term.clickLast("esc back")
 	term.awaitGone("enter replay")
@@ -109,9 +107,7 @@ func TestClickAfterAKey(t *testing.T) {
 	term.settle()
 	term.click("FAILED QUEUE") // the head
 	term.settle()
-	if n := broker.peeked() - before; n != 0 {
-		t.Errorf("one click has opened the row: %d looks", n)
-	}
+	assert.Equal(t, broker.peeked()-before, 0, "one click has opened the row")
 	term.click("ucenter@user@failed  ")
 	term.await("5 messages")
 }
@@ -126,9 +122,7 @@ func TestNoMouse(t *testing.T) {
 	term.press(wheelDown)
 	term.settle()
 	term.await("BUFFERS")
-	if !strings.Contains(term.cursorRow(), "example.delay.heaven") {
-		t.Errorf("the cursor is on %s", term.cursorRow())
-	}
+	assert.Contains(t, term.cursorRow(), "example.delay.heaven", "the cursor is on")
 }
 
 // An editor gets a terminal without a mouse, and the dashboard takes it again: Bubble Tea leaves that to its program.
@@ -137,11 +131,8 @@ func TestMouseIsTakenAgain(t *testing.T) {
 	a := newApp(t.Context(), o)
 	over := a.withMouse(func(error) tea.Msg { return resumedMsg{} })
 	messages := fmt.Sprintf("%T", over(nil))
-	if messages != "tea.BatchMsg" {
-		t.Errorf("what follows the editor is %s", messages)
-	}
+	assert.Equal(t, messages, "tea.BatchMsg", "what follows the editor")
 	a.env.Mouse = false
-	if _, ok := a.withMouse(func(error) tea.Msg { return resumedMsg{} })(nil).(resumedMsg); !ok {
-		t.Error("without a mouse something else than the answer follows the editor")
-	}
+	_, ok := a.withMouse(func(error) tea.Msg { return resumedMsg{} })(nil).(resumedMsg)
+	assert.That(t, ok, "without a mouse something else than the answer follows the editor")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -21,8 +22,7 @@ func TestLongNoticesAreMarked(t *testing.T) {
 		a.notice = shell.NoticeMsg{Text: text}
 		lines := a.noticeLines()
 		last := ansi.Strip(lines[len(lines)-1])
-		if strings.HasSuffix(last, "…") != cut || len(lines) > mostNotice || ansi.StringWidth(last) >= a.width {
-			t.Errorf("%d lines, the last is %q", len(lines), last)
-		}
+		assert.That(t, strings.HasSuffix(last, "…") == cut && len(lines) <= mostNotice && ansi.StringWidth(last) < a.width,
+			"%d lines, the last is %q", len(lines), last)
 	}
 }

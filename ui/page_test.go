@@ -8,6 +8,8 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -52,15 +54,12 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 	term.await("enter drop 1 message")
 	term.press(keyEnter)
 	term.await("What happened", "1 message dropped")
-	if below.of(shell.TopologyMsg{}) == 0 {
-		t.Error("a screen of the tab that is seen got no poll")
-	}
+	assert.That(t, below.of(shell.TopologyMsg{}) != 0, "a screen of the tab that is seen got no poll")
 	for name, o := range map[string]*overhearing{"below": below, "beside": beside} {
 		o.mu.Lock()
 		for kind, n := range o.kinds {
-			if kind != fmt.Sprintf("%T", shell.TopologyMsg{}) || name == "beside" {
-				t.Errorf("the screen %s got %d x %s", name, n, kind)
-			}
+			assert.That(t, kind == fmt.Sprintf("%T", shell.TopologyMsg{}) && name != "beside", "the screen %s got %d x %s", name,
+				n, kind)
 		}
 		o.mu.Unlock()
 	}
@@ -80,9 +79,7 @@ func TestLateLookIsLetGo(t *testing.T) {
 	if _, cmd := a.Update(late()); cmd != nil {
 		cmd()
 	}
-	if !closed {
-		t.Error("the messages of a look that nobody waits for are still open")
-	}
+	assert.That(t, closed, "the messages of a look that nobody waits for are still open")
 }
 
 // closeable are no messages, and remember that they were closed.
@@ -107,9 +104,7 @@ func TestAScreenClosesOnce(t *testing.T) {
 			m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
 			m, _ = m.(app).push(messages.NewScreen(m.(app).env, ref(failedQueue)))
 			m, _ = m.Update(help)
-			if n := len(m.(app).tabs[0].stack); n != 3 {
-				t.Fatalf("%d screens are open", n)
-			}
+			must.Equal(t, len(m.(app).tabs[0].stack), 3, "screens are open")
 			m, first := m.(app).toScreen(help)
 			m, second := m.(app).toScreen(help)
 			if leave {
@@ -118,9 +113,7 @@ func TestAScreenClosesOnce(t *testing.T) {
 			for _, cmd := range []tea.Cmd{first, second} {
 				m, _ = m.Update(cmd())
 			}
-			if n := len(m.(app).tabs[0].stack); n != 2 {
-				t.Errorf("%d screens are left, want the list and its messages", n)
-			}
+			assert.Equal(t, len(m.(app).tabs[0].stack), 2, "screens are left")
 		})
 	}
 }

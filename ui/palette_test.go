@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -95,9 +96,7 @@ func TestPaletteOffersKeys(t *testing.T) {
 	term.command("replay all", "▸ replay all shown", "key R")
 	term.press(keyEnter)
 	term.await("enter replay")
-	if n := len(broker.executed()); n != 0 {
-		t.Errorf("%d plans were executed: only the dialog was asked for", n)
-	}
+	assert.Equal(t, len(broker.executed()), 0, "plans were executed: only the dialog was asked for")
 }
 
 // What a screen can do once it has read is offered then, and what the first poll brings, too: nothing is typed again.
@@ -145,12 +144,9 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	term.awaitThat("both were opened", func(string) bool { return broker.peeked() == 2 })
 	broker.mu.Lock()
 	defer broker.mu.Unlock()
-	if got := broker.peeks[0].Queue.Name; got != evil {
-		t.Errorf("opened %q, want %q", got, evil)
-	}
-	if got := broker.peeks[1].Queue; got != other.QueueRef && got != ref("orders/failed") {
-		t.Errorf("opened %v", got)
-	}
+	assert.Equal(t, broker.peeks[0].Queue.Name, evil, "opened")
+	got := broker.peeks[1].Queue
+	assert.That(t, got == other.QueueRef || got == ref("orders/failed"), "opened %v", got)
 }
 
 // Before the broker was read there are commands, and no names.
@@ -172,9 +168,8 @@ func TestNearest(t *testing.T) {
 	for _, n := range found {
 		got = append(got, n.name)
 	}
-	if want := "orders orders.failed billing.Orders o-r-d-e-r-s"; strings.Join(got, " ") != want || all != 4 {
-		t.Errorf("found %v of %d, want %s", got, all, want)
-	}
+	want := "orders orders.failed billing.Orders o-r-d-e-r-s"
+	assert.That(t, strings.Join(got, " ") == want && all == 4, "found %v of %d, want %s", got, all, want)
 	many := make([]name, 10_000)
 	for i := range many {
 		many[i] = name{shown: fmt.Sprint("queue", i)}
@@ -187,14 +182,11 @@ func TestNearest(t *testing.T) {
 func TestPressOfEveryKey(t *testing.T) {
 	for _, name := range []string{"r", " ", "*", "ctrl+r", "enter", "shift+tab", "pgup"} {
 		press, ok := shell.PressOf(name)
-		if !ok || press.String() != name {
-			t.Errorf("the press of %q is %q", name, press.String())
-		}
+		assert.That(t, ok && press.String() == name, "the press of %q is %q", name, press.String())
 	}
 	if _, ok := shell.PressOf("hyper+x"); ok {
 		t.Error("there is a press for a key that is none")
 	}
-	if got := shell.Remembered(make([]string, 10_000), "x"); len(got) != shell.MostCommands || got[len(got)-1] != "x" {
-		t.Errorf("%d commands are remembered", len(got))
-	}
+	got := shell.Remembered(make([]string, 10_000), "x")
+	assert.That(t, len(got) == shell.MostCommands && got[len(got)-1] == "x", "%d commands are remembered", len(got))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -76,18 +77,14 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			after, stateErr := term.GetState(tty.Fd())
 			tty.Close()
 			text := <-written
-			if err == nil || !strings.Contains(err.Error(), "dlxtop journal") {
-				t.Errorf("the error is %v", err)
-			}
-			if stateErr != nil || !reflect.DeepEqual(before, after) {
-				t.Errorf("the terminal was %+v and is %+v (%v)", before, after, stateErr)
-			}
+			assert.That(t, err != nil && strings.Contains(err.Error(), "dlxtop journal"), "the error is %v", err)
+			assert.That(t, stateErr == nil && reflect.DeepEqual(before, after), "the terminal was %+v and is %+v (%v)", before,
+				after, stateErr)
 			for on, off := range map[string]string{
 				ansi.SetModeAltScreenSaveCursor: ansi.ResetModeAltScreenSaveCursor, ansi.HideCursor: ansi.ShowCursor,
 			} {
-				if bytes.LastIndex(text, []byte(off)) < bytes.LastIndex(text, []byte(on)) {
-					t.Errorf("%q comes after %q in %q", on, off, text)
-				}
+				assert.That(t, bytes.LastIndex(text, []byte(off)) >= bytes.LastIndex(text, []byte(on)), "%q comes after %q in %q",
+					on, off, text)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -99,9 +100,8 @@ func TestPlainScreen(t *testing.T) {
 	screen.await("3 Failed 13")
 	screen.awaitThat("the row has it", regexp.MustCompile(`sms .* 3\n`).MatchString)
 	for _, line := range screen.voice.heard() {
-		if !strings.HasPrefix(line, "story/sms ") && !strings.Contains(line, "3 Failed 13") {
-			t.Errorf("said %q, which did not change", line)
-		}
+		assert.That(t, strings.HasPrefix(line, "story/sms ") || strings.Contains(line, "3 Failed 13"),
+			"said %q, which did not change", line)
 	}
 	screen.onRow("push ")
 	screen.press("z") // the pane, in turn
@@ -129,9 +129,8 @@ func TestPlainListScrolls(t *testing.T) {
 		screen.press("j")
 		row := fmt.Sprintf("ValueError: number %d ", i+1)
 		screen.onRow(row)
-		if said := screen.voice.heard(); len(said) != 1 || !strings.Contains(said[0], row) {
-			t.Fatalf("j to %q said %q", row, said)
-		}
+		said := screen.voice.heard()
+		must.That(t, len(said) == 1 && strings.Contains(said[0], row), "j to %q said %q", row, said)
 	}
 	screen.press("/", "number 1")
 	screen.await("/ number 1")

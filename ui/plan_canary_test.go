@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -68,9 +69,8 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.await("40s left")
 	term.press(keyEnter)
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != 10*time.Second {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Canary.Wait == 10*time.Second, "executed %+v", plans)
 	term.press(keyEnter)
 	term.await("reads the queue again")
 
@@ -110,9 +110,8 @@ func TestCanaryKey(t *testing.T) {
 	term.await("1 message first", "no canary")
 	term.press(keyEnter)
 	term.await("What happened")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Canary == nil {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Canary != nil, "executed %+v", plans)
 }
 
 // TestCanaryOnARealBroker: in production, above 100 messages, a number is typed and all options are reachable; the
@@ -152,9 +151,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	term.press("\x7f", "0")
 	term.agree("replay", "What happened")
 	term.await("1 of 120 messages moved", "1 of 1 came back", "untouched 119")
-	if got := depth.Of(t, channel, "ui.canary.failed"); got != 120 {
-		t.Errorf("%d messages are there, want 120", got)
-	}
+	assert.Equal(t, depth.Of(t, channel, "ui.canary.failed"), 120, "messages are there")
 	conn.Close()
 	<-over
 }

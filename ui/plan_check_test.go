@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
@@ -56,9 +57,7 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 		t.Fatalf("before it was agreed to there are %s\n%s", got, term.screen())
 	}
 	term.agree("replay", "1 message moved to ui.check") // after a moment, so that no key is pressed unread
-	if got := counts(); got != "0 1 0" {
-		t.Errorf("there are %s", got)
-	}
+	assert.Equal(t, counts(), "0 1 0", "there")
 }
 
 // TestLimitUnderADialogOnARealBroker: what a limit drops is refused, i insists, and the undo brings all of it back.
@@ -100,15 +99,11 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	bodies := map[string]bool{}
 	for range 12 {
 		d, ok, err := channel.Get("ui.limit.failed", true)
-		if err != nil || !ok {
-			t.Fatalf("%t %v", ok, err)
-		}
+		must.That(t, err == nil && ok, "%t %v", ok, err)
 		bodies[d.MessageId+string(d.Body)] = true
 	}
 	for _, m := range messages {
-		if !bodies[m.MessageId+string(m.Body)] {
-			t.Errorf("%s is not there as it was", m.MessageId)
-		}
+		assert.That(t, bodies[m.MessageId+string(m.Body)], "%s is not there as it was", m.MessageId)
 	}
 }
 
@@ -124,9 +119,8 @@ func TestTopologyCannotBeReadAgain(t *testing.T) {
 	source.fail(fmt.Errorf("the API is away"))
 	term.press(keyEnter)
 	term.await("the topology could not be read again, and nothing was changed")
-	if plans := b.executed(); len(plans) > 0 {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 0, "executed %+v", plans)
 	source.tell(source.snapshot)
 	term.press(keyEnter)
 	term.await("1 message moved")
@@ -135,9 +129,7 @@ func TestTopologyCannotBeReadAgain(t *testing.T) {
 // TestWhomElseItReached: an account with queues that the plan did not name is not a complete one.
 func TestWhomElseItReached(t *testing.T) {
 	a := plan.Account{Planned: 1, Moved: 1}
-	if !a.Complete() {
-		t.Error("it is complete")
-	}
+	assert.That(t, a.Complete(), "it is complete")
 	a.Strayed = []plan.Stray{{Way: model.Address{Exchange: "x", RoutingKey: "k"}, Queue: ref("audit"), Messages: 1}}
 	l := shell.DialogLines{Styles: term.NewStyles(term.Mono, termenv.Ascii), Width: 80}
 	if act.SayStrays(&l, &a); a.Complete() || !strings.Contains(strings.Join(l.Lines, " "),

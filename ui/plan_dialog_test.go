@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -97,9 +99,8 @@ func TestStripWords(t *testing.T) {
 		{"x-first-death-exchange x-first-death-queue", "x-first-death-exchange x-first-death-queue"},
 	} {
 		names := strings.Fields(test.names)
-		if got := strings.Join(act.StripWords(names), " "); got != test.want || strings.Join(names, " ") != test.names {
-			t.Errorf("%s: %q", test.names, got)
-		}
+		got := strings.Join(act.StripWords(names), " ")
+		assert.That(t, got == test.want && strings.Join(names, " ") == test.names, "%s: %q", test.names, got)
 	}
 }
 
@@ -158,9 +159,7 @@ func TestReplayTargets(t *testing.T) {
 	term.press(keyEnter)
 	term.await("4 messages", "1 taken out")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Target.Mode != target.ToQueue {
-		t.Errorf("executed %+v", plans)
-	}
+	assert.That(t, len(plans) == 1 && plans[0].Target.Mode == target.ToQueue, "executed %+v", plans)
 }
 
 func TestKeysNeverRunTwice(t *testing.T) {
@@ -177,9 +176,7 @@ func TestKeysNeverRunTwice(t *testing.T) {
 	term.await("1 message moved")
 	term.press(keyEnter)
 	term.await("4 messages")
-	if plans := b.executed(); len(plans) != 1 {
-		t.Errorf("%d plans ran, want one", len(plans))
-	}
+	assert.Equal(t, len(b.executed()), 1, "plans ran")
 }
 
 func TestStopARun(t *testing.T) {
@@ -256,9 +253,7 @@ func TestNameIsTyped(t *testing.T) {
 			term.await(fmt.Sprintf("of %s, type %d:", failedQueue, test.messages))
 			term.press(keyEnter, "1", keyEnter)
 			term.await("Nothing was changed: you typed 1, not ")
-			if plans := b.executed(); len(plans) != 0 {
-				t.Fatal("it ran without the number")
-			}
+			must.That(t, len(b.executed()) == 0, "it ran without the number")
 			term.press("\x7f", fmt.Sprint(test.messages))
 			term.await("enter drop")
 			term.press(keyEnter)
@@ -275,15 +270,12 @@ func TestReadOnly(t *testing.T) {
 	for _, k := range []string{"r", "d", "R", "D"} {
 		term.press(k)
 		term.await("not possible: read-only:")
-		if screen := term.screen(); strings.Contains(screen, "undoes it") {
-			t.Errorf("an undo is promised of what is not possible:\n%s", screen)
-		}
+		screen := term.screen()
+		assert.That(t, !strings.Contains(screen, "undoes it"), "an undo is promised of what is not possible:\n%s", screen)
 		term.press(keyEnter, keyEsc)
 		term.awaitGone("not possible")
 	}
-	if plans := b.executed(); len(plans) != 0 {
-		t.Errorf("%d plans ran", len(plans))
-	}
+	assert.Equal(t, len(b.executed()), 0, "plans ran")
 }
 
 func TestReplayWithoutFlow(t *testing.T) {
@@ -300,9 +292,7 @@ func TestReplayWithoutFlow(t *testing.T) {
 	term.await("the exchange nowhere does not exist")
 	term.press(keyEnter, keyEsc)
 	term.awaitGone("not possible")
-	if len(b.executed()) != 0 {
-		t.Error("a refused plan ran")
-	}
+	assert.That(t, len(b.executed()) == 0, "a refused plan ran")
 }
 
 func TestOnlyWhatStayedStays(t *testing.T) {
@@ -329,15 +319,12 @@ func TestProgressFeedNeverBlocks(t *testing.T) {
 	for i := range 1000 {
 		f.Put(plan.Account{Moved: i})
 	}
-	if got := f.Next(1)().(shell.ProgressMsg).Account.Moved; got != 999 {
-		t.Errorf("the screen got account %d, want the newest", got)
-	}
+	assert.Equal(t, f.Next(1)().(shell.ProgressMsg).Account.Moved, 999, "the screen got account")
 	f.Close()
 	f.Put(plan.Account{})
 	f.Close()
-	if msg := f.Next(1)(); msg != nil {
-		t.Errorf("a closed feed gave %v", msg)
-	}
+	msg := f.Next(1)()
+	assert.That(t, msg == nil, "a closed feed gave %v", msg)
 }
 
 func TestPlanFollowsTheBroker(t *testing.T) {
@@ -354,9 +341,7 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	term.await("this has changed while you looked at it", "through (default), key ucenter@user")
 	term.press(keyEnter, keyTab) // keys are handled in their order: when the target is another one, enter did nothing
 	term.await("target    origin")
-	if len(b.executed()) != 0 {
-		t.Fatal("a plan ran that nobody can have read")
-	}
+	must.That(t, len(b.executed()) == 0, "a plan ran that nobody can have read")
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
 	term.await("target    queue")
 	term.press(keyTab)

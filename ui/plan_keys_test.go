@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -23,9 +24,7 @@ func TestKeysWhileItPlans(t *testing.T) {
 	planned := func() {
 		t.Helper()
 		d, _ = d.Update(make())
-		if d.State != shell.DialogAsking {
-			t.Fatalf("%v: %v", d.State, d.Plan.Refusal)
-		}
+		must.That(t, d.State == shell.DialogAsking, "%v: %v", d.State, d.Plan.Refusal)
 	}
 	planned()
 	press := func(keys ...tea.KeyMsg) {
@@ -36,12 +35,8 @@ func TestKeysWhileItPlans(t *testing.T) {
 	canary := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("c")}
 	press(canary, canary, canary)
 	planned()
-	if d.Plan.Canary == nil {
-		t.Error("three presses of the canary's key made none")
-	}
+	assert.That(t, d.Plan.Canary != nil, "three presses of the canary's key made none")
 	press(tea.KeyMsg{Type: tea.KeyTab}, canary)
 	planned()
-	if d.Mode != 1 || d.Plan.Canary != nil {
-		t.Errorf("target %d, canary %v", d.Mode, d.Plan.Canary)
-	}
+	assert.That(t, d.Mode == 1 && d.Plan.Canary == nil, "target %d, canary %v", d.Mode, d.Plan.Canary)
 }

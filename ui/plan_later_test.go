@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 )
@@ -30,9 +31,8 @@ func TestReplayLaterGolden(t *testing.T) {
 		term.press(keyEnter)
 		term.await("60 messages moved")
 		plans := b.executed()
-		if len(plans) != 1 || plans[0].Target.Fixed.RoutingKey != "ucenter@user@retry" || plans[0].Rate != 0.2 {
-			t.Errorf("ran %+v", plans)
-		}
+		assert.That(t, len(plans) == 1 && plans[0].Target.Fixed.RoutingKey == "ucenter@user@retry" && plans[0].Rate == 0.2,
+			"ran %+v", plans)
 	})
 }
 
@@ -41,8 +41,6 @@ func TestSpreadGoesRound(t *testing.T) {
 	for range act.Spreads {
 		d.Over = (d.Over + 1) % len(act.Spreads)
 	}
-	if d.Over != 0 || act.Spreads[0] != 0 || act.Spreads[len(act.Spreads)-1] != plan.LongestSpread ||
-		act.Spreads[1] < time.Second {
-		t.Errorf("%d of %v", d.Over, act.Spreads)
-	}
+	assert.That(t, d.Over == 0 && act.Spreads[0] == 0 && act.Spreads[len(act.Spreads)-1] == plan.LongestSpread &&
+		act.Spreads[1] >= time.Second, "%d of %v", d.Over, act.Spreads)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -76,9 +77,8 @@ func TestWhatComesLaterStays(t *testing.T) {
 			if test.not != "" {
 				term.awaitGone(test.not)
 			}
-			if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 23 {
-				t.Errorf("it did %+v", plans)
-			}
+			plans := b.executed()
+			assert.That(t, len(plans) == 1 && plans[0].Planned == 23, "it did %+v", plans)
 			came := strings.Contains(term.screen(), "came later")
 			term.press(keyEnter)
 			if came {

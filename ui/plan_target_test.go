@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -47,9 +48,8 @@ func TestTabReachesAQueueOfChoice(t *testing.T) {
 	term.press(keyEnter)
 	term.await("1 message moved")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Operation != plan.Replay || plans[0].Target.Fixed.RoutingKey != "stock" {
-		t.Errorf("ran %+v", plans)
-	}
+	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Replay && plans[0].Target.Fixed.RoutingKey == "stock",
+		"ran %+v", plans)
 }
 
 // TestDeadLettersThatNoFlowHas: a look tells that a queue holds dead letters. From then on it is among the failed ones.

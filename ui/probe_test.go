@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -64,9 +65,7 @@ func TestProbeGolden(t *testing.T) {
 		term.t = t
 		term.press(keyEnter)
 		term.settle()
-		if sent > 0 {
-			t.Fatal("the consumers got a probe that nobody wanted them to get")
-		}
+		must.That(t, sent <= 0, "the consumers got a probe that nobody wanted them to get")
 		term.press("i")
 		term.await("they will get it", "enter send the probe")
 		term.press(keyEnter)
@@ -122,9 +121,7 @@ func TestProbeOnARealBroker(t *testing.T) {
 		"enter send the probe")
 	term.agree("send the probe", "the probe arrived")
 	term.await("the probe arrived", "TTL 300ms", "and taken out again")
-	if n := depth.Of(t, channel, "probe.worker") + depth.Of(t, channel, "probe.buffer"); n != 0 {
-		t.Errorf("%d messages are left", n)
-	}
+	assert.Equal(t, depth.Of(t, channel, "probe.worker")+depth.Of(t, channel, "probe.buffer"), 0, "messages are left")
 }
 
 // TestProbeIsForWhatWasRead: the buffer that was chosen stays chosen when others come or go, and who agreed that
@@ -162,9 +159,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	term.press(keyEnter) // nobody can have read it yet
 	term.settle()
 	c.advance(shell.ChangeGuard)
-	if len(sent) > 0 {
-		t.Fatal("it was sent before anybody could have read whom it reaches")
-	}
+	must.That(t, len(sent) == 0, "it was sent before anybody could have read whom it reaches")
 	source.tell(broker(4, "wait.c"))
 	term.press(keyCtrlR)
 	term.await("not sent: wait.b is not a buffer of this flow", "tab other buffer")
@@ -176,7 +171,6 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	term.await("they will get it")
 	term.press(keyEnter)
 	term.await("the probe arrived")
-	if p := <-sent; p.Buffer.Name != "wait.b" || p.Consumed != 4 {
-		t.Errorf("sent %+v", p)
-	}
+	p := <-sent
+	assert.That(t, p.Buffer.Name == "wait.b" && p.Consumed == 4, "sent %+v", p)
 }

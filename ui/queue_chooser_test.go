@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -56,9 +57,8 @@ func TestMoveToAQueueOfChoice(t *testing.T) {
 	terms.press(keyEnter)
 	terms.await("3 messages", "2 taken out")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Operation != plan.Move || plans[0].To() != "queue:ucenter@user@retry" || plans[0].Mark {
-		t.Errorf("executed %+v", plans)
-	}
+	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Move && plans[0].To() == "queue:ucenter@user@retry" &&
+		!plans[0].Mark, "executed %+v", plans)
 }
 
 func TestReadOnlyMovesNothing(t *testing.T) {
@@ -70,7 +70,6 @@ func TestReadOnlyMovesNothing(t *testing.T) {
 	term.await("read-only:")
 	term.press(keyEnter, keyEnter)
 	term.settle()
-	if plans := b.executed(); len(plans) > 0 {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 0, "executed %+v", plans)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/causes"
@@ -60,9 +62,7 @@ func TestGivingWayWaits(t *testing.T) {
 	}()
 	<-began
 	defer q.GiveWay()()
-	if !back {
-		t.Error("it did not wait")
-	}
+	assert.That(t, back, "it did not wait")
 }
 
 // What is asked for does not wait for what was asked for before, and a quiet look waits for all of it, or until it is
@@ -77,9 +77,8 @@ func TestQuietLooksWait(t *testing.T) {
 	go func() { ran <- q.Run(t.Context(), func(context.Context) error { return nil }) }()
 	second := q.GiveWay()
 	cancel()
-	if err := <-given; !errors.Is(err, context.Canceled) {
-		t.Errorf("given up: %v", err)
-	}
+	err := <-given
+	assert.That(t, errors.Is(err, context.Canceled), "given up: %v", err)
 	first()
 	select {
 	case <-ran:
@@ -87,9 +86,7 @@ func TestQuietLooksWait(t *testing.T) {
 	default:
 	}
 	second()
-	if err := <-ran; err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, <-ran)
 }
 
 // TestAWishOutlivesGivingWay: a quiet look that was asked for with a key, or whose cost was agreed to, begins again
@@ -105,9 +102,8 @@ func TestAWishOutlivesGivingWay(t *testing.T) {
 		q.Wanted, q.Agreed = true, true
 		reading.Look(q)
 		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: test.err})
-		if q.Wanted != test.want || q.Agreed != test.want {
-			t.Errorf("after %v it is wanted: %t, and agreed to: %t", test.err, q.Wanted, q.Agreed)
-		}
+		assert.That(t, q.Wanted == test.want && q.Agreed == test.want, "after %v it is wanted: %t, and agreed to: %t",
+			test.err, q.Wanted, q.Agreed)
 	}
 }
 
@@ -121,13 +117,10 @@ func TestMoreIsOfferedAgain(t *testing.T) {
 	}
 	reading.Queues[q.Ref] = q
 	for range 2 {
-		if reading.More() != 1 {
-			t.Fatal("more is not offered")
-		}
+		must.That(t, reading.More() == 1, "more is not offered")
 		reading.Extend()
-		if q.Limit != causes.Page*messages.PeekFactor || !q.Wanted {
-			t.Errorf("%d messages are asked for, and wanted: %t", q.Limit, q.Wanted)
-		}
+		assert.That(t, q.Limit == causes.Page*messages.PeekFactor && q.Wanted, "%d messages are asked for, and wanted: %t",
+			q.Limit, q.Wanted)
 		reading.Look(q)
 		err := errors.New("the queue's node is down")
 		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: err})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -72,9 +73,8 @@ func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp
 		}
 	}
 	for _, c := range confirms {
-		if ok, err := c.WaitContext(t.Context()); err != nil || !ok {
-			t.Fatalf("not confirmed: %v", err)
-		}
+		ok, err := c.WaitContext(t.Context())
+		must.That(t, err == nil && ok, "not confirmed: %v", err)
 	}
 }
 
@@ -86,9 +86,7 @@ func TestReplayOnARealBroker(t *testing.T) {
 	must.Do(t, err)
 	must.Do(t, scenario.Declare(t.Context(), node.AMQP()))
 	failed := depth.Of(t, channel, failedQueue)
-	if failed < 3 {
-		t.Fatalf("the scenario seeds %d failed messages", failed)
-	}
+	must.That(t, failed >= 3, "the scenario seeds %d failed messages", failed)
 	term := onFlow(t, o, "ucenter@user", 120, 36)
 	term.await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
 	term.press("f")
@@ -112,27 +110,18 @@ func TestReplayOnARealBroker(t *testing.T) {
 	for name, want := range map[string]int{
 		failedQueue: failed - 1, "ucenter@user": 1, "ucenter@user@retry": 0, "ucenter@enterprise": 0, "user-monitor": 0,
 	} {
-		if got := depth.Of(t, channel, name); got != want {
-			t.Errorf("%s holds %d messages, want %d", name, got, want)
-		}
+		assert.Equal(t, depth.Of(t, channel, name), want, "%s holds", name)
 	}
 	d, ok, err := channel.Get("ucenter@user", true)
-	if err != nil || !ok {
-		t.Fatalf("get the replayed message: %v, %v", ok, err)
-	}
-	if d.MessageId != id || d.Exchange != "master" || d.RoutingKey != "ucenter@user" ||
-		d.DeliveryMode != amqp.Persistent || d.Expiration != "" {
-		t.Errorf("replayed %q, want %q: %+v", d.MessageId, id, d)
-	}
+	must.That(t, err == nil && ok, "get the replayed message: %v, %v", ok, err)
+	assert.That(t, d.MessageId == id && d.Exchange == "master" && d.RoutingKey == "ucenter@user" &&
+		d.DeliveryMode == amqp.Persistent && d.Expiration == "", "replayed %q, want %q: %+v", d.MessageId, id, d)
 	for name := range d.Headers {
-		if strings.HasPrefix(name, "x-death") || strings.HasPrefix(name, "x-first-death") ||
-			strings.HasPrefix(name, "x-last-death") {
-			t.Errorf("the header %s was not taken off", name)
-		}
+		assert.That(t, !strings.HasPrefix(name, "x-death") && !strings.HasPrefix(name, "x-first-death") &&
+			!strings.HasPrefix(name, "x-last-death"), "the header %s was not taken off", name)
 	}
-	if d.Headers["x-orig-routing-key"] != "user.created" || len(d.Body) == 0 || d.ContentType != "application/json" {
-		t.Errorf("something else changed: %+v", d)
-	}
+	assert.That(t, d.Headers["x-orig-routing-key"] == "user.created" && len(d.Body) > 0 &&
+		d.ContentType == "application/json", "something else changed: %+v", d)
 }
 
 func TestDropOnARealBroker(t *testing.T) {
@@ -162,9 +151,7 @@ func TestDropOnARealBroker(t *testing.T) {
 		}
 		left = append(left, d.MessageId)
 	}
-	if got := strings.Join(left, " "); got != "drop-1 drop-3 drop-4 drop-5" {
-		t.Errorf("left in the queue: %s", got)
-	}
+	assert.Equal(t, strings.Join(left, " "), "drop-1 drop-3 drop-4 drop-5", "left in the queue")
 }
 
 func TestStopOnARealBrokerLosesNothing(t *testing.T) {
@@ -243,9 +230,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 	if lines := strings.Split(term.screen(), "\n"); !strings.HasPrefix(lines[0], " dlxtop") {
 		t.Errorf("a message moved the screen:\n%s", term.screen())
 	}
-	if got := depth.Of(t, channel, "ui.hostile"); got != 3 {
-		t.Errorf("%d messages are there after the look, want 3", got)
-	}
+	assert.Equal(t, depth.Of(t, channel, "ui.hostile"), 3, "messages are there after the look")
 }
 
 func TestFlowMovesOnARealBroker(t *testing.T) {

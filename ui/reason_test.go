@@ -2,10 +2,10 @@ package ui
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -52,7 +52,5 @@ func TestReasonIsAskedInProduction(t *testing.T) {
 	term.await("What happened")
 	mu.Lock()
 	defer mu.Unlock()
-	if want := []string{"INC-4711 jq", "INC-4711 jq", "INC-4711 jq!"}; !slices.Equal(reasons, want) {
-		t.Errorf("the reasons are %q, want %q", reasons, want)
-	}
+	assert.List(t, []string{"INC-4711 jq", "INC-4711 jq", "INC-4711 jq!"}, reasons, "the reasons")
 }

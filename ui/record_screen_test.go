@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -35,13 +36,9 @@ func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 	} {
 		view := answer(step.rows, step.err)
 		for _, want := range step.want {
-			if !strings.Contains(view, want) {
-				t.Errorf("there is no %q:\n%s", want, view)
-			}
+			assert.Contains(t, view, want, "there is no")
 		}
-		if strings.Contains(view, step.not) {
-			t.Errorf("there is %q:\n%s", step.not, view)
-		}
+		assert.That(t, !strings.Contains(view, step.not), "there is %q:\n%s", step.not, view)
 	}
 }
 
@@ -61,12 +58,8 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 	}
 	record, _ = record.Update(act.EntriesMsg{Request: ofRecord, Rows: []act.EntryRow{{Position: 1, Id: "m-1"}}})
 	list, _ = list.Update(act.RecordsMsg{Request: ofList, Records: []plan.Record{{ID: 4711}}})
-	if view := record.View(80, 19); !strings.Contains(view, "m-1") {
-		t.Errorf("the messages are not shown:\n%s", view)
-	}
-	if view := list.View(80, 19); !strings.Contains(view, "4711") {
-		t.Errorf("the records are not shown:\n%s", view)
-	}
+	assert.Contains(t, record.View(80, 19), "m-1", "the messages are not shown")
+	assert.Contains(t, list.View(80, 19), "4711", "the records are not shown")
 	if _, next := record.Update(shell.TopologyMsg{}); next == nil {
 		t.Error("the messages are not read again")
 	}

@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -51,17 +52,12 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 	runtime.GC()
 	runtime.GC()
 	for i, p := range polls[:len(polls)-1] {
-		if p.Value() != nil {
-			t.Errorf("poll %d of %d is still in memory", i+1, len(polls))
-		}
+		assert.That(t, p.Value() == nil, "poll %d of %d is still in memory", i+1, len(polls))
 	}
 	for tab := range a.tabs {
 		key(rune('1' + tab))
-		if got := a.View(); got != screens[tab] {
-			t.Errorf("it shows\n%s\ninstead of\n%s", got, screens[tab])
-		}
+		assert.Equal(t, a.View(), screens[tab], "it shows")
 	}
-	if last := polls[len(polls)-1].Value(); last == nil || last != a.latest.Topology {
-		t.Error("the newest poll is not the one that is shown")
-	}
+	last := polls[len(polls)-1].Value()
+	assert.That(t, last != nil && last == a.latest.Topology, "the newest poll is not the one that is shown")
 }

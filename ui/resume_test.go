@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -88,10 +89,8 @@ func TestResume(t *testing.T) {
 	term.press(keyEnter)
 	term.await("What happened", "undecided 2  they stay in their queue")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Resuming == nil || plans[0].MarkName != "MARK" || len(plans[0].Selection.Except) != 2 ||
-		plans[0].Resuming.Gone != 1 {
-		t.Errorf("%+v", plans)
-	}
+	assert.That(t, len(plans) == 1 && plans[0].Resuming != nil && plans[0].MarkName == "MARK" &&
+		len(plans[0].Selection.Except) == 2 && plans[0].Resuming.Gone == 1, "%+v", plans)
 	term.press(keyEnter)
 	term.await("r resume this")
 }
@@ -120,9 +119,8 @@ func TestResumeIsCheckedAgain(t *testing.T) {
 	term.await("there is no queue " + failedQueue + " here any more")
 	term.press(keyEnter)
 	term.settle()
-	if plans := b.executed(); len(plans) > 0 {
-		t.Errorf("executed %+v", plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 0, "executed %+v", plans)
 }
 
 func TestResumeReadOnly(t *testing.T) {
@@ -137,7 +135,5 @@ func TestResumeReadOnly(t *testing.T) {
 	term.await("read-only: nothing is changed here")
 	term.press(keyEnter)
 	term.settle()
-	if len(b.executed()) > 0 {
-		t.Error("something was done")
-	}
+	assert.That(t, len(b.executed()) == 0, "something was done")
 }

@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -37,18 +38,16 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	bindIn(t, channel, "entry.retry", "#", "entry.work.wait")
 	term := onFlow(t, o, "entry.work", 120, 36)
 	term.await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
-	if screen := term.screen(); strings.Contains(screen, "sent again") {
-		t.Errorf("nothing is sent again by the worker:\n%s", screen)
-	}
+	screen := term.screen()
+	assert.That(t, !strings.Contains(screen, "sent again"), "nothing is sent again by the worker:\n%s", screen)
 	worker := must.Get(channel.Consume("entry.work", "", false, false, false, false, nil))(t)
 	p := amqp.Publishing{Body: []byte("m")}
 	must.Do(t, channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p))
 	for try := range 2 { // as published, and as it comes back
 		select {
 		case d := <-worker:
-			if deaths, _ := d.Headers["x-death"].([]any); len(deaths) != 2*try {
-				t.Errorf("at try %d it has died so: %v", try, deaths)
-			}
+			deaths, _ := d.Headers["x-death"].([]any)
+			assert.That(t, len(deaths) == 2*try, "at try %d it has died so: %v", try, deaths)
 			must.Do(t, d.Reject(false))
 		case <-time.After(time.Minute):
 			t.Fatal("no message")
@@ -73,14 +72,12 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	confirm := must.Get(channel.PublishWithDeferredConfirm("ways.delay", "save.created", true, false, amqp.Publishing{
 		Headers: amqp.Table{"CC": []any{"delay.10m"}}, Body: []byte("m"),
 	}))(t)
-	if ok, err := confirm.WaitContext(t.Context()); err != nil || !ok {
-		t.Fatalf("not confirmed: %v", err)
-	}
+	ok, err := confirm.WaitContext(t.Context())
+	must.That(t, err == nil && ok, "not confirmed: %v", err)
 	term := newTerminal(t, o, 120, 36)
 	term.await("ways.audit")
-	if screen := term.screen(); strings.Contains(screen, "ways.save") {
-		t.Fatalf("no binding says that ways.later leads to ways.save:\n%s", screen)
-	}
+	screen := term.screen()
+	must.That(t, !strings.Contains(screen, "ways.save"), "no binding says that ways.later leads to ways.save:\n%s", screen)
 	term.press("/", "w", "a", "y", "s", keyEnter, keyEnter)
 	term.await("▸ ways.audit", "MOVED  ")
 	term.press(keyTab)
@@ -114,9 +111,8 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 		Body: []byte("m"),
 	})
 	must.Do(t, err)
-	if ok, err := confirm.WaitContext(t.Context()); err != nil || !ok {
-		t.Fatalf("not confirmed: %v", err)
-	}
+	ok, err := confirm.WaitContext(t.Context())
+	must.That(t, err == nil && ok, "not confirmed: %v", err)
 	term := onFlow(t, o, "back.save", 120, 36)
 	term.await("delayed 10m", "╭ back.delay ╮")
 	term.press(keyTab)

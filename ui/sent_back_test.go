@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -32,9 +33,8 @@ func TestTheWorkerFillsItsBuffer(t *testing.T) {
 	}
 	before := onFlow(t, options(snapshot()), "user:save", 120, 36)
 	before.await("delayed 5s", "╭ delay ╮", "╭ retry ")
-	if text := before.screen(); strings.Contains(text, "via delay") {
-		t.Errorf("as far as bindings tell, publishers fill it:\n%s", text)
-	}
+	text := before.screen()
+	assert.That(t, !strings.Contains(text, "via delay"), "as far as bindings tell, publishers fill it:\n%s", text)
 	atSizes(t, func(t *testing.T, width, height int) {
 		term := onFlow(t, options(looked), "user:save", width, height)
 		term.await("via delay", "retry 5s", "service")

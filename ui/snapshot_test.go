@@ -8,6 +8,7 @@ import (
 
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -32,10 +33,9 @@ func TestSnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	term, text := snapshotOfQueues(t, path)
 	lines := strings.Split(text, "\n")
-	if len(lines) != 37 || strings.Contains(text, "\x1b") || !strings.Contains(text, "UNACKED") ||
-		strings.Contains(text, "snapshot") || lines[0] != strings.TrimRight(lines[0], " ") {
-		t.Errorf("the frame has %d lines:\n%s", len(lines), text)
-	}
+	assert.That(t, len(lines) == 37 && !strings.Contains(text, "\x1b") && strings.Contains(text, "UNACKED") &&
+		!strings.Contains(text, "snapshot") && lines[0] == strings.TrimRight(lines[0], " "), "the frame has %d lines:\n%s",
+		len(lines), text)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
@@ -51,13 +51,10 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotInColours(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame.ANSI")
 	screen, text := snapshotOfQueues(t, path)
-	if danger := "38;2;255;123;113"; !strings.Contains(text, danger) || strings.Count(text, "\n") != 36 {
-		t.Errorf("%q", text)
-	}
+	assert.That(t, strings.Contains(text, "38;2;255;123;113") && strings.Count(text, "\n") == 36, "%q", text)
 	screen.command("snapshot "+path+".png", "▸ snapshot /")
 	screen.press(keyEnter)
 	screen.await("a snapshot is text")
-	if _, err := os.Stat(path + ".png"); err == nil {
-		t.Error("there is a picture")
-	}
+	_, err := os.Stat(path + ".png")
+	assert.That(t, err != nil, "there is a picture")
 }

@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -122,9 +123,7 @@ func TestTapKeys(t *testing.T) {
 	term.await("list paused")
 	close(more)
 	term.await("8 seen")
-	if !strings.Contains(term.screen(), "all 7") {
-		t.Error("the list goes on while it is paused")
-	}
+	assert.That(t, strings.Contains(term.screen(), "all 7"), "the list goes on while it is paused")
 	term.press("p")
 	term.await("all 8")
 	select {
@@ -200,15 +199,11 @@ func TestTapOnARealBroker(t *testing.T) {
 		}
 		return false
 	}
-	if !taps() {
-		t.Error("there is no queue of the tap")
-	}
+	assert.That(t, taps(), "there is no queue of the tap")
 	term.press("1") // which closes what was opened on this tab
 	deadline := time.Now().Add(patience)
 	for taps() {
-		if time.Now().After(deadline) {
-			t.Fatal("the queue of the tap is still there")
-		}
+		must.That(t, !time.Now().After(deadline), "the queue of the tap is still there")
 		time.Sleep(20 * time.Millisecond)
 	}
 }

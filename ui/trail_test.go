@@ -3,6 +3,8 @@ package ui
 import (
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // "-" goes to the screen seen before, across tabs, and back again; what was closed is opened again.
@@ -20,34 +22,24 @@ func TestLastScreen(t *testing.T) {
 	term.await("next queue")
 	term.press("f")
 	term.await("5 messages")
-	if got := way(); got != "ucenter@user › ucenter@user@failed" {
-		t.Errorf("the way is %q", got)
-	}
+	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way")
 	term.press("4")
 	term.await("WHAT")
 	term.press("-")
 	term.await("5 messages")
 	term.press("-")
 	term.await("WHAT")
-	if got := way(); got != "" {
-		t.Errorf("the way to the findings is %q", got)
-	}
+	assert.Equal(t, way(), "", "the way to the findings")
 	term.press("-")
 	term.await("5 messages")
-	if n := broker.peeked(); n != 1 {
-		t.Errorf("looked %d times at a queue whose messages were on the screen all the time", n)
-	}
+	assert.Equal(t, broker.peeked(), 1, "looked")
 
 	term.press("q") // closes the messages
 	term.await("next queue")
 	term.press("-")
 	term.await("5 messages")
-	if got := way(); got != "ucenter@user › ucenter@user@failed" {
-		t.Errorf("the way to what was closed is %q", got)
-	}
-	if n := broker.peeked(); n != 2 {
-		t.Errorf("looked %d times, want once more for what was opened again", n)
-	}
+	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way to what was closed")
+	assert.Equal(t, broker.peeked(), 2, "looked")
 	term.press("-")
 	term.await("next queue")
 	term.press("-")

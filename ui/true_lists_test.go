@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -85,9 +86,7 @@ func TestListsStayTrue(t *testing.T) {
 		}
 		screen.press("q")
 		screen.await("   7 read")
-		if s := screen.screen(); !strings.Contains(s, "7 messages   7 read") {
-			t.Errorf("a count from before the undo counts\n%s", s)
-		}
+		assert.Contains(t, screen.screen(), "7 messages   7 read", "a count from before the undo counts")
 		screen.awaitThat("the cause has the cursor", func(string) bool {
 			return strings.Contains(screen.cursorRow(), "TimeoutError")
 		})
@@ -127,9 +126,7 @@ func TestCostlyListStaysTrue(t *testing.T) {
 			return strings.Contains(screen.cursorRow(), "TimeoutError")
 		})
 		polls := screen.screen()
-		if strings.Contains(polls, "≥ ") {
-			t.Errorf("what was read is forgotten\n%s", polls)
-		}
+		assert.That(t, !strings.Contains(polls, "≥ "), "what was read is forgotten\n%s", polls)
 	})
 }
 
@@ -219,7 +216,6 @@ func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	screen.press("b")
 	screen.await("b leave copies")
 	screen.agree("replay", "1 message moved")
-	if q := must.Get(channel.QueueDeclarePassive("mail", true, false, false, false, nil))(t); q.Messages != 2 {
-		t.Errorf("%d messages came", q.Messages)
-	}
+	q := must.Get(channel.QueueDeclarePassive("mail", true, false, false, false, nil))(t)
+	assert.That(t, q.Messages == 2, "%d messages came", q.Messages)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -21,13 +22,11 @@ func TestOpenOnDesktop(t *testing.T) {
 		t.Setenv("DISPLAY", env[0])
 		t.Setenv("WAYLAND_DISPLAY", env[1])
 		t.Setenv("SSH_CONNECTION", env[2])
-		if err := openOnDesktop(t.Context(), url); !errors.Is(err, ErrNoDesktop) {
-			t.Errorf("%q: %v", env, err)
-		}
+		err := openOnDesktop(t.Context(), url)
+		assert.That(t, errors.Is(err, ErrNoDesktop), "%q: %v", env, err)
 	}
 	t.Setenv("SSH_CONNECTION", "")
 	must.Do(t, openOnDesktop(t.Context(), url))
-	if text, err := os.ReadFile(seen); err != nil || string(text) != "1 "+url {
-		t.Errorf("it got %q, %v", text, err)
-	}
+	text, err := os.ReadFile(seen)
+	assert.That(t, err == nil && string(text) == "1 "+url, "it got %q, %v", text, err)
 }

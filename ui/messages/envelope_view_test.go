@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -53,9 +54,7 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 				rest := text
 				for _, want := range pane.want {
 					_, after, ok := strings.Cut(rest, want)
-					if !ok {
-						t.Fatalf("no %q, or not in this order, in\n%s", want, text)
-					}
+					must.That(t, ok, "no %q, or not in this order, in\n%s", want, text)
 					rest = after
 				}
 			}

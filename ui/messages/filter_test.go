@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -35,7 +36,6 @@ func TestSlowFilterLeavesUpdate(t *testing.T) {
 	go func() { ended <- cmd() }()
 	f.field.Clear()
 	f, _ = f.apply(e, rows)
-	if msg := <-ended; msg != nil || f.pending() {
-		t.Errorf("a filter that was left says %v", msg)
-	}
+	msg := <-ended
+	assert.That(t, msg == nil && !f.pending(), "a filter that was left says %v", msg)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -135,28 +136,20 @@ func TestPictureLayouts(t *testing.T) {
 func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 	t.Helper()
 	for y, line := range s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height) {
-		if got := ansi.StringWidthWc(line); got != width {
-			t.Errorf("row %d is %d cells wide, want %d", y, got, width)
-		}
+		assert.Equal(t, ansi.StringWidthWc(line), width, "row %d", y)
 	}
 	for queue, y := range s.Rows {
-		if y < 0 || y >= s.Canvas.Height {
-			t.Errorf("%s is on row %d of %d", queue, y, s.Canvas.Height)
-		}
+		assert.That(t, y >= 0 && y < s.Canvas.Height, "%s is on row %d of %d", queue, y, s.Canvas.Height)
 	}
 	drawn := map[string]bool{}
 	for _, path := range s.Paths {
 		drawn[path.arrow.id] = true
 		for _, c := range path.cells {
-			if !s.Canvas.Inside(c.X, c.Y) {
-				t.Errorf("arrow %q runs out of the picture at %v", path.arrow.id, c)
-			}
+			assert.That(t, s.Canvas.Inside(c.X, c.Y), "arrow %q runs out of the picture at %v", path.arrow.id, c)
 		}
 	}
 	for _, a := range p.Arrows() {
-		if a.moving() && a.id != "enters" && !drawn[a.id] {
-			t.Errorf("something moves along %q, and it is not drawn", a.id)
-		}
+		assert.That(t, !a.moving() || a.id == "enters" || drawn[a.id], "something moves along %q, and it is not drawn", a.id)
 	}
 }
 

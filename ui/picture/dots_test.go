@@ -3,6 +3,8 @@ package picture
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -18,9 +20,7 @@ func TestDotsAreAsManyAsMessages(t *testing.T) {
 		for range 10 * int(dotsPerSecond) {
 			d = d.Step(paths)
 		}
-		if got := len(d["a"].at); got != test.want {
-			t.Errorf("%v messages a second: %d dots after 10 s, want %d", test.rate, got, test.want)
-		}
+		assert.Equal(t, len(d["a"].at), test.want, "%v messages a second", test.rate)
 	}
 }
 
@@ -31,16 +31,11 @@ func TestDotsRunOutWhenNothingMoves(t *testing.T) {
 	for range 20 {
 		d = d.Step(moving)
 	}
-	if !d.Moving(still) {
-		t.Fatal("dots vanished before they arrived")
-	}
+	must.That(t, d.Moving(still), "dots vanished before they arrived")
 	for range 10 {
 		d = d.Step(still)
 	}
-	if d.Moving(still) {
-		t.Errorf("still moving after the last dot arrived: %v", d)
-	}
-	if (Dots{}).Moving([]path{{arrow: Arrow{id: "b"}, cells: make([]term.Point, 3)}}) {
-		t.Error("an unknown rate moves something")
-	}
+	assert.That(t, !d.Moving(still), "still moving after the last dot arrived: %v", d)
+	assert.That(t, !(Dots{}).Moving([]path{{arrow: Arrow{id: "b"}, cells: make([]term.Point, 3)}}),
+		"an unknown rate moves something")
 }

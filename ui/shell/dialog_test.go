@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -36,12 +37,8 @@ func TestChangesAcrossARefusal(t *testing.T) {
 			for i := range test.plans[1:] {
 				d.Changed(test.plans[i], test.plans[i+1])
 			}
-			if got := plan.ChangesWords(d.Changes); got != test.want {
-				t.Errorf("changed: %q, want %q", got, test.want)
-			}
-			if got := !d.ChangedAt.IsZero(); got != test.read {
-				t.Errorf("it has to be read: %t, want %t", got, test.read)
-			}
+			assert.Equal(t, plan.ChangesWords(d.Changes), test.want, "changed")
+			assert.Equal(t, !d.ChangedAt.IsZero(), test.read, "it has to be read")
 		})
 	}
 }

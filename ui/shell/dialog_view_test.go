@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -48,21 +49,14 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 		l := build(c.warnings)
 		l.Fit(c.most)
 		text := ansi.Strip(strings.Join(l.Lines, "\n"))
-		if len(l.Lines) > c.most {
-			t.Errorf("%d lines, not %d:\n%s", len(l.Lines), c.most, text)
-		}
-		if n := strings.Count(text, "! a warning"); c.warnings < 3 && n != c.warnings {
-			t.Errorf("%d of %d warnings:\n%s", n, c.warnings, text)
-		}
+		assert.That(t, len(l.Lines) <= c.most, "%d lines, not %d:\n%s", len(l.Lines), c.most, text)
+		n := strings.Count(text, "! a warning")
+		assert.That(t, c.warnings >= 3 || n == c.warnings, "%d of %d warnings:\n%s", n, c.warnings, text)
 		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("there is no %q:\n%s", want, text)
-			}
+			assert.Contains(t, text, want, "there is no")
 		}
 		for _, gone := range c.gone {
-			if strings.Contains(text, gone) {
-				t.Errorf("there is %q:\n%s", gone, text)
-			}
+			assert.That(t, !strings.Contains(text, gone), "there is %q:\n%s", gone, text)
 		}
 		for _, line := range l.Lines {
 			if ansi.StringWidth(line) > l.Width {

@@ -1,10 +1,10 @@
 package shell
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -18,18 +18,14 @@ func TestOddHeadersAreShown(t *testing.T) {
 	}
 	var got []string
 	for _, line := range TreeLines(m) {
-		if len(line.Value) > valueLimit+10 {
-			t.Errorf("%s has %d characters", line.Name, len(line.Value))
-		}
+		assert.That(t, len(line.Value) <= valueLimit+10, "%s has %d characters", line.Name, len(line.Value))
 		got = append(got, line.Name+" "+line.Value[:min(len(line.Value), 40)])
 	}
 	want := []string{
 		"broken unreadable, 0x46001bff", "large 18446744073709551615", "list [2 values [b, c]]",
 		"long unreadable, 0x3f" + strings.Repeat("0", 24), "twice a", "twice ", "  in 1",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
+	assert.List(t, got, want)
 	if line := tableLines(model.Table{"twice": m["twice"]}); line[0].Value != "2 values [a, {in: 1}]" {
 		t.Errorf("%q", line)
 	}

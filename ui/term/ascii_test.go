@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -24,12 +25,9 @@ func TestASCII(t *testing.T) {
 		"日本 é e\u0301": "???? ? e",
 	} {
 		dressed := styles.Danger.Render(text)
-		if got := ansi.Strip(ASCII(dressed)); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
-		if a, b := ansi.StringWidthWc(ASCII(dressed)), ansi.StringWidthWc(dressed); a != b {
-			t.Errorf("%q was %d cells wide and is %d", text, b, a)
-		}
+		assert.Equal(t, ansi.Strip(ASCII(dressed)), want, "%q", text)
+		a, b := ansi.StringWidthWc(ASCII(dressed)), ansi.StringWidthWc(dressed)
+		assert.That(t, a == b, "%q was %d cells wide and is %d", text, b, a)
 	}
 }
 
@@ -38,14 +36,11 @@ func TestUTF8(t *testing.T) {
 		"": true, "C": false, "POSIX": false, "C.UTF-8": true, "de_DE.utf8": true, "de_DE.UTF-8@euro": true,
 		"de_DE.ISO-8859-1": false, "ja_JP.eucJP": false, "en_US": true,
 	} {
-		if got := UTF8(func(name string) string { return map[string]string{"LANG": locale}[name] }); got != want {
-			t.Errorf("LANG=%s: UTF-8 is %v, want %v", locale, got, want)
-		}
+		env := map[string]string{"LANG": locale}
+		assert.Equal(t, UTF8(func(name string) string { return env[name] }), want, "LANG=%s: UTF-8", locale)
 	}
 	env := map[string]string{"LC_ALL": "C", "LANG": "en_US.UTF-8"}
-	if UTF8(func(name string) string { return env[name] }) {
-		t.Error("LC_ALL goes before LANG")
-	}
+	assert.That(t, !UTF8(func(name string) string { return env[name] }), "LC_ALL goes before LANG")
 }
 
 // TestGlyphsHaveStandIns: what the screens draw can be drawn without UTF-8, and has been looked up in the usual coding

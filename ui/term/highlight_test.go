@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 func TestHighlight(t *testing.T) {
@@ -18,19 +20,13 @@ func TestHighlight(t *testing.T) {
 		{"", "x", ""},
 		{"short", "longer than it", "short"},
 	} {
-		if got := Highlight(test.line, test.text, mark); got != test.want {
-			t.Errorf("%q in %q: %q, not %q", test.text, test.line, got, test.want)
-		}
-		if Holds(test.line, test.text) != (test.want != test.line) {
-			t.Errorf("%q in %q: %v", test.text, test.line, Holds(test.line, test.text))
-		}
+		assert.Equal(t, Highlight(test.line, test.text, mark), test.want, "%q in %q", test.text, test.line)
+		assert.Equal(t, Holds(test.line, test.text), test.want != test.line, "%q in %q", test.text, test.line)
 	}
 	// What is dressed keeps its cells, its text and its look around the place.
 	line := red.Render(`"id"`) + ": " + red.Render("120") + ","
 	got := Highlight(line, `id": 1`, mark)
-	if plain := ansi.Strip(got); plain != `"<id": 1>20,` {
-		t.Errorf("the text is %q", plain)
-	}
+	assert.Equal(t, ansi.Strip(got), `"<id": 1>20,`, "the text")
 	if want := red.open + "20" + red.end + ","; !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end with %q", got, want)
 	}

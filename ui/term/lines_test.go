@@ -1,10 +1,11 @@
 package term
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // Two emoji that a terminal may draw as one count as two: the line must be broken before them.
@@ -12,9 +13,8 @@ func TestWrapCountsCellsByRunes(t *testing.T) {
 	for _, text := range []string{" a世世👍🏽a", "👍🏽👍🏽👍🏽👍🏽", "aa bbbbb 👍🏽👍🏽a c"} {
 		for width := 4; width < 20; width++ {
 			for _, line := range Wrap(text, width) {
-				if n := ansi.StringWidthWc(line); n > width {
-					t.Errorf("%q in %d cells has a line of %d: %q", text, width, n, line)
-				}
+				n := ansi.StringWidthWc(line)
+				assert.That(t, n <= width, "%q in %d cells has a line of %d: %q", text, width, n, line)
 			}
 		}
 	}
@@ -41,9 +41,7 @@ func TestWrap(t *testing.T) {
 		{"日本", 1, []string{"日", "本"}},
 		{"日本日本 語", 5, []string{"日本", "日本", "語"}},
 	} {
-		if got := Wrap(tc.text, tc.width); !slices.Equal(got, tc.want) {
-			t.Errorf("%q in %d cells is %q, want %q", tc.text, tc.width, got, tc.want)
-		}
+		assert.List(t, Wrap(tc.text, tc.width), tc.want, "%q in %d cells", tc.text, tc.width)
 	}
 }
 
@@ -54,8 +52,6 @@ func TestSpread(t *testing.T) {
 		{"find", "", "find              "},
 		{"find", "a very long right end", "a very long right…"},
 	} {
-		if got := Spread(c.left, c.right, 18); got != c.want {
-			t.Errorf("%q and %q: %q, want %q", c.left, c.right, got, c.want)
-		}
+		assert.Equal(t, Spread(c.left, c.right, 18), c.want, "%q and %q", c.left, c.right)
 	}
 }

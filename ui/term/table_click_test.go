@@ -3,6 +3,8 @@ package term
 import (
 	"cmp"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // A click means the row that was drawn: rows that have changed places or are gone since are not hit.
@@ -29,15 +31,11 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 	if table.Click(5, 2) || at() != "b" {
 		t.Errorf("a click on b has hit %s", at())
 	}
-	if !table.Click(5, 2) {
-		t.Error("the second click on a row is not known as such")
-	}
+	assert.That(t, table.Click(5, 2), "the second click on a row is not known as such")
 	if table.Click(5, 1) || at() != "b" {
 		t.Errorf("a click on a, which is gone, has hit %s", at())
 	}
 	table.MoveTo(0)
 	table.MoveTo(2)
-	if table.Click(5, 2) {
-		t.Error("a click after the cursor was moved by keys counts as a second one")
-	}
+	assert.That(t, !table.Click(5, 2), "a click after the cursor was moved by keys counts as a second one")
 }

@@ -10,6 +10,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 type fruit struct {
@@ -48,13 +51,10 @@ func TestTableIsExactlyAsLargeAsAsked(t *testing.T) {
 	for width := 1; width < 70; width++ {
 		for _, height := range []int{1, 2, 4, 12} {
 			lines := strings.Split(table.View(width, height), "\n")
-			if len(lines) != height {
-				t.Fatalf("%d x %d: %d lines", width, height, len(lines))
-			}
+			must.Equal(t, len(lines), height, "%d x", width)
 			for _, line := range lines {
-				if n := ansi.StringWidthWc(line); n != width {
-					t.Errorf("%d x %d: a line is %d wide: %q", width, height, n, line)
-				}
+				n := ansi.StringWidthWc(line)
+				assert.That(t, n == width, "%d x %d: a line is %d wide: %q", width, height, n, line)
 			}
 		}
 	}
@@ -73,9 +73,7 @@ func TestColumnsGiveWay(t *testing.T) {
 		{15, []int{15, 0, 0}},
 		{5, []int{5, 0, 0}},
 	} {
-		if got := columnWidths(columns, []int{99, 99, 99}, tc.width); !slices.Equal(got, tc.want) {
-			t.Errorf("width %d: %v, want %v", tc.width, got, tc.want)
-		}
+		assert.List(t, columnWidths(columns, []int{99, 99, 99}, tc.width), tc.want, "width %d", tc.width)
 	}
 }
 
@@ -115,9 +113,7 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	if at, ok := table.Current(); !ok || at.name != "f20" {
 		t.Errorf("the cursor is on %v", at)
 	}
-	if got := table.Index - table.drawn.top; got != line {
-		t.Errorf("the cursor was on line %d of the screen and is on %d", line, got)
-	}
+	assert.Equal(t, table.Index-table.drawn.top, line, "the cursor was on line")
 	table.Set(slices.DeleteFunc(slices.Clone(fruits), func(f fruit) bool { return f.name == "f20" }))
 	if at, ok := table.Current(); ok {
 		t.Errorf("the cursor's item is gone, and the cursor is on %v", at)
@@ -175,20 +171,14 @@ func TestSelection(t *testing.T) {
 		{" ", "a"}, {" ", "ab"}, {"gv", "ab"}, {"jjj", "abcd"}, {"vj", "abcd"}, {"*", "abcde"}, {"*", ""}, {"g ", "a"},
 	} {
 		press(tc.keys)
-		if got := chosen(); got != tc.want {
-			t.Errorf("after %q: %q, want %q", tc.keys, got, tc.want)
-		}
+		assert.Equal(t, chosen(), tc.want, "after %q", tc.keys)
 	}
 	press("*")
 	table.Narrow(func(f fruit) bool { return f.n < 3 })
 	press("*")
-	if got := chosen(); got != "cde" {
-		t.Errorf("unchoosing what is shown left %q, want cde", got)
-	}
+	assert.Equal(t, chosen(), "cde", "unchoosing what is shown left")
 	table.Set([]fruit{{"a", 1}, {"d", 4}})
-	if got := chosen(); got != "d" {
-		t.Errorf("after the others vanished: %q, want d", got)
-	}
+	assert.Equal(t, chosen(), "d", "after the others vanished")
 }
 
 // TestRangeEndsWithItsOrder: what v chooses are the rows that were seen between two: where others come to lie there, it
@@ -227,9 +217,7 @@ func TestRangeEndsWithItsOrder(t *testing.T) {
 			for _, f := range table.Selection() {
 				chosen += f.name
 			}
-			if chosen != test.want {
-				t.Errorf("%q is chosen, want %q", chosen, test.want)
-			}
+			assert.Equal(t, chosen, test.want, "is chosen")
 		})
 	}
 }

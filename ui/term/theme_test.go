@@ -7,6 +7,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // colours are the parameters of a style's sequence that set a colour.
@@ -31,9 +34,7 @@ func TestThemes(t *testing.T) {
 		{Auto, termenv.Ascii, false, Mono, "\x1b[1m"}, // NO_COLOR
 	} {
 		palette := tc.theme.Palette(tc.profile, tc.light)
-		if palette != tc.palette {
-			t.Errorf("%s on %s is %s, want %s", tc.theme, tc.profile.Name(), palette, tc.palette)
-		}
+		assert.Equal(t, palette, tc.palette, "%s on %s", tc.theme, tc.profile.Name())
 		styles := NewStyles(palette, tc.profile)
 		if got, _, _ := strings.Cut(styles.Danger.Render("x"), "x"); got != tc.danger {
 			t.Errorf("%s on %s: danger begins with %q, want %q", tc.theme, tc.profile.Name(), got, tc.danger)
@@ -43,17 +44,12 @@ func TestThemes(t *testing.T) {
 			"border": styles.Border, "title": styles.Title,
 		} {
 			text := s.Render("x")
-			if text == "x" {
-				t.Errorf("%s on %s: %s looks as ordinary text does", tc.theme, tc.profile.Name(), name)
-			}
-			if tc.palette == Mono && colours.MatchString(strings.TrimSuffix(text[2:strings.Index(text, "m")], "m")) {
-				t.Errorf("%s has a colour without colours: %q", name, text)
-			}
+			assert.That(t, text != "x", "%s on %s: %s looks as ordinary text does", tc.theme, tc.profile.Name(), name)
+			assert.That(t, tc.palette != Mono || !colours.MatchString(strings.TrimSuffix(text[2:strings.Index(text, "m")], "m")),
+				"%s has a colour without colours: %q", name, text)
 		}
 	}
-	if Theme("sepia").Known() || !Auto.Known() {
-		t.Error("a theme is known that is none, or the other way round")
-	}
+	assert.That(t, !Theme("sepia").Known() && Auto.Known(), "a theme is known that is none, or the other way round")
 }
 
 // A theme of one's own is its base with other colours; without colours it is as all themes are.
@@ -100,9 +96,7 @@ func TestMistakesInThemes(t *testing.T) {
 func TestUnderGoesOnBetweenPieces(t *testing.T) {
 	styles := NewStyles(Dark, termenv.TrueColor)
 	line := styles.Production.Under("a " + styles.Danger.Render("b") + " c")
-	if ansi.Strip(line) != "a b c" {
-		t.Fatalf("the text is %q", ansi.Strip(line))
-	}
+	must.Equal(t, ansi.Strip(line), "a b c", "the text")
 	background, _, _ := strings.Cut(styles.Production.Render("x"), "x")
 	if n := strings.Count(line, background); n != 2 || !strings.HasSuffix(line, " c"+styles.Production.end) {
 		t.Errorf("the background is laid %d times: %q", n, line)
