@@ -11,8 +11,10 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -199,4 +201,251 @@ func workDownSeveral(screen *terminal, queues []storyCause) {
 	screen.press("o")
 	screen.await("marked as resolved")
 	screen.press(keyEsc)
+}
+
+// TestStoryOfManyQueues: one cause is in the failed queues of three workers, classic and quorum. A program mends all of
+// it but one message, which stays. That one, and what came later in the other queues, is then moved to one queue, and
+// an undo brings back what came from one of them, byte for byte.
+func TestStoryOfManyQueues(t *testing.T) {
+	const each = 20
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		manyFailing(t, channel, each)
+		depths := func() (ready [4]int) {
+			for i, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
+				ready[i] = depth.Of(t, channel, name)
+			}
+			return ready
+		}
+		screen := newTerminal(t, o, width, height)
+		screen.await("mail ")
+		screen.press("3")
+		screen.readFailed(3 * each)
+		screen.press("E")
+		screen.await("Edit 60 messages with jq", "all of the cause in 3 queues")
+		screen.press(`if .body.to == "sms-7" then error("unknown") else .body.to += "@example.com" end`, keyEnter)
+		screen.await("59 of 60 messages are changed, 1 stays in the queue", "to the replay")
+		screen.press(keyEnter)
+		screen.await("replay 60 messages of 3 queues")
+		screen.agree("replay 60 messages", "59 of 60 messages moved")
+		screen.await("esc close")
+		screen.awaitThat("one is left", func(string) bool { return depths() == [4]int{0, 1, 0, 0} })
+		screen.press(keyEsc)
+		screen.await("CAUSE")
+
+		publish(t, channel, "mail.failed", unaddressed("mail-later"))
+		publish(t, channel, "push.failed", unaddressed("push-later"))
+		screen.press(keyCtrlR)
+		screen.readFailed(3)
+		screen.press("m")
+		screen.await("Move 3 messages")
+		screen.press("parking", keyEnter)
+		screen.await("move 3 messages of 3 queues")
+		screen.agree("move 3 messages", "3 messages moved")
+		screen.await("esc close")
+		screen.awaitThat("all are moved", func(string) bool { return depths() == [4]int{0, 0, 0, 3} })
+		screen.press("u")
+		screen.await("Undo all 3: bring back 3 messages")
+		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
+		assert.Equal(t, depths(), [4]int{1, 1, 1, 0}, "after the undo the failed queues and parking hold")
+		for _, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
+			for {
+				d, ok, err := channel.Get(name, true)
+				must.Do(t, err)
+				if !ok {
+					break
+				}
+				want := fmt.Sprintf(`{"to":  "%s"}`, d.MessageId)
+				assert.That(t, string(d.Body) == want, "%s holds %s, want %s", name, d.Body, want)
+			}
+		}
+	})
+}
+
+// manyFailing makes three workers that acknowledge what is mended, a queue to move to, and so many failed messages of
+// each worker.
+func manyFailing(t *testing.T, channel *amqp.Channel, each int) {
+	t.Helper()
+	declare := func(name, kind string, more amqp.Table) {
+		t.Helper()
+		arguments := amqp.Table{"x-queue-type": kind}
+		for k, v := range more {
+			arguments[k] = v
+		}
+		_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
+		must.That(t, err == nil, "%v", err)
+	}
+	declare("parking", "classic", nil)
+	for i, w := range []string{"mail", "sms", "push"} {
+		declare(w, "classic", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": w + ".failed"})
+		declare(w+".failed", []string{"classic", "quorum"}[i%2], nil)
+		for n := range each {
+			publish(t, channel, w+".failed", unaddressed(fmt.Sprintf("%s-%d", w, n)))
+		}
+		consumes, err := channel.Consume(w, w, false, false, false, false, nil)
+		must.Do(t, err)
+		go func() {
+			for d := range consumes {
+				if string(d.Body) == fmt.Sprintf(`{"to":  "%s@example.com"}`, d.MessageId) {
+					_ = d.Ack(false)
+				} else {
+					_ = d.Reject(false)
+				}
+			}
+		}()
+	}
+}
+
+// unaddressed is a message that failed for the one cause of this story.
+func unaddressed(id string) amqp.Publishing {
+	return amqp.Publishing{
+		MessageId: id, ContentType: "application/json", Body: fmt.Appendf(nil, `{"to":  "%s"}`, id),
+		Headers: amqp.Table{"x-exception-message": fmt.Sprintf("ValueError: no address '%s'", id)},
+	}
+}
+
+// readFailed waits until so many messages of the failed queues were read, and agrees to the cost of that where it is
+// asked for.
+func (term *terminal) readFailed(n int) {
+	term.t.Helper()
+	var pressed time.Time
+	term.awaitThat(fmt.Sprintf("%d are read", n), func(screen string) bool {
+		if strings.Contains(screen, fmt.Sprintf("   %d read", n)) {
+			return true
+		}
+		switch {
+		case time.Since(pressed) < time.Second:
+		case strings.Contains(screen, "enter read them"):
+			pressed = time.Now()
+			term.press(keyEnter)
+		case strings.Contains(screen, "a look has a cost"):
+			pressed = time.Now()
+			term.press("i")
+		}
+		return false
+	})
+}
+
+// storySizes are the sizes of a story's screen; a sample has the first.
+func storySizes(t *testing.T, story func(t *testing.T, width, height int)) {
+	sizes := []struct{ width, height int }{{120, 36}, {80, 24}, {200, 50}}
+	for _, s := range sizes[:size.Of(1, len(sizes))] {
+		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) { story(t, s.width, s.height) })
+	}
+}
+
+// TestStoryOfMending: 600 bodies have one mistake. A first program does not mend it: the canary comes back, for a
+// cause of its own, and the other 599 stay. What the second one makes of them arrives, all of it, and its undo brings
+// back what was there, byte for byte.
+func TestStoryOfMending(t *testing.T) {
+	const n = 600
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		fails := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"}
+		for name, arguments := range map[string]amqp.Table{"orders": fails, "orders.failed": nil} {
+			must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
+		}
+		body := func(i int) string { return fmt.Sprintf(`{"order": %d,  "amount": "%d,50"}`, i, i) }
+		messages := make([]amqp.Publishing, n)
+		for i := range messages {
+			messages[i] = amqp.Publishing{
+				MessageId: fmt.Sprint(i), ContentType: "application/json", Body: []byte(body(i)),
+				Headers: amqp.Table{"x-exception-message": fmt.Sprintf("ValueError: no amount: '%d,50'", i)},
+			}
+		}
+		publish(t, channel, "orders.failed", messages...)
+		consumes := must.Get(channel.Consume("orders", "worker", false, false, false, false, nil))(t)
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			for d := range consumes {
+				_ = d.Reject(false)
+			}
+		}()
+		screen := newTerminal(t, o, width, height)
+		screen.await("orders ")
+		screen.press("3")
+		screen.await("   600 read", "all 1")
+		mendAll(screen, n, `.body.amount = 0`)
+		screen.await("c canary")
+		screen.press("c")
+		screen.await("c no canary")
+		screen.agree("replay", "1 of 600 messages moved")
+		screen.await("What happened", "1 of 1 came back", "untouched 599")
+		must.Do(t, channel.Cancel("worker", false))
+		<-over
+		screen.press(keyEnter, "q")
+		screen.await("CAUSE")
+		screen.press(keyCtrlR)
+		screen.await("   600 read", "all 2")
+		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
+		screen.agree("replay", "599 messages moved")
+		screen.await("What happened")
+		here, there := depth.Of(t, channel, "orders.failed"), depth.Of(t, channel, "orders")
+		must.That(t, here == 1 && there == n-1, "%d are in the failed queue, %d in the worker's", here, there)
+		screen.press("u")
+		screen.await("bring back 599 messages", "type 599:")
+		screen.press("599")
+		screen.agree("bring back", "599 of 599 messages brought back")
+		changed := 0
+		for range n {
+			d, ok, err := channel.Get("orders.failed", true)
+			must.That(t, err == nil && ok, "a message is missing: %v", err)
+			var i int
+			if _, err := fmt.Sscan(d.MessageId, &i); err != nil || string(d.Body) != body(i) {
+				changed++ // the canary's: it was another one when it came back
+			}
+		}
+		if left := depth.Of(t, channel, "orders"); changed != 1 || left != 0 {
+			t.Errorf("%d are not what they were, %d are left in the worker's queue", changed, left)
+		}
+	})
+}
+
+// mendAll opens the replay of all messages of the one cause, as a program changes them.
+func mendAll(screen *terminal, n int, program string) {
+	screen.t.Helper()
+	screen.awaitThat("the cause is under the cursor", func(string) bool {
+		return strings.Contains(screen.cursorRow(), "ValueError: no amount")
+	})
+	screen.press("E")
+	screen.await(fmt.Sprintf("Edit %d messages with jq", n), "all of the cause")
+	screen.press(program, keyEnter)
+	screen.await(fmt.Sprintf("%d of %[1]d messages are changed", n), "to the replay")
+	screen.press(keyEnter)
+	screen.await(fmt.Sprintf("Replay %d messages", n), fmt.Sprintf("type %d:", n))
+	screen.press(fmt.Sprint(n))
+	screen.await("enter replay")
+}
+
+// TestStoryOfOneOrder: one order's id in 200 queues of 500 messages is found by its text, while the search goes on, and
+// enter goes to the message in its queue.
+func TestStoryOfOneOrder(t *testing.T) {
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		queues, each := size.Of(20, 200), size.Of(50, 500)
+		wanted := queues * 2 / 3
+		for q := range queues {
+			name := fmt.Sprintf("orders-%03d.failed", q)
+			must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
+			messages := make([]amqp.Publishing, each)
+			for i := range messages {
+				id := fmt.Sprintf("A-%06d", q*each+i)
+				if q == wanted && i == each/2 {
+					id = "B-4711"
+				}
+				messages[i] = amqp.Publishing{MessageId: fmt.Sprint(q*each + i), Body: fmt.Appendf(nil, `{"order":%q}`, id)}
+			}
+			publish(t, channel, name, messages...)
+		}
+		screen := newTerminal(t, o, width, height)
+		screen.await("No flows here")
+		screen.command("find b-4711", "▸ find b-4711")
+		screen.press(keyEnter)
+		queue := fmt.Sprintf("orders-%03d.failed", wanted)
+		screen.await("1 found", queue)
+		screen.await(fmt.Sprintf("%d queues", queues))
+		screen.press(keyEnter)
+		screen.await(queue+"   ", fmt.Sprintf("▸ %6d ", each/2+1))
+	})
 }

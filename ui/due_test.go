@@ -1,15 +1,27 @@
 package ui
 
 import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/messages"
 )
 
 // waiting fills buffer-queue with messages of these TTLs, in seconds, published now by the broker's clock.
@@ -226,4 +238,287 @@ func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
 	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
 	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "buffer-queue", 120, 36)
 	term.await("20s", "41s", "03:03:45  published", "next      worker-queue  in ≤ 41s")
+}
+
+// delayLine declares a buffer in which each message waits for its own TTL, and the worker behind it.
+func delayLine(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) (buffer string) {
+	t.Helper()
+	declare(t, channel, name, nil)
+	all := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": name}
+	for k, v := range arguments {
+		all[k] = v
+	}
+	declare(t, channel, name+".delay", all)
+	return name + ".delay"
+}
+
+// delayed is a message with a TTL of its own that tells when it was published, as the broker's own interceptor writes
+// it.
+func delayed(id int, ttl time.Duration) amqp.Publishing {
+	return amqp.Publishing{
+		MessageId: strconv.Itoa(id), Expiration: strconv.FormatInt(ttl.Milliseconds(), 10),
+		Headers: amqp.Table{"timestamp_in_ms": time.Now().UnixMilli()},
+	}
+}
+
+// Five messages of 12, 8, 7, 6, 5 s: that the first blocks the others is on the screen while it lasts, with who is
+// overdue by then, and gone when they are. Of 6, 7, 8, 9, 10 s nothing is said to block.
+func TestBlockedOnARealBroker(t *testing.T) {
+	t.Parallel()
+	o, _, channel := real(t)
+	// A busy machine may look after one is overdue, when the look itself sets some free, or not look while all are: its
+	// next messages wait twice as long.
+	for second, seen := time.Second, 0; seen < 4; second *= 2 {
+		must.That(t, second != 16*time.Second, "%d messages were seen to be overdue, want 4", seen)
+		seen = blockedLine(t, o, channel, second)
+	}
+
+	buffer := delayLine(t, channel, "ui.unblocked", nil)
+	for i := range 5 {
+		publish(t, channel, buffer, delayed(i, time.Duration(i+6)*time.Second))
+	}
+	term := onQueue(t, o, buffer, 120, 36)
+	term.await("5 messages", "DUE")
+	term.awaitThat("the last has left", func(screen string) bool {
+		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind another"),
+			"something is said to block:\n%s", screen)
+		return strings.Count(screen, "left") >= 5
+	})
+}
+
+// blockedLine watches five messages of which the first blocks the others, with TTLs of so many of these seconds, until
+// all have left, and returns how many were seen to be overdue at most: never fewer than a moment before, and as many in
+// the words as in the histogram.
+func blockedLine(t *testing.T, o Options, channel *amqp.Channel, second time.Duration) (most int) {
+	t.Helper()
+	name := "ui.blocked" + second.String()
+	buffer := delayLine(t, channel, name, nil)
+	first := 12 * second
+	published := time.Now()
+	publish(t, channel, buffer, delayed(0, first))
+	for i := 1; i < 5; i++ {
+		publish(t, channel, buffer, delayed(i, time.Duration(9-i)*second))
+	}
+	term := onQueue(t, o, buffer, 120, 36)
+	blocks := false
+	term.awaitThat("it was looked at", func(screen string) bool {
+		blocks = strings.Contains(screen, "message 1 (TTL "+model.ShortDuration(first)+") blocks 4 messages; it leaves in ")
+		return blocks || strings.Contains(screen, " ago")
+	})
+	term.awaitThat("nothing is blocked any more", func(screen string) bool {
+		if !strings.Contains(screen, "blocks") {
+			return true
+		}
+		told := overdueInWords.FindStringSubmatch(screen)
+		counted := overdueInHistogram.FindStringSubmatch(screen)
+		switch {
+		case !blocks || told == nil && counted == nil:
+			return false
+		case told == nil || counted == nil || told[1] != counted[1]:
+			t.Fatalf("the words and the histogram differ:\n%s", screen)
+		}
+		now, _ := strconv.Atoi(told[1])
+		must.That(t, now >= most, "%d were overdue, and then %d:\n%s", most, now, screen)
+		if most = now; now == 4 {
+			if got := depth.Of(t, channel, buffer); got != 5 && time.Since(published) < first { // later, they may have left
+				t.Errorf("%d messages wait while 4 are said to be overdue", got)
+			}
+		}
+		return false
+	})
+	term.awaitThat("all arrived", func(string) bool { return depth.Of(t, channel, name) == 5 })
+	if most == 4 {
+		term.await("left")
+	}
+	return most
+}
+
+var (
+	overdueInWords     = regexp.MustCompile(`; (\d+) (?:is|are) overdue`)
+	overdueInHistogram = regexp.MustCompile(`overdue (\d+), behind another`)
+)
+
+// The flow and the list of flows tell what a look told, without another one, while it lasts.
+func TestBlockedFlowOnARealBroker(t *testing.T) {
+	t.Parallel()
+	o, _, channel := real(t)
+	// Long enough for a busy machine to look before one is overdue, and to see that all are; where it looks later, its
+	// next messages wait twice as long.
+	name, term := "", (*terminal)(nil)
+	for second := time.Second; second < 8*time.Second; second *= 2 {
+		name = "ui.blockedflow" + second.String()
+		buffer := delayLine(t, channel, name, nil)
+		publish(t, channel, buffer, delayed(0, 14*second))
+		for i := range 4 {
+			publish(t, channel, buffer, delayed(i+1, time.Duration(9-i)*second))
+		}
+		term = onFlow(t, o, name, 120, 36)
+		term.await("head due: unknown")
+		term.press("k")
+		term.await("enter looks at them")
+		term.press(keyEnter)
+		blocks := false
+		term.awaitThat("it was looked at", func(screen string) bool {
+			blocks = strings.Contains(screen, "blocks 4 messages")
+			return blocks || strings.Contains(screen, "behind these") ||
+				strings.Contains(screen, "expired meanwhile") || strings.Contains(screen, "no messages")
+		})
+		if blocks {
+			break
+		}
+	}
+	term.await("blocks 4 messages")
+	term.press("q")
+	term.await("blocks 4", "4 are overdue")
+	term.press("q", "/", name, keyEnter)
+	term.await("blocked 4")
+	term.awaitGone("blocked 4")
+	if got := depth.Of(t, channel, name); got < 5 {
+		// They were to leave together; the last of them may be on its way.
+		term.awaitThat("all arrived", func(string) bool { return depth.Of(t, channel, name) == 5 })
+	}
+}
+
+// When messages leave by what is known of their publishing, against when a consumer behind the buffer has them: none
+// 100 ms before, nor all of them a second after, in order and out of order, by their own TTLs and by the queue's.
+func TestDueOnARealBroker(t *testing.T) {
+	o, node, channel := real(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
+	for _, c := range []struct {
+		name      string
+		arguments amqp.Table
+		ttl       func(i int) time.Duration
+	}{
+		{"own", nil, func(i int) time.Duration { return time.Duration(2000+20*i) * time.Millisecond }},
+		{"mixed", nil, func(i int) time.Duration { return time.Duration(2000+(i*7919)%1500) * time.Millisecond }},
+		{"queue", amqp.Table{"x-message-ttl": 2500}, func(int) time.Duration { return time.Hour }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// A busy machine may look when some have left, or delay them all; but none comes early.
+			for times, tenth := 1, time.Hour; tenth > time.Second; times *= 2 {
+				must.That(t, times <= 8, "a tenth came %v late at least", tenth)
+				worker := fmt.Sprintf("ui.due.%s%d", c.name, times)
+				arguments := maps.Clone(c.arguments)
+				if ttl, ok := arguments["x-message-ttl"].(int); ok {
+					arguments["x-message-ttl"] = times * ttl
+				}
+				buffer := delayLine(t, channel, worker, arguments)
+				ttl := func(i int) time.Duration { return time.Duration(times) * c.ttl(i) }
+				late := lateness(t, o, source, channel, buffer, worker, ttl)
+				if late == nil {
+					continue
+				}
+				t.Logf("late by %v at least, %v in the middle, %v at most", late[0], late[len(late)/2], late[len(late)-1])
+				first := late[0]
+				assert.That(t, first >= -100*time.Millisecond, "the first came %v early", -first)
+				tenth = late[len(late)/10]
+			}
+		})
+	}
+}
+
+// lateness publishes messages into a buffer, looks at them, and returns by how much later than what was said each
+// arrived, sorted; nil when some had left before the look.
+func lateness(
+	t *testing.T, o Options, source ports.Source, channel *amqp.Channel, buffer, worker string,
+	ttl func(int) time.Duration,
+) []time.Duration {
+	t.Helper()
+	const n = 100
+	arrivals := must.Get(channel.Consume(worker, worker, true, false, false, false, nil))(t)
+	bodies := make([]amqp.Publishing, n)
+	for i := range n {
+		bodies[i] = delayed(i, ttl(i))
+	}
+	snapshot := must.Get(source.Snapshot(t.Context()))(t)
+	publish(t, channel, buffer, bodies...)
+	topology := model.NewTopology(snapshot)
+	ref := model.QueueRef{VHost: "/", Name: buffer}
+	peeked := must.Get(o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n})))(t)
+	look := messages.PeekedMsg{Queue: ref, Peeked: peeked}
+	must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))
+	waits := look.Waits
+	if waits == nil || len(waits.Messages) != n {
+		t.Logf("looked at %d messages", peeked.Messages.Len())
+		must.Do(t, channel.Cancel(worker, false))
+		return nil
+	}
+	var late []time.Duration
+	for range n {
+		select {
+		case d := <-arrivals:
+			i := must.Get(strconv.Atoi(d.MessageId))(t)
+			must.Equal(t, waits.Messages[i].Leaves.Kind, story.DueExact, "message %d", i)
+			late = append(late, time.Since(waits.Messages[i].Leaves.Time))
+		case <-time.After(patience):
+			t.Fatal("a message did not arrive")
+		}
+	}
+	must.Do(t, channel.Cancel(worker, false))
+	slices.Sort(late)
+	return late
+}
+
+// While a look holds the head of a blocked buffer, what is overdue behind it is at the head, and expires: a look takes
+// it out, to where it was to go. The screen says so.
+func TestALookLetsTheOverdueGo(t *testing.T) {
+	o, _, channel := real(t)
+	for _, kind := range []string{"classic", "quorum"} {
+		t.Run(kind, func(t *testing.T) {
+			worker := "ui.overdue." + kind
+			buffer := delayLine(t, channel, worker, amqp.Table{"x-queue-type": kind})
+			publish(t, channel, buffer, delayed(0, time.Minute), delayed(1, 500*time.Millisecond),
+				delayed(2, 400*time.Millisecond))
+			due := time.Now().Add(600 * time.Millisecond)
+			term := newTerminal(t, o, 120, 36)
+			term.awaitThat("both are overdue, and still there", func(string) bool {
+				return time.Now().After(due) && depth.Of(t, channel, buffer) == 3 && depth.Of(t, channel, worker) == 0
+			})
+			term = onQueue(t, o, buffer, 120, 36)
+			term.await("2 more were overdue behind these: they expired meanwhile", "1 message ")
+			term.awaitThat("they have arrived", func(string) bool {
+				return depth.Of(t, channel, worker) == 2 &&
+					depth.Of(t, channel, buffer) == 1
+			})
+			screen := term.screen()
+			assert.That(t, !strings.Contains(screen, "blocks"), "something is said to block still:\n%s", screen)
+		})
+	}
+}
+
+// A message without any time of its own, into an empty buffer: seen to arrive by counts a quarter of a second apart, it
+// is known when it leaves, and no "≤" stands before it.
+func TestSeenToArriveOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	buffer := delayLine(t, channel, "ui.seen", amqp.Table{"x-message-ttl": 8000})
+	term := onFlow(t, o, "ui.seen", 120, 36)
+	term.await("delayed 8s", "deliveries to consumers")
+	began := time.Now()
+	publish(t, channel, buffer, amqp.Publishing{Body: []byte("x")})
+	published := time.Now()
+	due := regexp.MustCompile(`head due in (\d)s`)
+	var first, left int
+	seen := func(screen string) bool { // a busy machine does not draw each second
+		found := due.FindStringSubmatch(screen)
+		if found != nil {
+			left, _ = strconv.Atoi(found[1])
+		}
+		return found != nil
+	}
+	term.awaitThat("it is said when it leaves", func(screen string) bool { // what is seen may be old
+		if !seen(screen) {
+			return false
+		}
+		due := time.Now().Add(time.Duration(left) * time.Second)
+		must.That(t, !due.Before(began.Add(8*time.Second-300*time.Millisecond)),
+			"%v after it was published, it is said to be due in %ds", time.Since(began), left)
+		return due.Before(published.Add(8*time.Second + 1500*time.Millisecond))
+	})
+	first = left
+	term.awaitThat("it counts down", func(screen string) bool {
+		return seen(screen) && left < first || depth.Of(t, channel, "ui.seen") == 1
+	})
+	term.awaitThat("it has arrived", func(string) bool { return depth.Of(t, channel, "ui.seen") == 1 })
+	waited := time.Since(began)
+	assert.That(t, waited >= 7900*time.Millisecond, "it arrived after %v", waited)
 }

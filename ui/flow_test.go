@@ -1,14 +1,18 @@
 package ui
 
 import (
+	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/muesli/termenv"
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/flows"
@@ -183,4 +187,281 @@ func TestSortMarkCutsNoTitle(t *testing.T) {
 	term.awaitThat("the mark is there", func(screen string) bool {
 		return strings.Contains(screen, " ▼WAITING  ") || strings.Contains(screen, " ▲WAITING  ")
 	})
+}
+
+// agreed finds numbers on a screen, and fails when they differ. It returns how many there are.
+func (term *terminal) agreed(numbers *regexp.Regexp, screen string) int {
+	term.t.Helper()
+	found := numbers.FindAllStringSubmatch(screen, -1)
+	for _, f := range found {
+		a, b := strings.Join(f[1:], ""), strings.Join(found[0][1:], "")
+		must.That(term.t, a == b, "%s and %s on one screen:\n%s", b, a, screen)
+	}
+	return len(found)
+}
+
+// TestOneCountOnAScreen: while messages fail, header, tab, list, picture and what is below and beside it say the same
+// number of them. Polls are an hour apart here: what only they told would differ.
+func TestOneCountOnAScreen(t *testing.T) {
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		o.Interval = time.Hour
+		must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
+		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
+		publish(t, channel, "ship.failed", make([]amqp.Publishing, 699)...)
+		screen := newTerminal(t, o, width, height)
+		screen.await("3 Failed 700", "700 ready")
+		everywhere, least := regexp.MustCompile(`\b(70\d)\b`), 4
+		for n := 701; n < 705; n++ {
+			if n == 703 {
+				everywhere, least = regexp.MustCompile(`3 Failed (70\d)|\b(70\d) (?:failed|ready|messages  )`), 2
+				screen.press(keyEnter)
+				screen.await("MOVED  live")
+			}
+			publish(t, channel, "ship.failed", amqp.Publishing{})
+			screen.awaitThat("the new count", func(s string) bool {
+				return screen.agreed(everywhere, s) >= least && strings.Contains(s, fmt.Sprint("3 Failed ", n))
+			})
+		}
+	})
+}
+
+// TestChartAndDotsAreOfThePicture: the chart's rates are those of the box, and where dots move it is not said that
+// nothing did.
+func TestChartAndDotsAreOfThePicture(t *testing.T) {
+	o, channel := storyVHost(t)
+	must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
+	failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
+	deliveries := must.Get(channel.Consume("ship", "", true, false, false, false, nil))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			_ = channel.PublishWithContext(ctx, "", "ship", false, false, amqp.Publishing{})
+			select {
+			case <-ctx.Done():
+			case <-deliveries:
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	defer func() { cancel(); <-done }()
+	screen := newTerminal(t, o, 120, 36)
+	screen.awaitThat("it moves", func(s string) bool { return regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString(s) })
+	screen.press(keyEnter)
+	screen.await("story/ship", "MOVED  ")
+	moving := func(s string) {
+		must.That(t, !strings.Contains(s, picture.MarkDot) || !strings.Contains(s, "nothing moved"),
+			"dots move, and nothing moved:\n%s", s)
+	}
+	screen.press("c")
+	screen.awaitThat("the rate is in the box and in the chart", func(s string) bool {
+		moving(s)
+		both := screen.agreed(regexp.MustCompile(`(\d+\.\d)/s out|out (\d+\.\d)/s`), s)
+		return both == 2 && !strings.Contains(s, "out 0.0/s")
+	})
+	screen.press("c")
+	screen.awaitThat("it is delivered", func(s string) bool {
+		moving(s)
+		return strings.Contains(s, "delivered")
+	})
+}
+
+func TestBufferWords(t *testing.T) {
+	buffer := func(role model.Role, ttl time.Duration) *model.Buffer {
+		b := &model.Buffer{Member: model.Member{Queue: ref("b")}, Role: role}
+		if ttl >= 0 {
+			b.TTL = model.Some(ttl)
+		}
+		return b
+	}
+	levels := &model.Buffer{
+		Role: model.DelayedBuffer, Levels: []model.QueueRef{ref("level-0"), ref("level-1")},
+		TTL: model.Some(time.Second), MaxTTL: model.Some(90 * time.Second),
+	}
+	const delayed, retry = model.DelayedBuffer, model.RetryBuffer
+	for _, tc := range []struct {
+		flow model.Flow
+		want string
+	}{
+		{model.Flow{}, "-"},
+		{model.Flow{Buffers: []*model.Buffer{buffer(retry, 30*time.Second)}}, "retry 30s"},
+		{
+			model.Flow{Buffers: []*model.Buffer{buffer(delayed, time.Minute), buffer(delayed, 10*time.Second)}},
+			"delayed 10s 1m",
+		},
+		{model.Flow{Buffers: []*model.Buffer{buffer(delayed, -1)}}, "per message"},
+		{model.Flow{Buffers: []*model.Buffer{buffer(retry, -1)}}, "retry per message"},
+		{model.Flow{Buffers: []*model.Buffer{buffer(delayed, -1), buffer(retry, 5*time.Second)}}, "per message, retry 5s"},
+		{model.Flow{Buffers: []*model.Buffer{
+			buffer(retry, 1e9), buffer(retry, 2e9), buffer(retry, 4e9), buffer(retry, 8e9), buffer(retry, 16e9),
+		}}, "retry 1s…16s"},
+		{model.Flow{Buffers: []*model.Buffer{levels}}, "delayed to 1m30s"},
+		{model.Flow{DelayedRetry: model.Setting[string]{Set: true, Value: "all"}}, "retry in itself"},
+	} {
+		assert.Equal(t, shell.BufferWords(&tc.flow), tc.want)
+	}
+}
+
+// What is said of the next due message is an upper bound, or nothing.
+func TestNextDue(t *testing.T) {
+	start := newClock().now()
+	for _, tc := range []struct {
+		name   string
+		traits []trait
+		ttl    model.Opt[time.Duration]
+		still  time.Duration // nothing has left for so long
+		want   string
+	}{
+		{"nothing waits", nil, model.Some(30 * time.Second), 0, "-"},
+		{"just seen", []trait{ready(3)}, model.Some(30 * time.Second), 0, "≤ 30s"},
+		{"seen for a while", []trait{ready(3)}, model.Some(30 * time.Second), 12 * time.Second, "≤ 18s"},
+		{"any moment", []trait{ready(3)}, model.Some(30 * time.Second), 32 * time.Second, "now"},
+		{"should have left", []trait{ready(3)}, model.Some(30 * time.Second), 50 * time.Second, "overdue"},
+		{"own TTLs", []trait{ready(3)}, model.Unknown[time.Duration](), 12 * time.Second, "?"},
+		{"somebody consumes it", []trait{ready(3), consumers(1)}, model.Some(30 * time.Second), 0, "?"},
+		{"hours", []trait{ready(3)}, model.Some(3 * time.Hour), 30 * time.Second, "≤ 3h"},
+	} {
+		snapshot := recording(queue("b", tc.traits...))
+		buffers := []*model.Buffer{{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer, TTL: tc.ttl}}
+		flows := []model.Flow{{Worker: model.Member{Queue: ref("w")}, Buffers: buffers}}
+		h, topology := shell.NewHistory(), model.NewTopology(snapshot)
+		for at := time.Duration(0); at <= tc.still; at += 2 * time.Second {
+			h.Record(start.Add(at), topology, flows, model.Moves{ref("b"): {Went: model.Some[int64](0)}})
+		}
+		msg := shell.TopologyMsg{Topology: topology, History: h}
+		now := start.Add(tc.still)
+		assert.Equal(t, msg.Soonest(&flows[0], now).Words(now), tc.want, "%s", tc.name)
+	}
+}
+
+// Where the terminal is wide, a flow shows the causes of what failed in its own queues, beside its picture. They are
+// read where a look is free, and only while they are seen.
+func TestFlowBesideItsCauses(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onFlow(t, o, "ucenter@user", 80, 24)
+	term.await("MOVED  ")
+	term.settle()
+	assert.Equal(t, b.looksAt(failedQueue), 0, "without room for its causes the queue was looked at")
+	term.resize(200, 50)
+	term.await("1 failed queue   47 messages   47 read", "TimeoutError: smtp gateway did")
+	term.settle()
+	term.golden()
+	assert.Equal(t, b.looksAt("mail.failed"), 0, "a queue of another flow was looked at")
+}
+
+func TestFlowBesideWhatIsNotRead(t *testing.T) {
+	o, b, source, _ := manyFailed()
+	for i := range source.snapshot.Queues {
+		if q := &source.snapshot.Queues[i]; q.Name == failedQueue {
+			q.Type = model.Quorum
+		}
+	}
+	term := onFlow(t, o, "ucenter@user", 120, 36)
+	term.await("0 of 47 read", "no messages were read", "not read: 47 of ")
+	assert.Equal(t, b.looksAt(failedQueue), 0, "it was looked at")
+}
+
+// Below its picture a flow shows what failed, in the queue under the cursor when there are several. Where a look costs,
+// it says what, and only a key reads.
+func TestFlowAboveItsCauses(t *testing.T) {
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
+		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 3)
+		failInto(t, channel, "ship.dead", "quorum", "TimeoutError: too late", 2)
+		screen := newTerminal(t, o, width, height)
+		screen.await("3 Failed 5")
+		screen.press(keyEnter)
+		screen.await("ValueError: no address")
+		screen.awaitThat("the other queue is read, or has a cost", func(s string) bool {
+			return strings.Contains(s, "TimeoutError") || strings.Contains(s, "i reads 2, at a cost")
+		})
+		if !strings.Contains(screen.screen(), "TimeoutError") { // before 4.3
+			screen.await("3 of 5 read", "a look has a cost: ")
+			screen.press("i")
+			screen.await("Read 1 failed queue", "costs more than the mark")
+			screen.press(keyEsc)
+			screen.awaitGone("Read 1 failed queue")
+			screen.await("i reads 2, at a cost")
+			screen.press("i", keyEnter)
+		}
+		screen.await("2 failed queues   5 messages   5 read", "TimeoutError: too late")
+		screen.press("G")
+		screen.awaitThat("only the causes of the queue under the cursor", func(s string) bool {
+			return strings.Contains(s, "ship.failed of 2 failed queues") && !strings.Contains(s, "TimeoutError")
+		})
+	})
+}
+
+// TestHomeMoves: messages are seen to move before any key is pressed, and nothing is counted for a picture that has no
+// room.
+func TestHomeMoves(t *testing.T) {
+	o, b := countedOptions()
+	term := newTerminal(t, o, 120, 36)
+	term.await("MOVED/s", "25 ready", "╭ ")
+	term.awaitThat("it is counted", func(string) bool { return b.times() > 1 })
+	left, asked := int64(25), b.times()
+	term.awaitThat("messages move, one a count", func(screen string) bool {
+		if n := b.times(); n > asked && left > 0 {
+			asked, left = n, left-1
+			b.set(nil, map[string]int64{"buffer-queue": left, "worker-queue": 25 - left})
+		}
+		return strings.Contains(screen, picture.MarkDot)
+	})
+	b.set(nil, map[string]int64{"buffer-queue": 3, "worker-queue": 22})
+	term.await("3 ready", "22 ready")
+	term.resize(200, 50)
+	term.await("3 ready", "22 ready")
+	term.awaitThat("list and picture stand side by side", func(string) bool {
+		return sideBySideOn(term.screen())
+	})
+}
+
+// sideBySideOn reports whether a line of the screen has the head of the list and the beginning of the picture.
+func sideBySideOn(screen string) bool {
+	for line := range strings.SplitSeq(screen, "\n") {
+		if strings.Contains(line, "MOVED/s") && strings.Contains(line, "│── worker-queue") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestHomeFollowsTheCursor: the picture follows the cursor.
+func TestHomeFollowsTheCursor(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36)
+	term.await("example.delay.life  ")
+	term.press("j")
+	term.await("ucenter@user@retry ─", "via master.retry")
+	term.awaitGone("example.delay.life ─")
+	term.press("/", "user-monitor", keyEnter)
+	term.await("▸ user-monitor ─")
+}
+
+func TestHomeWide(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 200, 50)
+	term.await("example.delay.life  ")
+	term.settle()
+	term.golden()
+}
+
+// TestProductionIsSeen: its header has a colour of its own, and the word where there are no colours.
+func TestProductionIsSeen(t *testing.T) {
+	o := frozen(&recorded{snapshot: busyBroker()})
+	o.Production = true
+	a := newApp(t.Context(), o)
+	a.width, a.height = 120, 36
+	line := a.headerLine()
+	assert.Contains(t, line, "prod production", "the header")
+	o.Production = false
+	plain := newApp(t.Context(), o)
+	plain.width, plain.height = 120, 36
+	if opened := a.env.Styles.Production.Under("x"); line[:4] != opened[:4] || plain.headerLine()[:4] == opened[:4] {
+		t.Errorf("production looks like anything else: %q, %q", line, plain.headerLine())
+	}
 }

@@ -1,11 +1,16 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -13,6 +18,9 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // withJournal gives the program a real journal, in which n messages of ucenter@user@failed were dropped.
@@ -245,4 +253,211 @@ func TestReplayedIsTold(t *testing.T) {
 	term.await("replayed 2 times; ValueError")
 	term.press(keyEnter)
 	term.await("replayed 2 times", "Story")
+}
+
+// TestRecordThatCannotBeReadToItsEnd: what was read is shown, with why it is not all; a reading that ends earlier than
+// the last one takes nothing away.
+func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
+	o, _, _ := failedOptions(0)
+	var r shell.Screen = act.NewRecordScreen(newApp(t.Context(), o).env, plan.Record{ID: 7, Operation: plan.Replay})
+	answer := func(rows []act.EntryRow, err error) string {
+		r, _ = r.Update(shell.TopologyMsg{})
+		r, _ = r.Update(act.EntriesMsg{Request: r.(act.RecordScreen).Request, Rows: rows, More: false, Err: err})
+		return ansi.Strip(r.View(80, 19))
+	}
+	rows := []act.EntryRow{{Position: 1, Id: "m-1"}, {Position: 2, Id: "m-2"}}
+	for _, step := range []struct {
+		rows []act.EntryRow
+		err  error
+		want []string
+		not  string
+	}{
+		{rows[:1], errors.New("database disk image is malformed"), []string{"m-1", "malformed"}, "m-2"},
+		{rows, nil, []string{"m-1", "m-2"}, "malformed"},
+		{rows[:1], errors.New("database disk image is malformed"), []string{"m-1", "m-2", "malformed"}, "reading"},
+	} {
+		view := answer(step.rows, step.err)
+		for _, want := range step.want {
+			assert.Contains(t, view, want, "there is no")
+		}
+		assert.That(t, !strings.Contains(view, step.not), "there is %q:\n%s", step.not, view)
+	}
+}
+
+// TestSlowReadingsOfTheJournalAreShown: a poll that comes while the journal is read starts no other reading, which
+// would make the first one late.
+func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
+	o, _, c := failedOptions(0)
+	withJournal(t, &o, c, 0)
+	e := newApp(t.Context(), o).env
+	record, list := act.NewRecordScreen(e, plan.Record{ID: 1}), act.NewJournalScreen(e)
+	record, _ = record.Update(shell.TopologyMsg{})
+	list, _ = list.Update(shell.TopologyMsg{})
+	ofRecord, ofList := record.(act.RecordScreen).Request, list.(act.JournalScreen).Request
+	for range 2 {
+		record, _ = record.Update(shell.TopologyMsg{})
+		list, _ = list.Update(shell.TopologyMsg{})
+	}
+	record, _ = record.Update(act.EntriesMsg{Request: ofRecord, Rows: []act.EntryRow{{Position: 1, Id: "m-1"}}})
+	list, _ = list.Update(act.RecordsMsg{Request: ofList, Records: []plan.Record{{ID: 4711}}})
+	assert.Contains(t, record.View(80, 19), "m-1", "the messages are not shown")
+	assert.Contains(t, list.View(80, 19), "4711", "the records are not shown")
+	if _, next := record.Update(shell.TopologyMsg{}); next == nil {
+		t.Error("the messages are not read again")
+	}
+	if _, next := list.Update(shell.TopologyMsg{}); next == nil {
+		t.Error("the records are not read again")
+	}
+}
+
+// TestUndoTellsWhyNobodyCouldLook: messages whose outcome is not known may be in their queue already. When looking
+// fails the screen says why, as the command does, and only insisting goes on.
+func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
+	o, b, c := failedOptions(0)
+	id := withUnfinishedDrop(t, &o, c)
+	b.unreadable = errors.New("the node shut the channel down")
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("5")
+	term.await("unfinish")
+	term.press("u")
+	term.await("look whether messages are there already: the node shut the",
+		"i insists: messages that are already there are then there twice")
+	term.press("i")
+	term.await(fmt.Sprintf("Undo %d: bring back 1 message", id), "enter bring back")
+}
+
+// TestUndoLeftWhileItIsChecked: who leaves an undo that was agreed to, while its plan is made again, does not start it.
+func TestUndoLeftWhileItIsChecked(t *testing.T) {
+	o, _, _ := failedOptions(0)
+	u := act.NewUndoScreen(newApp(t.Context(), o).env, 0).(act.FollowUpScreen)
+	u.State, u.Request = shell.DialogChecking, u.Env.NewRequest()
+	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{}}
+	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
+	after, cmd := left.Update(answer)
+	if state := after.(act.FollowUpScreen).State; state == shell.DialogRunning || cmd != nil {
+		t.Errorf("it is in the state %d, and has a command: %t", state, cmd != nil)
+	}
+}
+
+// withReplay gives the program a journal with a replay of five messages of ucenter@user@failed in it that ended in
+// its middle: one had arrived, two are uncertain. It stands at the first of the options.
+func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := journal.New(journal.Options{Path: path, Now: c.now})
+	id, err := j.Begin(t.Context(), plan.Record{
+		Operation: plan.Replay, From: ref(failedQueue), To: "queue:ucenter@user", User: "guest", Broker: "mq1:5672",
+		Planned: 5,
+		Intent: &plan.Intent{
+			Source: ref(
+				failedQueue,
+			), Depth: 5, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
+			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: model.Some[int64](1)}},
+		},
+	})
+	must.Do(t, err)
+	var entries []plan.Entry
+	for i, m := range b.messages[ref(failedQueue)][:3] {
+		m.Position = i + 1
+		p := message.Publishing{
+			Address:    model.Address{RoutingKey: "ucenter@user"},
+			Properties: m.Properties,
+			Headers:    m.Headers,
+			Body:       m.Body,
+			Reaches:    []model.QueueRef{ref("ucenter@user")},
+		}
+		entries = append(entries, plan.NewEntry(&m, &p, false))
+	}
+	must.Do(t, j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
+	b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][1:]
+	if err := j.Close(); err != nil { // as the end of its program would
+		t.Fatal(err)
+	}
+	again := journal.New(journal.Options{Path: path, Now: c.now})
+	t.Cleanup(func() { again.Close() })
+	o.Journal = again
+	return id
+}
+
+// TestResumeGolden: undecided messages are listed, and asked about.
+func TestResumeGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, b, c := failedOptions(5)
+		withReplay(t, &o, b, c)
+		term := newTerminal(t, o, width, height)
+		term.await("ended during the replay 1", "r resumes it")
+		term.press("5")
+		term.await("r resume this")
+		term.press("r")
+		term.await("Resume 1: continue the replay", "2 messages: undecided")
+		term.golden()
+	})
+}
+
+func TestResume(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withReplay(t, &o, b, c)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("5")
+	term.await("r resume this")
+	term.press("r")
+	term.await("stay as they are, and unknown", "2 messages at most")
+	term.press(keyTab)
+	term.await("published again: they may be there twice", "4 messages at most")
+	term.press(keyTab)
+	term.await("stay in their queue, and count as done", "2 messages at most")
+	term.press(keyTab)
+	term.await("stay as they are, and unknown")
+	term.press(keyEnter)
+	term.await("What happened", "undecided 2  they stay in their queue")
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Resuming != nil && plans[0].MarkName == "MARK" &&
+		len(plans[0].Selection.Except) == 2 && plans[0].Resuming.Gone == 1, "%+v", plans)
+	term.press(keyEnter)
+	term.await("r resume this")
+}
+
+// TestResumeIsCheckedAgain: a plan that was agreed to is made again, from the topology of then.
+func TestResumeIsCheckedAgain(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withReplay(t, &o, b, c)
+	o.Interval = time.Hour
+	source := o.Source.(*recorded)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("5")
+	term.await("r resume this")
+	term.press("r")
+	term.await("2 messages at most")
+	source.fail(errors.New("the API is away"))
+	term.press(keyEnter)
+	term.await("the topology could not be read again, and nothing was changed")
+	without := *source.snapshot
+	without.Queues = slices.DeleteFunc(slices.Clone(without.Queues), func(q model.Queue) bool {
+		return q.QueueRef == ref(failedQueue)
+	})
+	source.tell(&without)
+	term.press(keyEnter)
+	term.await("there is no queue " + failedQueue + " here any more")
+	term.press(keyEnter)
+	term.settle()
+	plans := b.executed()
+	assert.That(t, len(plans) == 0, "executed %+v", plans)
+}
+
+func TestResumeReadOnly(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withReplay(t, &o, b, c)
+	o.ReadOnly = true
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("5")
+	term.await("r resume this")
+	term.press("r")
+	term.await("read-only: nothing is changed here")
+	term.press(keyEnter)
+	term.settle()
+	assert.That(t, len(b.executed()) == 0, "something was done")
 }

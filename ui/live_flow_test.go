@@ -1,16 +1,23 @@
 package ui
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -181,4 +188,308 @@ func TestPace(t *testing.T) {
 	assert.Equal(t, shell.DeclarePace.Every(time.Millisecond), 250*time.Millisecond, "counted every")
 	assert.Equal(t, shell.DeclarePace.Every(200*time.Millisecond), 800*time.Millisecond,
 		"over a slow line counted every")
+}
+
+const celeryLevels = 28
+
+// levelKey is the routing key by which kombu delays: a word for each level, from the highest on, and the task's own.
+func levelKey(seconds int, key string) string {
+	return strings.Join(strings.Split(fmt.Sprintf("%0*b", celeryLevels, seconds), ""), ".") + "." + key
+}
+
+// celeryDelays are the exchanges and queues of Celery's native delays, as kombu declares them, with the worker's queue
+// "orders" behind.
+func celeryDelays(waiting map[int]int64) told {
+	return func(s *model.Snapshot) {
+		add := func(parts ...told) {
+			for _, p := range parts {
+				p(s)
+			}
+		}
+		through := func(from, key, to string) told {
+			return func(s *model.Snapshot) {
+				bind(from, key, to)(s)
+				s.Bindings[len(s.Bindings)-1].ToExchange = true
+			}
+		}
+		next := func(level int) string {
+			if level == 0 {
+				return "celery_delayed_delivery"
+			}
+			return fmt.Sprintf("celery_delayed_%d", level-1)
+		}
+		add(exchange("topic", "celery_delayed_delivery"), exchange("topic", "celery"),
+			queue("orders", consumers(1)), through("celery_delayed_delivery", "#.orders", "celery"),
+			bind("celery", "#.orders", "orders"))
+		for level := celeryLevels - 1; level >= 0; level-- {
+			at, words := fmt.Sprintf("celery_delayed_%d", level), strings.Repeat("*.", celeryLevels-1-level)
+			add(exchange("topic", at), queue(at, ttl(1000<<level), dlx(next(level)), ready(waiting[level])),
+				bind(at, words+"1.#", at), through(at, words+"0.#", next(level)))
+		}
+	}
+}
+
+// The levels of a native delay are one buffer: with all that waits in it, the exchange that publishers use, and a way
+// into the level that holds messages.
+func TestDelayLevels(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		c := newClock()
+		s := countedAt(c, recording(celeryDelays(map[int]int64{3: 1, 6: 2})))
+		b := newRecordedBroker(c)
+		b.put("celery_delayed_6", message.Message{RoutingKey: levelKey(72, "orders")},
+			message.Message{RoutingKey: levelKey(65, "orders")})
+		source := &recorded{snapshot: s}
+		term := onFlow(t, Options{Source: source, Broker: b, Now: c.now, Title: "prod", Interval: time.Hour},
+			"orders", width, height)
+		term.await("celery_delayed_0…27", "3 ready in 2 levels")
+		term.press("k")
+		term.await("2 in celery_delayed_6, 1 in celery_delayed_3; enter opens celery_delayed_6")
+		term.golden()
+		c.advance(4 * time.Second)
+		source.tell(countedAt(c, later(s, 4*time.Second, nil)))
+		term.press(keyCtrlR)
+		term.await("≤ 11s") // 8 s, and 7 s of the levels below
+		term.press(keyEnter)
+		term.await("celery_delayed_6", "2 messages", "LAST FAILURE")
+	})
+}
+
+// What goes from level to level stays inside the buffer: what comes in is what publishers send, also while messages
+// that nobody sent come into levels.
+func TestRatesOfLevels(t *testing.T) {
+	c := newClock()
+	before := countedAt(c, recording(celeryDelays(map[int]int64{0: 3, 3: 5, 6: 10})))
+	after := later(before, 2*time.Second, map[string]int64{
+		"celery_delayed_6": 6, "celery_delayed_3": 9, "celery_delayed_0": 1,
+	})
+	for i := range after.Queues {
+		if q := &after.Queues[i]; q.Name == "celery_delayed_6" {
+			q.Published = model.Some[int64](4) // so that 8 left it
+		}
+	}
+	source := &recorded{snapshot: before}
+	term := onFlow(t, Options{Source: source, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour},
+		"orders", 120, 36)
+	term.await("18 ready in 3 levels")
+	c.advance(2 * time.Second)
+	source.tell(countedAt(c, after))
+	term.press(keyCtrlR)
+	term.await("16 ready in 3 levels", "2.0/s", "3.0/s", picture.MarkDot) // 4 came and 6 left in 2 s
+}
+
+// Native delays as kombu declares them, on a real broker: the picture has what waits in all levels, enter opens the one
+// that holds it, an eta dates it there, and it arrives.
+func TestDelayLevelsOnARealBroker(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	o, _, channel := real(t)
+	worker := declareCeleryDelays(t, channel)
+	due := time.Now().Add(96 * time.Second).UTC()
+	publishTo(t, channel, "celery_delayed_27", levelKey(96, worker), amqp.Publishing{
+		MessageId: "later", Headers: amqp.Table{
+			"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": due.Format(time.RFC3339Nano),
+		},
+	})
+	term := onFlow(t, o, worker, 120, 36)
+	term.await("celery_delayed_0…27", "1 ready in 1 level", "celery_delayed_27")
+	publishTo(t, channel, "celery_delayed_27", levelKey(16, worker), amqp.Publishing{MessageId: "soon"})
+	term.await("2 ready in 2 levels")
+	term.await("1 ready in 1 level")
+	term.press("k")
+	term.await("1 in celery_delayed_6; enter opens celery_delayed_6")
+	term.press(keyEnter)
+	term.await("celery_delayed_6", "1 message ", "at the earliest", "shop.charge")
+	term.press("q")
+	term.awaitThat("the first has arrived", func(string) bool { return depth.Of(t, channel, worker) == 1 })
+	term.await("1 in celery_delayed_5; enter opens celery_delayed_5")
+	term.awaitThat("both have arrived", func(string) bool { return depth.Of(t, channel, worker) == 2 })
+	early := time.Until(due)
+	assert.That(t, early <= time.Second+100*time.Millisecond, "it arrived %v before its eta", early)
+}
+
+// declareCeleryDelays declares what kombu declares for native delays, and a worker's queue bound to them.
+func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
+	t.Helper()
+	topic := func(name string) {
+		must.Do(t, channel.ExchangeDeclare(name, "topic", true, false, false, false, nil))
+		t.Cleanup(func() { _ = channel.ExchangeDelete(name, false, false) })
+	}
+	topic("celery_delayed_delivery")
+	next := "celery_delayed_delivery"
+	for level := range celeryLevels {
+		name, words := fmt.Sprintf("celery_delayed_%d", level), strings.Repeat("*.", celeryLevels-1-level)
+		topic(name)
+		declare(t, channel, name, amqp.Table{
+			"x-queue-type": "quorum", "x-overflow": "reject-publish", "x-message-ttl": int64(1000) << level,
+			"x-dead-letter-exchange": next, "x-dead-letter-strategy": "at-least-once",
+		})
+		must.Do(t, channel.QueueBind(name, words+"1.#", name, false, nil))
+		must.Do(t, channel.ExchangeBind(next, words+"0.#", name, false, nil))
+		next = name
+	}
+	worker = "ui.celery"
+	topic(worker)
+	declare(t, channel, worker, nil)
+	must.Do(t, channel.ExchangeBind(worker, "#."+worker, "celery_delayed_delivery", false, nil))
+	must.Do(t, channel.QueueBind(worker, "#."+worker, worker, false, nil))
+	return worker
+}
+
+// publishTo publishes to an exchange, and waits for the confirm.
+func publishTo(t *testing.T, channel *amqp.Channel, exchange, key string, m amqp.Publishing) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	must.Do(t, channel.Confirm(false))
+	confirm := must.Get(channel.PublishWithDeferredConfirm(exchange, key, true, false, m))(t)
+	ok, err := confirm.WaitContext(ctx)
+	must.That(t, err == nil && ok, "not confirmed: %v", err)
+}
+
+// exchanges declares exchanges that are deleted after the test.
+func exchanges(t *testing.T, channel *amqp.Channel, kind string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		must.Do(t, channel.ExchangeDeclare(name, kind, true, false, false, false, nil))
+		t.Cleanup(func() { _ = channel.ExchangeDelete(name, false, false) })
+	}
+}
+
+func bindIn(t *testing.T, channel *amqp.Channel, exchange, key, queue string) {
+	t.Helper()
+	must.Do(t, channel.QueueBind(queue, key, exchange, false, nil))
+}
+
+// What a worker rejects and comes back to the exchange that publishers use is shown as rejected, and the publishers are
+// there.
+func TestRejectsThatComeBackToTheEntry(t *testing.T) {
+	o, _, channel := real(t)
+	exchanges(t, channel, "topic", "entry", "entry.retry")
+	declare(t, channel, "entry.work", amqp.Table{"x-dead-letter-exchange": "entry.retry"})
+	declare(t, channel, "entry.work.wait", amqp.Table{
+		"x-dead-letter-exchange": "entry", "x-message-ttl": int64(200),
+	})
+	bindIn(t, channel, "entry", "work.#", "entry.work")
+	bindIn(t, channel, "entry.retry", "#", "entry.work.wait")
+	term := onFlow(t, o, "entry.work", 120, 36)
+	term.await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
+	screen := term.screen()
+	assert.That(t, !strings.Contains(screen, "sent again"), "nothing is sent again by the worker:\n%s", screen)
+	worker := must.Get(channel.Consume("entry.work", "", false, false, false, false, nil))(t)
+	p := amqp.Publishing{Body: []byte("m")}
+	must.Do(t, channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p))
+	for try := range 2 { // as published, and as it comes back
+		select {
+		case d := <-worker:
+			deaths, _ := d.Headers["x-death"].([]any)
+			assert.That(t, len(deaths) == 2*try, "at try %d it has died so: %v", try, deaths)
+			must.Do(t, d.Reject(false))
+		case <-time.After(time.Minute):
+			t.Fatal("no message")
+		}
+	}
+	term.await("1 consumer", "rejected")
+}
+
+// A message whose own key leads elsewhere than the bindings of its buffer say: once it was looked at, its worker has
+// the buffer in its flow.
+func TestALookShowsWhereMessagesGo(t *testing.T) {
+	o, _, channel := real(t)
+	exchanges(t, channel, "topic", "ways.delay", "ways.retry")
+	for _, name := range []string{"ways.audit", "ways.save"} {
+		declare(t, channel, name, nil)
+	}
+	declare(t, channel, "ways.later", amqp.Table{"x-dead-letter-exchange": "ways.retry", "x-message-ttl": int64(600_000)})
+	bindIn(t, channel, "ways.delay", "delay.10m", "ways.later")
+	bindIn(t, channel, "ways.retry", "delay.#", "ways.audit")
+	bindIn(t, channel, "ways.retry", "save.#", "ways.save")
+	must.Do(t, channel.Confirm(false))
+	confirm := must.Get(channel.PublishWithDeferredConfirm("ways.delay", "save.created", true, false, amqp.Publishing{
+		Headers: amqp.Table{"CC": []any{"delay.10m"}}, Body: []byte("m"),
+	}))(t)
+	ok, err := confirm.WaitContext(t.Context())
+	must.That(t, err == nil && ok, "not confirmed: %v", err)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ways.audit")
+	screen := term.screen()
+	must.That(t, !strings.Contains(screen, "ways.save"), "no binding says that ways.later leads to ways.save:\n%s", screen)
+	term.press("/", "w", "a", "y", "s", keyEnter, keyEnter)
+	term.await("▸ ways.audit", "MOVED  ")
+	term.press(keyTab)
+	term.await("▸ ways.later")
+	term.press(keyEnter)
+	term.await("1 message", "save.created")
+	term.press("q", "q")
+	term.await("ways.audit", "ways.save")
+}
+
+// A worker that sends its failures to a buffer with keys in CC, as Rascal does: a look shows it, which no binding does.
+func TestALookShowsWhoFillsABuffer(t *testing.T) {
+	o, _, channel := real(t)
+	exchanges(t, channel, "topic", "back.delay", "back.retry", "back.in")
+	declare(t, channel, "back.save", nil)
+	declare(t, channel, "back.later", amqp.Table{
+		"x-dead-letter-exchange": "back.retry", "x-message-ttl": int64(600_000),
+	})
+	bindIn(t, channel, "back.in", "created", "back.save")
+	bindIn(t, channel, "back.delay", "delay.10m", "back.later")
+	bindIn(t, channel, "back.retry", "back.save.#", "back.save")
+	must.Do(t, channel.Confirm(false))
+	confirm, err := channel.PublishWithDeferredConfirm("back.delay", "back.save.created", true, false, amqp.Publishing{
+		Headers: amqp.Table{
+			"CC": []any{"delay.10m"},
+			"rascal": amqp.Table{
+				"originalQueue": "back.save",
+				"recovery":      amqp.Table{"back.save": amqp.Table{"forwarded": int32(1)}},
+			},
+		},
+		Body: []byte("m"),
+	})
+	must.Do(t, err)
+	ok, err := confirm.WaitContext(t.Context())
+	must.That(t, err == nil && ok, "not confirmed: %v", err)
+	term := onFlow(t, o, "back.save", 120, 36)
+	term.await("delayed 10m", "╭ back.delay ╮")
+	term.press(keyTab)
+	term.await("▸ back.later")
+	term.press(keyEnter)
+	term.await("1 message", "back.save.created")
+	term.press("q")
+	term.await("retry 10m", "via back.delay", "╭ back.in ")
+}
+
+// A worker that gives back what it gets: the picture has the way back to itself, and the finding since when.
+func TestAWorkerThatRequeues(t *testing.T) {
+	o, _, channel := real(t)
+	declare(t, channel, "again.dead", nil)
+	declare(t, channel, "again.work", amqp.Table{
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "again.dead",
+	})
+	publish(t, channel, "again.work", amqp.Publishing{Body: []byte("m")}, amqp.Publishing{Body: []byte("m")})
+	must.Do(t, channel.Qos(1, 0, false))
+	got := must.Get(channel.Consume("again.work", "worker", false, false, false, false, nil))(t)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for d := range got {
+			<-tick.C
+			_ = d.Nack(false, true)
+		}
+	}()
+	t.Cleanup(func() {
+		if err := channel.Cancel("worker", false); err != nil {
+			t.Log(err)
+		}
+		<-ended
+	})
+	term := onFlow(t, o, "again.work", 120, 36)
+	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",
+		"returns its 2 messages and receives them again", "seen", "since ")
+	term.press("q", "/", "again.work", keyEnter)
+	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "seen", "since ")
+	term.resize(80, 24)
+	term.press(keyEnter)
+	term.await("/s redelivered", "1 consumer")
 }

@@ -1,16 +1,30 @@
 package ui
 
 import (
+	"context"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
+	amqp "github.com/rabbitmq/amqp091-go"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -128,5 +142,311 @@ func TestDumpFitsItsPane(t *testing.T) {
 		if want := (92 + each - 1) / each; len(lines) != want || ansi.StringWidthWc(lines[0]) > width {
 			t.Errorf("%d lines in %d columns, want %d: %q", len(lines), width, want, lines[0])
 		}
+	}
+}
+
+// n and N go from match to match, round the end, and say which one it is.
+func TestStepThroughMatches(t *testing.T) {
+	o, _, _ := failedOptions(47)
+	terms := onQueue(t, o, failedQueue, 120, 36)
+	terms.await("47 messages")
+	terms.press("/", "valueerror")
+	terms.await("match 1 of 23 in 47")
+	terms.press(keyEnter, "n")
+	terms.await("match 2 of 23 in 47", "user3@")
+	terms.press("n")
+	terms.await("match 3 of 23 in 47", "user5@")
+	terms.press("N", "N", "N")
+	terms.await("match 23 of 23 in 47")
+	terms.press("n")
+	terms.await("match 1 of 23 in 47", "user1@")
+	terms.press(keyEnter)
+	terms.await("message 1 of 23")
+	terms.press("n")
+	terms.await("message 2 of 23", "user3@")
+}
+
+// In a body, each line with what is looked for is a step, then the next message; back from its end.
+func TestStepThroughABody(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	for _, mark := range []string{"first", "second"} {
+		var body strings.Builder
+		for i := range 200 {
+			fmt.Fprintf(&body, "line %d\n", i)
+			if i == 100 || i == 150 {
+				fmt.Fprintf(&body, "the %s Needle %d\n", mark, i)
+			}
+		}
+		b.put(failedQueue, message.Message{
+			RoutingKey: "k", Body: []byte(body.String()), Properties: message.Properties{ContentType: "text/plain"},
+		})
+	}
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	terms := onQueue(t, o, failedQueue, 80, 24)
+	terms.await("2 messages")
+	terms.press("/", "needle", keyEnter, keyEnter)
+	terms.await("message 1 of 2")
+	terms.press(keyTab, keyTab)
+	terms.await("▸ Body", "the first Needle 100", "line 100")
+	for _, step := range []struct{ key, seen string }{
+		{"n", "the first Needle 150"},
+		{"n", "the second Needle 100"},
+		{"n", "the second Needle 150"},
+		{"n", "the first Needle 100"},
+		{"N", "the second Needle 150"},
+		{"N", "the second Needle 100"},
+		{"N", "the first Needle 150"},
+	} {
+		terms.press(step.key)
+		terms.await("▸ Body", step.seen)
+	}
+}
+
+// The line of a filter completes names, says what is wrong below it, and keeps what was typed.
+func TestFilterCompletes(t *testing.T) {
+	o, _, _ := failedOptions(47)
+	o.Filters = filter.Saved{"smtp": `failure contains "smtp"`, "often": "deaths > 3"}
+	terms := onQueue(t, o, failedQueue, 120, 36)
+	terms.await("47 messages")
+	terms.press("/")
+	terms.await("text in any case, or = and an expression: =deaths > 3, or a saved one: =@often")
+	terms.press("=")
+	terms.await("tab completes  body  json  headers  exchange")
+	terms.press("fail")
+	terms.await("tab completes  failure  failure_kind  failure_message")
+	terms.press(keyTab, keyTab)
+	terms.await("/ =failure_kind")
+	terms.press(keyBackTab, ` contains "x" and json.em`)
+	terms.await(`/ =failure contains "x" and json.em`, "tab completes  json.email")
+	terms.press(keyTab, " ==")
+	terms.await(`/ =failure contains "x" and json.email ==`, "! the filter cannot be read at character", "showing 0")
+	terms.press(` "user3@example.com" or headers["x-er`)
+	terms.await(`tab completes  headers["x-error"]`)
+	terms.press(keyTab, ` == 1 or json.email == "user3@example.com"`)
+	terms.await("match 1 of 1 in 47", "user3@")
+	terms.press(keyEsc, "/", "=@s")
+	terms.await("tab completes  @smtp")
+	terms.press(keyTab)
+	terms.await("/ =@smtp", "match 4 of 24 in 47")
+	terms.press("x")
+	terms.await("! there is no saved filter @smtpx: [filters] in the configuration file has @often, @smtp")
+	terms.press(keyEnter, "D")
+	terms.await("the filter is not complete")
+}
+
+func TestFilterLineGolden(t *testing.T) {
+	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}} {
+		for name, text := range map[string]string{"completes": "=json.", "wrong": "=deaths > > ", "text": "valueerror"} {
+			t.Run(fmt.Sprintf("%s/%dx%d", name, size.width, size.height), func(t *testing.T) {
+				o, _, _ := failedOptions(47)
+				terms := onQueue(t, o, failedQueue, size.width, size.height)
+				terms.await("47 messages")
+				terms.press("/", text)
+				terms.await(map[string]string{
+					"completes": "tab completes  json.active", "wrong": "character 10: unexpected token", "text": "of 23 in 47",
+				}[name])
+				terms.golden()
+			})
+		}
+	}
+}
+
+// traced has two messages: one with a trace, one without.
+func traced(t *testing.T) Options {
+	t.Helper()
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.put(failedQueue,
+		message.Message{RoutingKey: "k", Body: []byte("a"), Headers: model.Table{"trace": "ab c/\x1b[2J"}},
+		message.Message{RoutingKey: "k", Body: []byte("b")})
+	trace := must.Get(filter.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false))(t)
+	echo := must.Get(filter.NewAction("a", "say", "", "echo it is {{headers.trace}}", false))(t)
+	return Options{
+		Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now, ReadOnly: true, Production: true,
+		Actions: []filter.Action{trace, echo},
+	}
+}
+
+// An action is offered where the message has its fields, on a connection that changes nothing, too.
+func TestActionsOnMessages(t *testing.T) {
+	var opened, copied strings.Builder
+	terms := onQueue(t, traced(t), failedQueue, 200, 50, func(a *app) {
+		a.env.Clipboard = io.Writer(&copied)
+		a.env.Opener = func(_ context.Context, url string) error {
+			opened.WriteString(url)
+			return nil
+		}
+	})
+	terms.await("2 messages", "ctrl-t trace", "a say")
+	terms.press("\x14")
+	terms.await("trace: opened and copied: https://t.example/ab%20c%2F%1B%5B2J")
+	assert.That(t, opened.String() == "https://t.example/ab%20c%2F%1B%5B2J" &&
+		strings.HasPrefix(copied.String(), "\x1b]52;"), "opened %q, copied %q", opened.String(), copied.String())
+	terms.press("a")
+	terms.await(`say: it is ab c/\x1b[2J`)
+	terms.press(keyDown)
+	terms.awaitGone("ctrl-t trace")
+	terms.press("\x14")
+	terms.await("trace: not opened: this message has no headers.trace")
+	terms.press("a")
+	terms.await("say: not run: this message has no headers.trace")
+}
+
+// Where no desktop is, the URL is copied and shown.
+func TestActionWithoutADesktop(t *testing.T) {
+	for want, err := range map[string]error{
+		"trace: copied: https://t.example/ab":                              act.ErrNoDesktop,
+		"trace: copied, not opened (no such opener): https://t.example/ab": errors.New("no such opener"),
+	} {
+		terms := onQueue(t, traced(t), failedQueue, 120, 36, func(a *app) {
+			a.env.Clipboard = io.Discard
+			a.env.Opener = func(context.Context, string) error { return err }
+		})
+		terms.await("2 messages")
+		terms.press("\x14")
+		terms.await(want)
+	}
+}
+
+func TestCheckActionKey(t *testing.T) {
+	for _, free := range []string{"ctrl-t", "ctrl-l", "a", "f5", "\u00e9"} {
+		err := CheckActionKey(free)
+		assert.That(t, err == nil, "%s: %v", free, err)
+	}
+	for name, want := range map[string]string{
+		"r": "is taken", "ctrl-d": "is taken", "ctrl-n": "is taken", "esc": "is taken", "tab": "is taken",
+		"ctrl-i": "no key", "ctrl-shift-t": "no key", "F": "is taken", "\x1b[2J": "no key", "space": "no key",
+	} {
+		err := CheckActionKey(name)
+		assert.That(t, err != nil && strings.Contains(err.Error(), want), "%q: %v", name, err)
+	}
+}
+
+// readings are messages that count how often one was read.
+type readings struct {
+	message.MessageList
+	reads atomic.Int64
+}
+
+func (c *readings) At(i, body int) (message.Message, error) {
+	c.reads.Add(1)
+	return c.MessageList.At(i, body)
+}
+
+// TestALookReadsItsMessagesOnce: the rows, when each message leaves and what they tell together come of one reading, in
+// queues in which messages wait and in others.
+func TestALookReadsItsMessagesOnce(t *testing.T) {
+	topology := model.NewTopology(busyBroker())
+	for _, queue := range []string{failedQueue, "ucenter@user@retry"} {
+		const n = 50
+		list := &readings{}
+		for i := range n {
+			m := failedMessage(i)
+			m.Position = i + 1
+			list.MessageList = append(list.MessageList, m)
+		}
+		at := newClock().now()
+		look := messages.PeekedMsg{Queue: ref(queue), Peeked: peek.Peeked{Messages: list, TakenAt: at}}
+		must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))
+		assert.Equal(t, list.reads.Load(), n, "%s", queue)
+		if waits := queue != failedQueue; len(look.Rows) != n || waits != (look.Waits != nil) {
+			t.Errorf("%s: %d rows, waits %v", queue, len(look.Rows), look.Waits)
+		}
+	}
+}
+
+// TestWidthsByContent: lists and panes have the columns and the widths that their contents need, on a real broker.
+func TestWidthsByContent(t *testing.T) {
+	o, channel := storyVHost(t)
+	const worker = "checkout.invoice-service"
+	for name, arguments := range map[string]amqp.Table{
+		worker: nil, worker + ".failed": nil,
+		worker + ".retry": {"x-message-ttl": 30_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": worker},
+	} {
+		_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
+		must.That(t, err == nil, "%v", err)
+	}
+	publish(t, channel, worker+".failed", amqp.Publishing{Body: []byte(`{"order": 1}`), Headers: amqp.Table{
+		"x-exception-message": "customer 7 has no address for the invoice",
+		"x-exception-stacktrace": "java.lang.IllegalStateException: customer 7 has no address for the invoice\n" +
+			"\tat com.acme.AddressBook.require(AddressBook.java:88)\n\tat com.acme.Invoices.render(Invoices.java:142)",
+	}})
+	wide := newTerminal(t, o, 200, 50)
+	wide.await("story/"+worker+" ", "NEXT DUE", "LAST 5 MIN", "── story/"+worker)
+
+	term := newTerminal(t, o, 80, 24)
+	term.await("story/" + worker)
+	term.press("3")
+	term.await(`body      {"order": 1}`, "trace     java.lang.IllegalStateException: customer 7",
+		"\n                 at com.acme.AddressBook.require(AddressBook.java:88)")
+	term.press("1")
+	term.press("f")
+	term.await("IllegalStateException: customer 7", "FAILURE")
+	head := strings.Split(term.screen(), "\n")[5]
+	failure := strings.Index(head, "FAILURE")
+	assert.That(t, failure <= strings.Index(head, "ROUTING KEY") && failure >= 0 && !strings.Contains(head, "DEATHS"),
+		"the columns are %q", head)
+	wide.press("f")
+	wide.await("failed  IllegalStateException: customer 7 has no address for the invoice ", `"order": 1`)
+
+	term.press(keyEnter, keyTab)
+	term.await("▸ Headers", "\n   java.lang.IllegalStateException",
+		"\n       at com.acme.AddressBook.require(AddressBook.java:88)",
+		"\n       at com.acme.Invoices.render(Invoices.java:142)")
+	wide.press(keyTab, keyEnter) // a pane beside the list gets the whole screen
+	wide.awaitThat("the story is alone", func(s string) bool {
+		return strings.Contains(s, "▸ Story") && !strings.Contains(s, `"order": 1`)
+	})
+	wide.press(keyEnter)
+	wide.await("▸ Story", `"order": 1`)
+}
+
+// A body of a queue that the configuration has a type for is shown with its names, also beside another one; what is
+// wrong with the type stands where the body does.
+func TestProtobufByName(t *testing.T) {
+	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+		Name: proto.String("shop.proto"), Package: proto.String("shop"),
+		MessageType: []*descriptorpb.DescriptorProto{{
+			Name: proto.String("Order"),
+			Field: []*descriptorpb.FieldDescriptorProto{{
+				Name: proto.String("customer"), Number: proto.Int32(2), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
+			}},
+		}},
+	}}})
+	must.Do(t, err)
+	schema := func(set []byte, unread error, name string) body.Schemas {
+		s := must.Get(body.NewSchema("/etc/shop.desc", set, unread, name, "ucenter*", ""))(t)
+		return body.Schemas{s}
+	}
+	for _, test := range []struct {
+		name    string
+		schemas body.Schemas
+		seen    []string
+	}{
+		{"its type", schema(set, nil, "shop.Order"), []string{"protobuf shop.Order", `"customer": "guan yu"`}},
+		{"another type", schema(set, nil, "shop.Orders"), []string{"there is no message shop.Orders in", "shop.Order"}},
+		{"no file", schema(nil, errors.New("no such file or directory"), "shop.Order"), []string{"/etc/shop.desc: no such"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o, b, _ := failedOptions(0)
+			for _, name := range []string{"guan yu", "zhang fei"} {
+				m := message.Message{Body: []byte("\x12" + string(rune(len(name))) + name)}
+				m.Properties.ContentType = "application/octet-stream"
+				b.put(failedQueue, m)
+			}
+			o.Schemas = test.schemas
+			term := onQueue(t, o, failedQueue, 160, 36)
+			term.await("2 messages")
+			term.press(keyEnter)
+			term.await(test.seen...)
+			if test.name != "its type" {
+				return
+			}
+			term.press("q")
+			term.await("2 messages")
+			term.press(" ", keyDown, " ", "=")
+			term.await("protobuf shop.Order", `"customer": "guan yu"`, `"customer": "zhang fei"`)
+		})
 	}
 }

@@ -3,16 +3,22 @@ package ui
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -380,4 +386,92 @@ func TestDeliveryBudget(t *testing.T) {
 	assert.Equal(t, b.peeked(), 2, "the queue was read")
 	term.press("i")
 	term.awaitThat("insisting reads it", func(string) bool { return b.peeked() == 3 })
+}
+
+// A look reads a limited number of messages: that the queue holds more than that is not a change of the queue.
+func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
+	c := newClock()
+	a := newApp(t.Context(), frozen(&recorded{snapshot: recording()}))
+	s := messages.NewScreen(a.env, ref("failed")).(messages.Screen)
+	list := message.MessageList{{Position: 1}, {Position: 2}, {Position: 3}}
+	rows := must.Get(shell.MessageRows(list, ref("failed"), false, func(int, *message.Message) {}))(t)
+	s.Rows, s.Limit = rows, messages.PeekMost
+	s.Peeked = peek.Peeked{Messages: list, Depth: model.Some[int64](300_000), TakenAt: c.now()}
+	for _, step := range []struct {
+		now     int64
+		taken   int
+		changed bool
+	}{{300_000, 0, false}, {300_001, 0, true}, {299_999, 1, false}} {
+		counted := recording(queue("failed", ready(step.now),
+			func(q *model.Queue) { q.CountedAt = c.now().Add(time.Minute) }))
+		s.Topology, s.Taken = model.NewTopology(counted), step.taken
+		if now, changed := s.ReadyNow(); now != step.now || changed != step.changed {
+			t.Errorf("%+v: now %d, changed %t", step, now, changed)
+		}
+	}
+}
+
+func TestReadTroubles(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"gone":      {fmt.Errorf("peek: %w", model.ErrQueueGone), "the queue does not exist any more"},
+		"exclusive": {fmt.Errorf("peek: %w", model.ErrQueueExclusive), "only that connection can read it"},
+		"not allowed": {
+			&model.ConnectError{Kind: model.NotAllowed, Cause: "guest may not read this queue", Next: "ask for read permission"},
+			"guest may not read this queue: ask for read permission",
+		},
+		"other": {errors.New("channel closed \x1b[2J"), `channel closed \x1b[2J`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, b, _ := failedOptions(4)
+			term := onQueue(t, o, failedQueue, 120, 36)
+			term.await("4 messages")
+			b.fail(test.err)
+			term.press(keyCtrlR)
+			term.await(test.want, "below is what was read at", `{"id":120`)
+		})
+	}
+}
+
+func TestQueueVanishes(t *testing.T) {
+	o, _, _ := failedOptions(4)
+	o.Interval = 10 * time.Millisecond
+	source := o.Source.(*recorded)
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("4 messages")
+	source.tell(recording(queue("another")))
+	term.await("the queue does not exist any more", "5m 00s")
+	term.press("r")
+	term.await("not possible: there is no queue ucenter@user@failed")
+}
+
+func TestExclusiveQueueIsRefused(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	term := onQueue(t, o, "example.delay.life", 80, 24)
+	term.await("not read", "exclusive")
+	assert.That(t, b.peeked() == 0, "a refused plan was run")
+}
+
+// What is on disk is read by commands, and nothing flickers meanwhile: a line stands empty, and the detail stays as it
+// was, until the answer comes.
+func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
+	o, _, _ := failedOptions(5)
+	o.Broker = askedBroker{o.Broker}
+	d := drive(t, o)
+	d.await("ucenter@user")
+	d.press("3")
+	d.press("f")
+	d.await("FAILED QUEUE")
+	d.press(keyEnter)
+	const first, second = "user0@example.com", "user1@example.com"
+	d.await(`"email": "` + first)
+	d.press(keyDown)
+	assert.Contains(t, ansi.Strip(d.app.View()), `"email": "`+first, "the detail is gone before the next one was read")
+	d.await(`"email": "` + second)
+	view := ansi.Strip(d.app.View())
+	assert.That(t, !strings.Contains(view, `"email": "`+first), "the detail is of two messages:\n%s", view)
 }

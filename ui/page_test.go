@@ -1,18 +1,27 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
+	"weak"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // overhearing is a screen that remembers the kinds of messages that it was sent.
@@ -116,4 +125,313 @@ func TestAScreenClosesOnce(t *testing.T) {
 			assert.Equal(t, len(m.(app).tabs[0].stack), 2, "screens are left")
 		})
 	}
+}
+
+// memory is a file of choices that a test looks into.
+type memory struct {
+	mu    sync.Mutex
+	text  string
+	saved int
+	err   error
+}
+
+func (m *memory) Load() ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return []byte(m.text), nil
+}
+
+func (m *memory) Save(text []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.text = string(text)
+	}
+	m.saved++
+	return m.err
+}
+
+func (m *memory) now() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.text
+}
+
+// awaitKept waits until the file has all of these.
+func (m *memory) awaitKept(term *terminal, texts ...string) {
+	term.t.Helper()
+	term.awaitThat("the file has "+strings.Join(texts, ", "), func(string) bool {
+		for _, text := range texts {
+			if !strings.Contains(m.now(), text) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func remembering(m *memory) Options {
+	o := frozen(&recorded{snapshot: busyBroker()})
+	o.Kept = m
+	return o
+}
+
+// What is hidden stays so, from start to start, until it is shown again.
+func TestColumnsAreChosenAndKept(t *testing.T) {
+	m := &memory{}
+	term := newTerminal(t, remembering(m), 120, 36)
+	term.await("IN WORKER")
+	term.command("columns", "▸ columns")
+	term.press(keyEnter)
+	term.await("columns of flows", "[x] WAITING", "▸ [x] WAITING")
+	term.press(" ", keyDown, keyDown, " ")
+	term.await("[ ] WAITING", "[ ] NEXT DUE")
+	m.awaitKept(term, "WAITING", "NEXT DUE")
+	head := func(term *terminal) string { return strings.Split(term.screen(), "\n")[3] }
+	term.awaitThat("the list hides them, too", func(string) bool { return !strings.Contains(head(term), "NEXT DUE") })
+	term.golden()
+	term.press(keyEsc)
+	term.awaitGone("columns of flows")
+	if h := head(term); strings.Contains(h, "WAITING") || strings.Contains(h, "NEXT DUE") || !strings.Contains(h, "FLOW") {
+		t.Errorf("the head is %q", h)
+	}
+	term.press("2")
+	term.await("UNACKED") // other lists have their own
+
+	again := newTerminal(t, remembering(m), 120, 36)
+	again.await("IN WORKER")
+	again.awaitThat("what was hidden is", func(string) bool { return !strings.Contains(head(again), "WAITING") })
+	again.press(":", keyUp)
+	again.await(" : columns ")
+	again.press(keyEnter)
+	again.await("[ ] WAITING")
+	again.press("*")
+	again.await("[x] WAITING", "[x] NEXT DUE")
+	again.awaitThat("nothing is hidden", func(string) bool { return !strings.Contains(m.now(), "hidden_columns") })
+	again.press(keyEsc)
+	again.awaitGone("columns of flows")
+	again.command("findings", "▸ findings")
+	again.press(keyEnter)
+	again.await("WHERE")
+	again.command("columns", "▸ columns")
+	again.press(keyEnter)
+	again.await("columns are chosen on 1 flows, 2 queues and 3 failed")
+}
+
+// A file that is damaged, foreign or full of what cannot be is no error; one that cannot be written is said once.
+func TestChoicesOfAnyFile(t *testing.T) {
+	many := `{"commands":["` + strings.Repeat(`queue x\u001b[2J","flows","`, 5000) + `queues"]}`
+	for _, text := range []string{"", "{", "[1]", "\x00\xff", `{"commands":7}`, `{"hidden_columns":{"flows":["FLOW","NO SUCH"]}}`, many} {
+		m := &memory{text: text, err: errors.New("read-only file system")}
+		term := newTerminal(t, remembering(m), 80, 24)
+		term.await("FLOW", "WAITING")
+		term.command("queues", "▸ queues")
+		term.press(keyEnter)
+		term.await("! columns and commands are not kept for the next start: read-only file system")
+		term.command("flows", "▸ flows")
+		term.press(keyEnter)
+		term.awaitThat("it was tried again", func(string) bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.saved == 2
+		})
+		term.settle()
+		assert.That(t, !strings.Contains(term.screen(), "not kept"), "with %.40q it says so again", text)
+	}
+	if c := shell.ChoicesIn([]byte(many)); len(c.Commands) != shell.MostCommands {
+		t.Errorf("%d commands are remembered", len(c.Commands))
+	}
+	text := fmt.Sprintf(`{"commands":[%q,"flows"]}`, strings.Repeat("x", 10_000))
+	if c := shell.ChoicesIn([]byte(text)); len(c.Commands) != 1 {
+		t.Errorf("a command of 10,000 letters is remembered: %d", len(c.Commands))
+	}
+}
+
+// Commands of earlier starts are behind ↑, drawn printable.
+func TestCommandsOfEarlierStarts(t *testing.T) {
+	m := &memory{text: `{"commands":["journal","queue evil\u001b[2J\u202e"]}`}
+	term := newTerminal(t, remembering(m), 80, 24)
+	term.await("WAITING")
+	term.awaitThat("they are read", func(string) bool {
+		term.press(":", keyUp)
+		term.settle()
+		screen := term.screen()
+		must.That(t, !strings.ContainsAny(screen, "\x1b\u202e"), "something unprintable is on the screen:\n%q", screen)
+		return strings.Contains(screen, "evil")
+	})
+	term.press(keyUp)
+	term.await(" : journal ")
+}
+
+const (
+	wheelUp   = "\x1b[<64;10;10M"
+	wheelDown = "\x1b[<65;10;10M"
+)
+
+// click presses and releases the left button on a text of the screen.
+func (term *terminal) click(text string) {
+	term.t.Helper()
+	for y, line := range strings.Split(term.screen(), "\n") {
+		if before, _, ok := strings.Cut(line, text); ok {
+			at := fmt.Sprintf("%d;%d", ansi.StringWidthWc(before)+1, y+1)
+			term.press("\x1b[<0;"+at+"M", "\x1b[<0;"+at+"m")
+			return
+		}
+	}
+	term.t.Fatalf("there is no %s to click on:\n%s", text, term.screen())
+}
+
+// clickLast is the same on the last line.
+func (term *terminal) clickLast(text string) {
+	term.t.Helper()
+	lines := strings.Split(strings.TrimRight(term.screen(), "\n"), "\n")
+	before, _, ok := strings.Cut(lines[len(lines)-1], text)
+	if !ok {
+		term.t.Fatalf("there is no %s to click on in the last line:\n%s", text, term.screen())
+	}
+	at := fmt.Sprintf("%d;%d", ansi.StringWidthWc(before)+1, len(lines))
+	term.press("\x1b[<0;"+at+"M", "\x1b[<0;"+at+"m")
+}
+
+func clicking(n int) (Options, *recordedBroker) {
+	o, broker, _ := failedOptions(n)
+	o.Mouse = true
+	return o, broker
+}
+
+func TestMouse(t *testing.T) {
+	o, broker := clicking(47)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user ")
+	term.press(wheelDown)
+	term.awaitThat("the cursor is three rows on", func(string) bool {
+		return strings.Contains(term.cursorRow(), "ucenter@enterprise")
+	})
+	term.press(wheelUp)
+	term.awaitThat("the cursor is back", func(string) bool {
+		return strings.Contains(term.cursorRow(), "example.delay.heaven")
+	})
+	term.click("3 Failed")
+	term.await("3 failed queues")
+	term.press("f")
+	term.await("FAILED QUEUE")
+	before := broker.peeked()
+	term.click("ucenter@enterprise@failed")
+	term.awaitThat("the cursor is on the row", func(string) bool {
+		return strings.Contains(term.cursorRow(), "ucenter@enterprise@failed")
+	})
+	term.click("ucenter@user@failed  ")
+	term.awaitThat("the cursor is on the other row", func(string) bool {
+		return strings.Contains(term.cursorRow(), "ucenter@user@failed")
+	})
+	assert.Equal(t, broker.peeked()-before, 0, "the first click on a row has opened it")
+	term.click("ucenter@user@failed  ")
+	term.await("47 messages")
+	term.click("0f3c9a") // in the detail: no row
+	term.click("r replay")
+	term.await("enter replay")
+	term.click("c canary")
+	term.await("c no canary")
+	term.clickLast("enter replay")
+	term.click("enter replay")
+	term.settle()
+	assert.Equal(t, len(broker.executed()), 0, "plans were executed by mouse")
+	term.await("enter replay")
+	term.clickLast("esc back")
+	term.awaitGone("enter replay")
+	term.clickLast("q back")
+	term.await("FAILED QUEUE")
+	term.clickLast("? help")
+	term.await("WHAT IT DOES", "everywhere")
+}
+
+// The cursor that a key has put on a row is no first click.
+func TestClickAfterAKey(t *testing.T) {
+	o, broker := clicking(5)
+	term := newTerminal(t, o, 80, 24)
+	term.await("ucenter@user ")
+	term.press("3")
+	term.await("TimeoutError")
+	term.press("f")
+	term.await("▸ ucenter@user@failed")
+	before := broker.peeked()
+	term.click("ucenter@user@failed  ")
+	term.settle()
+	term.click("FAILED QUEUE") // the head
+	term.settle()
+	assert.Equal(t, broker.peeked()-before, 0, "one click has opened the row")
+	term.click("ucenter@user@failed  ")
+	term.await("5 messages")
+}
+
+// Without the option, and where nobody sees what a click would do, the mouse does nothing.
+func TestNoMouse(t *testing.T) {
+	o, _ := clicking(5)
+	o.Mouse = false
+	term := newTerminal(t, o, 80, 24)
+	term.await("ucenter@user ")
+	term.click("3 Failed")
+	term.press(wheelDown)
+	term.settle()
+	term.await("BUFFERS")
+	assert.Contains(t, term.cursorRow(), "example.delay.heaven", "the cursor is on")
+}
+
+// An editor gets a terminal without a mouse, and the dashboard takes it again: Bubble Tea leaves that to its program.
+func TestMouseIsTakenAgain(t *testing.T) {
+	o, _ := clicking(1)
+	a := newApp(t.Context(), o)
+	over := a.withMouse(func(error) tea.Msg { return resumedMsg{} })
+	messages := fmt.Sprintf("%T", over(nil))
+	assert.Equal(t, messages, "tea.BatchMsg", "what follows the editor")
+	a.env.Mouse = false
+	_, ok := a.withMouse(func(error) tea.Msg { return resumedMsg{} })(nil).(resumedMsg)
+	assert.That(t, ok, "without a mouse something else than the answer follows the editor")
+}
+
+// TestHiddenTabsKeepNoOldPoll: on a large broker each poll is tens of megabytes. What was seen of an older one is let
+// go of, and comes back with its cursor and its order when it is shown again.
+func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
+	c := newClock()
+	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
+	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
+	update := func(msg tea.Msg) {
+		next, _ := a.Update(msg)
+		a = next.(app)
+	}
+	var polls []weak.Pointer[model.Topology]
+	poll := func() {
+		topology := model.NewTopology(busyBroker())
+		polls = append(polls, weak.Make(topology))
+		found := findings.Of(topology)
+		a.poller.inFlight = a.env.NewRequest()
+		update(polledMsg{request: a.poller.inFlight, topology: shell.TopologyMsg{
+			Topology: topology, Flows: topology.Flows(), Findings: found, About: findings.NewAbout(found),
+		}})
+	}
+	key := func(r rune) { update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}) }
+	update(tea.WindowSizeMsg{Width: 120, Height: 36})
+	var screens []string
+	for tab := range a.tabs {
+		key(rune('1' + tab))
+		poll()
+		key('j')
+		key('s')
+		key('j')
+		screens = append(screens, a.View())
+	}
+	for range 3 {
+		poll()
+	}
+	runtime.GC()
+	runtime.GC()
+	for i, p := range polls[:len(polls)-1] {
+		assert.That(t, p.Value() == nil, "poll %d of %d is still in memory", i+1, len(polls))
+	}
+	for tab := range a.tabs {
+		key(rune('1' + tab))
+		assert.Equal(t, a.View(), screens[tab], "it shows")
+	}
+	last := polls[len(polls)-1].Value()
+	assert.That(t, last != nil && last == a.latest.Topology, "the newest poll is not the one that is shown")
 }

@@ -1,15 +1,23 @@
 package ui
 
 import (
+	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/bubbles/key"
+
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/trace"
 )
 
 // command types into the palette and waits until it shows something.
@@ -189,4 +197,213 @@ func TestPressOfEveryKey(t *testing.T) {
 	}
 	got := shell.Remembered(make([]string, 10_000), "x")
 	assert.That(t, len(got) == shell.MostCommands && got[len(got)-1] == "x", "%d commands are remembered", len(got))
+}
+
+// Every binding of the program is explained somewhere: who adds a key says what it does.
+func TestKeyHelpHasEveryKey(t *testing.T) {
+	var explained []string
+	for _, g := range KeyHelp() {
+		assert.That(t, g.Place != "" && len(g.Keys) > 0, "%+v is empty", g)
+		for _, k := range g.Keys {
+			assert.That(t, len(k.Names) > 0 && k.Does != "", "%s: %+v is empty", g.Place, k)
+			explained = append(explained, k.Names...)
+		}
+	}
+	var visit func(name string, v reflect.Value)
+	visit = func(name string, v reflect.Value) {
+		if b, ok := v.Interface().(key.Binding); ok {
+			for _, pressed := range b.Keys() {
+				if !slices.Contains(explained, keyName(pressed)) {
+					t.Errorf("%s (%s) is not in KeyHelp", name, keyName(pressed))
+				}
+			}
+			return
+		}
+		for i := range v.NumField() {
+			visit(v.Type().Field(i).Name, v.Field(i))
+		}
+	}
+	keys := reflect.ValueOf(*shell.NewKeyMap())
+	for i := range keys.NumField() {
+		field := keys.Field(i)
+		if field.Kind() == reflect.Array {
+			for j := range field.Len() {
+				visit(keys.Type().Field(i).Name, field.Index(j))
+			}
+			continue
+		}
+		visit(keys.Type().Field(i).Name, field)
+	}
+}
+
+// "-" goes to the screen seen before, across tabs, and back again; what was closed is opened again.
+func TestLastScreen(t *testing.T) {
+	o, broker, _ := failedOptions(5)
+	term := newTerminal(t, o, 120, 36)
+	way := func() string {
+		_, path, _ := strings.Cut(strings.Split(term.screen(), "\n")[1], "5 Journal")
+		return strings.TrimSpace(path)
+	}
+	term.await("ucenter@user")
+	term.press("-")
+	term.await("no other screen was seen before this one")
+	term.press("j", keyEnter)
+	term.await("next queue")
+	term.press("f")
+	term.await("5 messages")
+	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way")
+	term.press("4")
+	term.await("WHAT")
+	term.press("-")
+	term.await("5 messages")
+	term.press("-")
+	term.await("WHAT")
+	assert.Equal(t, way(), "", "the way to the findings")
+	term.press("-")
+	term.await("5 messages")
+	assert.Equal(t, broker.peeked(), 1, "looked")
+
+	term.press("q") // closes the messages
+	term.await("next queue")
+	term.press("-")
+	term.await("5 messages")
+	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way to what was closed")
+	assert.Equal(t, broker.peeked(), 2, "looked")
+	term.press("-")
+	term.await("next queue")
+	term.press("-")
+	term.await("5 messages")
+}
+
+// The help is over when it was closed: "-" goes past it. In a text "-" is a letter.
+func TestLastScreenPassesWhatIsOver(t *testing.T) {
+	o, _, _ := failedOptions(5)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("2")
+	term.await("UNACKED")
+	term.press("?")
+	term.await("everywhere")
+	term.press("?")
+	term.await("UNACKED")
+	term.press("-")
+	term.await("MOVED/s")
+	term.press("-")
+	term.await("UNACKED")
+	term.press("/a-b")
+	term.await("/ a-b")
+}
+
+// going are options with contexts to go to.
+func going(n int) (Options, *recordedBroker) {
+	o, broker, _ := failedOptions(n)
+	o.Contexts = []string{"evil\x1b[2J", "prod", "staging"}
+	return o, broker
+}
+
+func TestContextIsChosenInThePalette(t *testing.T) {
+	o, _ := going(5)
+	o.Trouble = "still prod, not away: nothing listens"
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user", "! still prod, not away: nothing listens")
+	term.command("context ", `evil\x1b[2J`, "context prod", "this one", "context staging")
+	term.press("prod", keyEnter)
+	term.await("this is prod")
+	term.command("context nowhere", "✗ there is no context nowhere")
+	term.press(keyEsc)
+	term.awaitGone("tab completes")
+	term.command("context st", "▸ context staging")
+	term.press(keyEnter)
+	term.awaitEnd()
+	assert.That(t, term.last.next == "staging" && term.err == nil, "goes to %q: %v", term.last.next, term.err)
+}
+
+// Without a broker there is still a way to another one.
+func TestContextIsChosenWithoutABroker(t *testing.T) {
+	o, _ := going(5)
+	o.Source = &recorded{err: context.DeadlineExceeded}
+	term := newTerminal(t, o, 80, 24)
+	term.await("lost")
+	term.command("context evil", `▸ context evil\x1b[2J`)
+	term.press(keyEnter)
+	term.awaitEnd()
+	assert.Equal(t, term.last.next, "evil\x1b[2J", "goes to")
+}
+
+// What runs, on whichever tab, is not left.
+func TestContextWaitsForWhatRuns(t *testing.T) {
+	o, _ := going(5)
+	a := newApp(t.Context(), o)
+	busy := trace.NewProbeScreen(a.env, ref("worker-queue")).(trace.ProbeScreen)
+	busy.State = shell.DialogRunning
+	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
+	left, _ := a.goToContext(name{name: "staging", shown: "staging"})
+	if b := left.(app); b.next != "" || !strings.Contains(b.notice.Text, "what runs on probe worker-queue") {
+		t.Errorf("goes to %q, and says %q", b.next, b.notice.Text)
+	}
+}
+
+func TestMoveDialogGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(47)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.press("m")
+		term.await("Type a part of the queue's name")
+		term.golden()
+	})
+}
+
+func TestMoveToAQueueOfChoice(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withJournal(t, &o, c, 0)
+	terms := onQueue(t, o, failedQueue, 120, 36)
+	terms.await("5 messages")
+	terms.press(" ", keyDown, " ", "m")
+	terms.await("Move 2 messages", "Type a part of the queue's name")
+	if strings.Contains(terms.screen(), term.MarkCursor+" "+failedQueue) {
+		t.Errorf("the source is offered:\n%s", terms.screen())
+	}
+	terms.press("no such queue")
+	terms.await("no queue has that in its name")
+	terms.press(keyEnter)
+	terms.settle()
+	terms.await("no queue has that in its name")
+	for range "no such queue" {
+		terms.press("\x7f")
+	}
+	terms.press("USER")
+	terms.await(term.MarkCursor + " ucenter@user ")
+	terms.press(keyDown)
+	terms.await(term.MarkCursor + " ucenter@user@retry")
+	terms.press(keyUp, keyEnter)
+	terms.await("through (default), key ucenter@user", "reaches   ucenter@user, 3 consumers", "strips    x-death",
+		"other queue", "enter move")
+	if strings.Contains(terms.screen(), "adds") {
+		t.Errorf("a move adds no header:\n%s", terms.screen())
+	}
+	terms.press(keyTab)
+	terms.await("Type a part of the queue's name", "> USER")
+	terms.press("@retry", keyEnter)
+	terms.await("reaches   ucenter@user@retry", "strips    x-death", "expire, after 30s")
+	terms.press(keyEnter)
+	terms.await("2 messages moved to ucenter@user@retry")
+	terms.press(keyEnter)
+	terms.await("3 messages", "2 taken out")
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Move && plans[0].To() == "queue:ucenter@user@retry" &&
+		!plans[0].Mark, "executed %+v", plans)
+}
+
+func TestReadOnlyMovesNothing(t *testing.T) {
+	o, b, _ := failedOptions(5)
+	o.ReadOnly = true
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("m", keyEnter)
+	term.await("read-only:")
+	term.press(keyEnter, keyEnter)
+	term.settle()
+	plans := b.executed()
+	assert.That(t, len(plans) == 0, "executed %+v", plans)
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -16,11 +17,153 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
+
+func TestCanaryDialogGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(47)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.press("R")
+		term.await("c canary")
+		term.press("c")
+		term.await("1 message first", "no canary")
+		term.golden()
+	})
+}
+
+// watched plays a canary of 47 that waits until it is told to go on, and of which some come back.
+func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: 1}
+	a.Canary = plan.CanaryState{
+		Phase: plan.CanaryWaits, Sent: 1, Idle: []model.QueueRef{ref("ucenter@user")},
+		Until: newClock().now().Add(50 * time.Second),
+	}
+	progress(a)
+	select {
+	case <-p.GoOn:
+	case <-ctx.Done():
+		a.Stopped, a.Canary = "on request", plan.CanaryState{Phase: plan.CanaryCut, Sent: 1}
+		return a, nil
+	}
+	a.Moved, a.CameBack, a.Stopped = 11, 3, "3 of 11 came back"
+	a.Canary = plan.CanaryState{Phase: plan.CanaryFailed, Sent: 11, Back: 3}
+	return a, nil
+}
+
+func TestCanaryIsToldAndHurried(t *testing.T) {
+	o, b, c := failedOptions(47)
+	b.execute = watched
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("47 messages")
+	term.press("R")
+	term.await("c canary")
+	term.press("c")
+	term.await("no canary", "canary    1 message first; when it is taken", "come back within 1m39s", "w wait 10s")
+	term.press("w")
+	term.await("come back within 10s", "a canary of 10s does not see that", "w wait 1m")
+	term.press(keyEnter)
+	term.await("Replaying 47 messages", "1 of 47",
+		"canary    1 sent, waiting until it is taken: no consumers on ucenter@user", "50s left",
+		"enter do not wait longer", "esc stop")
+	term.press(keyEnter, keyEnter) // a key that is held down
+	term.settle()
+	term.await("canary    1 sent, waiting until it is taken")
+	c.advance(10 * time.Second)
+	term.await("40s left")
+	term.press(keyEnter)
+	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Canary.Wait == 10*time.Second, "executed %+v", plans)
+	term.press(keyEnter)
+	term.await("reads the queue again")
+
+	term.press("R")
+	term.await("c canary")
+	term.press("c")
+	term.await("no canary", "enter replay")
+	term.press(keyEnter)
+	term.await("enter do not wait longer")
+	term.press(keyEsc)
+	term.await("1 of 47 messages moved", "stopped before the outcome was known", "stopped   on request")
+}
+
+// TestCanaryKey: a drop has none, and a number that is typed takes no letters.
+func TestCanaryKey(t *testing.T) {
+	o, b, _ := failedOptions(47)
+	o.Production = true
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("47 messages")
+	term.press("*", "d")
+	term.await("type 47:")
+	term.press("47")
+	term.await("enter drop")
+	if strings.Contains(term.screen(), "canary") {
+		t.Errorf("a drop offers a canary:\n%s", term.screen())
+	}
+	term.press(keyEsc)
+	term.awaitGone("type 47:")
+	term.press("r")
+	term.await("type 47:", "c canary")
+	term.press("4", "c", "7")
+	term.await("no canary", "> 47", "enter replay")
+	term.press("c")
+	term.awaitGone("1 message first")
+	term.press("c", "c", "c") // quickly: each counts
+	term.settle()             // the first of them looks like the last one
+	term.await("1 message first", "no canary")
+	term.press(keyEnter)
+	term.await("What happened")
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Canary != nil, "executed %+v", plans)
+}
+
+// TestCanaryOnARealBroker: in production, above 100 messages, a number is typed and all options are reachable; the
+// failures of a worker come back, and the dialog says so.
+func TestCanaryOnARealBroker(t *testing.T) {
+	o, node, channel := real(t)
+	declare(t, channel, "ui.canary.failed", nil)
+	declare(t, channel, "ui.canary", amqp.Table{
+		"x-dead-letter-exchange":    "",
+		"x-dead-letter-routing-key": "ui.canary.failed",
+	})
+	var messages []amqp.Publishing
+	for range 120 {
+		messages = append(messages, amqp.Publishing{Body: []byte("fails"), DeliveryMode: 2})
+	}
+	publish(t, channel, "ui.canary.failed", messages...)
+	conn := must.Get(amqp.Dial(node.AMQP()))(t)
+	defer conn.Close()
+	worker := must.Get(conn.Channel())(t)
+	deliveries := must.Get(worker.Consume("ui.canary", "", false, false, false, false, nil))(t)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for d := range deliveries {
+			_ = d.Reject(false)
+		}
+	}()
+	o.Production = true
+	term := onQueue(t, o, "ui.canary.failed", 80, 24)
+	term.await("120 messages")
+	term.press("R")
+	term.await("Production: to replay 120 messages of ui.canary.failed to", "ui.canary, type 120:", "c canary")
+	term.press("c", "o", "1", "2", "1")
+	term.await("no canary", "spread over 5m")
+	term.press(keyEnter)
+	term.await("Nothing was changed: you typed 121, not 120.")
+	term.press("\x7f", "0")
+	term.agree("replay", "What happened")
+	term.await("1 of 120 messages moved", "1 of 1 came back", "untouched 119")
+	assert.Equal(t, depth.Of(t, channel, "ui.canary.failed"), 120, "messages are there")
+	conn.Close()
+	<-over
+}
 
 // TestChangedUnderADialogOnARealBroker: a queue that is bound while the plan is shown gets nothing before that was
 // shown and agreed to, also when no poll has seen it.
@@ -136,4 +279,211 @@ func TestWhomElseItReached(t *testing.T) {
 		"up to 1 message may also be in audit") {
 		t.Errorf("%q", l.Lines)
 	}
+}
+
+// TestTabReachesAQueueOfChoice: a queue that no flow has, with messages whose worker is gone, offers the queues that
+// could be meant, and in the end every queue.
+func TestTabReachesAQueueOfChoice(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.put("billing.parking", message.Message{
+		RoutingKey: "billing.parking", Body: []byte("x"),
+		Headers: model.Table{"x-death": []any{
+			model.Table{"queue": "old.invoice", "reason": "rejected", "count": int64(2)},
+		}},
+	})
+	o := Options{Source: &recorded{snapshot: recording(queue("billing.parking", ready(1)),
+		queue("billing.invoice", consumers(1)), queue("stock", consumers(1)))}, Broker: b, Now: c.now}
+	term := onQueue(t, o, "billing.parking", 120, 36)
+	term.await("1 message")
+	term.press("r")
+	term.await("not possible: the worker is not here", "old.invoice, which is gone", "it could be billing.invoice")
+	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
+	term.await("origin: where each")
+	term.press(keyTab)
+	term.await("enter replay", "queue: billing.invoice (a similar name)")
+	term.press(keyTab)
+	term.await("Type a part of the queue's name", "2 of 2")
+	term.press(keyEsc)
+	term.await("not possible: the worker is not here")
+	term.press(keyTab)
+	term.await("origin: where each")
+	term.press(keyTab)
+	term.await("queue: billing.invoice")
+	term.press(keyTab)
+	term.await("2 of 2")
+	term.press("s", "t", "o", "c")
+	term.await("1 of 2")
+	term.press(keyEnter)
+	term.await("enter replay", "queue: stock of choice", "stock, 1 consumer")
+	term.press(keyEnter)
+	term.await("1 message moved")
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Replay && plans[0].Target.Fixed.RoutingKey == "stock",
+		"ran %+v", plans)
+}
+
+// TestDeadLettersThatNoFlowHas: a look tells that a queue holds dead letters. From then on it is among the failed ones.
+func TestDeadLettersThatNoFlowHas(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.put("attention", message.Message{
+		Headers: model.Table{"x-death": []any{model.Table{"queue": "orders", "reason": "rejected", "count": int64(2)}}},
+	})
+	o := Options{
+		Source: &recorded{snapshot: recording(queue("attention", ready(1)), queue("orders", consumers(1)))}, Broker: b,
+		Now: c.now, Interval: 10 * time.Millisecond,
+	}
+	term := onQueue(t, o, "attention", 120, 36)
+	term.await("1 message")
+	term.press("3", "f")
+	term.await("FAILED QUEUE", "no flow has it", "failures in 1 of 1 message read there")
+}
+
+// TestInsistIsForOneTarget: who insists that a limit of one queue may drop messages has not agreed to that of another.
+func TestInsistIsForOneTarget(t *testing.T) {
+	limit := func(q *model.Queue) { q.Arguments["x-max-length"] = int64(5) }
+	for _, test := range []struct {
+		key    string
+		turns  []string // to the queue of choice: what is seen after each tab
+		agrees string
+	}{
+		{"m", nil, "enter move"},
+		{"R", []string{"target    auto", "target    origin"}, "enter replay"},
+	} {
+		t.Run(test.agrees, func(t *testing.T) {
+			c := newClock()
+			b := newRecordedBroker(c)
+			for range 12 {
+				b.put("parking", message.Message{RoutingKey: "parking", Body: []byte("x")})
+			}
+			o := Options{Source: &recorded{snapshot: recording(
+				queue("parking", ready(12)), queue("limited.one", limit), queue("limited.two", limit),
+			)}, Broker: b, Now: c.now}
+			term := onQueue(t, o, "parking", 120, 36)
+			term.await("12 messages")
+			choose := func(keys ...string) {
+				term.await("Type a part of the queue's name", "2 of 2")
+				term.press(keys...)
+			}
+			turn := func() {
+				for _, seen := range test.turns {
+					term.await(seen)
+					term.press(keyTab)
+				}
+			}
+			if test.key == "m" {
+				term.press("*")
+			}
+			term.press(test.key)
+			turn()
+			choose(keyEnter)
+			term.await("limited.one keeps at most 5 messages", "i insists")
+			term.press("i")
+			term.await(test.agrees)
+			term.press(keyTab)
+			turn()
+			choose(keyDown, keyEnter)
+			term.await("limited.two keeps at most 5 messages", "i insists")
+		})
+	}
+}
+
+// An action on a cause is on what was read: dialog and account say how many messages came later, and these stay.
+func TestWhatComesLaterStays(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		count func() model.QueueCounts // after it has run; nil: the queue cannot be counted
+		done  func(*plan.Account)      // what became of 23 messages
+		last  []string                 // what the account says
+		not   string
+	}{
+		{
+			"5 came, 3 of them before it ran",
+			func() model.QueueCounts { return model.QueueCounts{Ready: model.Some[int64](29)} },
+			func(a *plan.Account) { a.Dropped = 23 },
+			[]string{"later", "5 came later and stay (after 03:04:05)"},
+			"",
+		},
+		{
+			"others took some of it",
+			func() model.QueueCounts { return model.QueueCounts{Ready: model.Some[int64](2)} },
+			func(a *plan.Account) { a.Dropped = 20; a.Gone = 3 },
+			[]string{"gone"},
+			"came later and stay (after",
+		},
+		{
+			"what stayed is not counted twice",
+			func() model.QueueCounts { return model.QueueCounts{Ready: model.Some[int64](31)} },
+			func(a *plan.Account) { a.Dropped = 17; a.Refused = 6 },
+			[]string{"1 came later and stays (after"},
+			"",
+		},
+		{
+			"the queue is gone", nil, func(a *plan.Account) { a.Dropped = 23 },
+			[]string{"3 came later and stay (after"},
+			"",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o, b, _, _ := manyFailed()
+			ran := false
+			b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+				a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}
+				test.done(&a)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				ran = true // Count has the lock
+				return a, nil
+			}
+			b.count = func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+				if len(refs) != 1 || refs[0] != ref(failedQueue) || ran && test.count == nil {
+					return nil, nil
+				}
+				counts := model.QueueCounts{Ready: model.Some[int64](50)}
+				if ran {
+					counts = test.count()
+				}
+				return map[model.QueueRef]model.QueueCounts{refs[0]: counts}, nil
+			}
+			term := onCauses(t, o, 120, 36)
+			term.await("ValueError: the user has no valid e-mail address")
+			term.press(keyDown, "d")
+			term.await("Drop 23 messages", "all of the cause, as read at 03:04:05: 23 messages")
+			term.await("23 messages; 3 came later and stay", "enter drop")
+			term.press(keyEnter)
+			term.await(append(test.last, "What happened")...)
+			if test.not != "" {
+				term.awaitGone(test.not)
+			}
+			plans := b.executed()
+			assert.That(t, len(plans) == 1 && plans[0].Planned == 23, "it did %+v", plans)
+			came := strings.Contains(term.screen(), "came later")
+			term.press(keyEnter)
+			if came {
+				term.await("later and stay", "ctrl-r reads the queue again")
+				term.awaitGone("none of this cause is left")
+			}
+		})
+	}
+}
+
+// What is held after an action comes back first: only then is the count of the queue taken.
+func TestArrivalsAreCountedWhenTheQueueIsWhole(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	asked := 0
+	b.count = func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+		asked++ // under the broker's lock
+		ready, held := int64(24+2), false
+		if asked < 3 {
+			ready, held = 7, true
+		}
+		return map[model.QueueRef]model.QueueCounts{refs[0]: {Ready: model.Some(ready), Held: held}}, nil
+	}
+	term := onCauses(t, o, 120, 36)
+	term.await("ValueError: the user has no valid e-mail address")
+	term.press(keyDown, "d")
+	term.await("Drop 23 messages", "enter drop")
+	term.press(keyEnter)
+	term.await("What happened", "2 came later and stay")
 }

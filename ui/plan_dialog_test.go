@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -353,4 +356,113 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	c.advance(2 * time.Second)
 	term.press(keyEnter)
 	term.await("1 message moved")
+}
+
+// TestKeysWhileItPlans: a plan is made again after each toggle, and keys that are pressed meanwhile count.
+func TestKeysWhileItPlans(t *testing.T) {
+	o, _, _ := failedOptions(1)
+	list := message.MessageList{failedMessage(0)}
+	rows := must.Get(shell.MessageRows(list, ref(failedQueue), false, func(int, *message.Message) {}))(t)
+	e, topology := newApp(t.Context(), o).env, model.NewTopology(o.Source.(*recorded).snapshot)
+	d, make := act.NewPlanDialog(e, topology, plan.Replay, ref(failedQueue), rows, "all", act.OtherMessages{})
+	planned := func() {
+		t.Helper()
+		d, _ = d.Update(make())
+		must.That(t, d.State == shell.DialogAsking, "%v: %v", d.State, d.Plan.Refusal)
+	}
+	planned()
+	press := func(keys ...tea.KeyMsg) {
+		for _, k := range keys {
+			d, make = d.Update(k)
+		}
+	}
+	canary := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("c")}
+	press(canary, canary, canary)
+	planned()
+	assert.That(t, d.Plan.Canary != nil, "three presses of the canary's key made none")
+	press(tea.KeyMsg{Type: tea.KeyTab}, canary)
+	planned()
+	assert.That(t, d.Mode == 1 && d.Plan.Canary == nil, "target %d, canary %v", d.Mode, d.Plan.Canary)
+}
+
+// Tab offers the flow's buffer, from which the worker gets the messages later, and o spreads them over a time.
+func TestReplayLaterGolden(t *testing.T) {
+	manySizes(t, func(t *testing.T, width, height int) {
+		o, b, _ := failedOptions(60)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("60 messages")
+		term.press("R")
+		term.await("o spread over 1m")
+		term.press("o")
+		term.await("at most 1/s: 60 messages take 1m or more")
+		term.press("o")
+		term.await("at most 0.2/s: 60 messages take 5m or more")
+		for _, shows := range []string{"origin: where each", "queue: ucenter@user by name", "later: 30s in the buffer"} {
+			term.press(keyTab)
+			term.await(shows)
+		}
+		term.await("ucenter@user gets them after 30s in the buffer", "enter replay")
+		term.settle()
+		term.golden()
+		term.press(keyEnter)
+		term.await("60 messages moved")
+		plans := b.executed()
+		assert.That(t, len(plans) == 1 && plans[0].Target.Fixed.RoutingKey == "ucenter@user@retry" && plans[0].Rate == 0.2,
+			"ran %+v", plans)
+	})
+}
+
+func TestSpreadGoesRound(t *testing.T) {
+	d := act.PlanDialog{}
+	for range act.Spreads {
+		d.Over = (d.Over + 1) % len(act.Spreads)
+	}
+	assert.That(t, d.Over == 0 && act.Spreads[0] == 0 && act.Spreads[len(act.Spreads)-1] == plan.LongestSpread &&
+		act.Spreads[1] >= time.Second, "%d of %v", d.Over, act.Spreads)
+}
+
+// TestReasonIsAskedInProduction: behind the number, for one message and for a cause in several queues; every key is
+// then a letter of it, what was said last is proposed, and the records get it.
+func TestReasonIsAskedInProduction(t *testing.T) {
+	o, b, _, c := manyFailed()
+	o.Production = true
+	withJournal(t, &o, c, 0)
+	var mu sync.Mutex
+	var reasons []string
+	b.execute = func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		reasons = append(reasons, plan.ReasonOf(ctx))
+		return plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Dropped: p.Planned}, nil
+	}
+	term := onSMTP(t, o, 80, 24)
+	term.press("d")
+	term.await("type 64:")
+	term.press("64")
+	term.await("enter drop 64 messages")
+	term.press(keyEnter)
+	term.await("Why? The journal keeps it with your name.", "enter drop 64 messages", "esc back")
+	term.press(keyEnter, "o", "c", "x", keyEsc)
+	term.await("type 64:", "> 64")
+	term.press(keyEnter)
+	term.await("Why?")
+	term.press("INC-4711 jq")
+	term.await("> INC-4711 jq")
+	term.press(keyEnter)
+	term.await("64 messages dropped", "esc close")
+	term.press(keyEsc)
+	term.await("CAUSE")
+	term.press("f")
+	term.await("FAILED QUEUE")
+	term.press("j", keyEnter)
+	term.await("41 messages")
+	term.press("d")
+	term.await("enter drop 1 message")
+	term.press(keyEnter)
+	term.await("Why?", "> INC-4711 jq")
+	term.press("!", keyEnter)
+	term.await("What happened")
+	mu.Lock()
+	defer mu.Unlock()
+	assert.List(t, []string{"INC-4711 jq", "INC-4711 jq", "INC-4711 jq!"}, reasons, "the reasons")
 }

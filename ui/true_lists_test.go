@@ -1,15 +1,25 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // failInto publishes messages that failed with an error, and their queue.
@@ -218,4 +228,229 @@ func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	screen.agree("replay", "1 message moved")
 	q := must.Get(channel.QueueDeclarePassive("mail", true, false, false, false, nil))(t)
 	assert.That(t, q.Messages == 2, "%d messages came", q.Messages)
+}
+
+// manySizes are those of a screen with a wide one.
+func manySizes(t *testing.T, test func(t *testing.T, width, height int)) {
+	atSizes(t, test)
+	t.Run("200x50", func(t *testing.T) { test(t, 200, 50) })
+}
+
+// ordersInMany are options of a broker with an order in three queues, and one queue that costs.
+func ordersInMany(n int) (Options, *recordedBroker, *clock) {
+	o, b, c := failedOptions(n)
+	limited := func(q *model.Queue) {
+		q.Type, q.Arguments["x-delivery-limit"] = model.Quorum, int64(20)
+	}
+	s := later(busyBroker(), 0, map[string]int64{failedQueue: int64(n)})
+	queue("lots", limited, ready(5))(s)
+	o.Source = &recorded{snapshot: s}
+	order := func(id, body string) message.Message {
+		m := message.Message{
+			RoutingKey: "order.created", Properties: message.Properties{MessageID: id}, Body: []byte(body),
+			Headers: model.Table{"x-tenant": "acme"},
+		}
+		m.Fingerprint = message.FingerprintOf(&m)
+		return m
+	}
+	b.put("RetryQueue", order("r-1", `{"order":"A-4710"}`), order("r-2", `{"lines":[1,2,3],"order":"A-4711","user":"Zoë"}`))
+	b.put("test-delay", order("t-1", "order a-4711 again, \x1b[31mred\u202e"))
+	b.put("lots", order("l-1", `{"order":"A-4711"}`))
+	b.put("worker-queue", order("A-4711", "{}"))
+	return o, b, c
+}
+
+func TestFindGolden(t *testing.T) {
+	manySizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := ordersInMany(3)
+		term := newTerminal(t, o, width, height)
+		term.await("ucenter@user")
+		term.command("find a-4711", "▸ find a-4711")
+		term.press(keyEnter)
+		term.await("3 found", "not all was read")
+		term.await("order a-4711 again, \\x1b[31mred")
+		term.press(keyDown)
+		term.await("── RetryQueue   r-2")
+		term.settle()
+		term.golden()
+	})
+}
+
+// Enter goes to the message in its queue, and what costs is searched when asked for.
+func TestFindOpens(t *testing.T) {
+	o, b, _ := ordersInMany(3)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.command("find =json.order == 'A-4711'", "▸ find =json.order")
+	term.press(keyEnter)
+	term.await("1 found", "not all was read", "expression")
+	term.press("i")
+	term.await("2 found", "lots  ")
+	term.press(keyEnter)
+	term.await("RetryQueue   2 messages", "▸      2  ?")
+	term.press(keyEsc)
+	term.await("2 found")
+	b.mu.Lock()
+	b.messages[ref("RetryQueue")] = b.messages[ref("RetryQueue")][:1]
+	b.mu.Unlock()
+	term.press(keyEnter)
+	term.await("the message that was found is not in the queue any more")
+}
+
+// A filter that cannot be read is told while it is typed, and does nothing.
+func TestFindSaysWhatIsWrong(t *testing.T) {
+	o, _, _ := ordersInMany(3)
+	term := newTerminal(t, o, 80, 24)
+	term.await("ucenter@user")
+	term.command("find", "▸ find TEXT")
+	term.press(keyEnter)
+	term.await(" : find ", "▸ find TEXT")
+	term.press("=nam")
+	term.await("✗ the filter cannot be read at character 1")
+	term.press(keyEnter)
+	term.settle()
+	term.await("✗ the filter cannot be read at character 1")
+	term.press(keyEsc)
+	term.awaitGone("cannot be read")
+}
+
+// pausing is a broker that waits before the second message of a queue.
+type pausing struct {
+	*recordedBroker
+	queue model.QueueRef
+}
+
+func (b *pausing) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+	n := 0
+	return b.recordedBroker.Read(ctx, p, func(m *message.Message) error {
+		if n++; n == 2 && p.Queue == b.queue {
+			<-ctx.Done()
+			return fmt.Errorf("read: %w", ctx.Err())
+		}
+		return each(m)
+	})
+}
+
+// What is found is shown while a queue is read, and esc stops the search: what was not read is told.
+func TestFindStops(t *testing.T) {
+	o, b, _ := ordersInMany(3)
+	o.Broker = &pausing{b, ref("RetryQueue")}
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.command("find a-471", "▸ find a-471")
+	term.press(keyEnter)
+	term.await("A-4710", "2 found", "esc stop", "not read: 5 messages of lots")
+	term.press(keyEsc)
+	term.await("stopped", "2 found", "the search was ended")
+	term.press(keyEsc)
+	term.awaitGone("the search was ended")
+}
+
+func TestCompareGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(3)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("3 messages")
+		term.press(" ", " ") // each goes on to the next
+		term.await("2 selected", "= compare")
+		term.press("=")
+		term.await("0f3c9a00-user", "0f3c9a01-user", "Body  2 lines differ", "Headers")
+		term.golden()
+	})
+}
+
+func TestCompareShowsWhatIsEqual(t *testing.T) {
+	o, _, _ := failedOptions(3)
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("3 messages")
+	term.press(" ", "=")
+	term.await("1 message selected: space selects the two to compare")
+	term.press(" ", "=")
+	term.await("Body", "equal lines")
+	term.press("z")
+	term.awaitGone("equal lines")
+	term.await(`"active": true`)
+	term.press("G")
+	term.await("app_id")
+	term.press("z", "q")
+	term.await("FAILURE", "2 selected")
+}
+
+// Both sides keep their width, whatever is on them, and what differs is marked.
+func TestComparedSidesKeepTheirWidth(t *testing.T) {
+	left, right := failedMessage(1), failedMessage(2)
+	left.Body = []byte(`{"name":"关羽` + strings.Repeat("世", 60) + `","a":1}`)
+	right.Body = []byte(`{"name":"关张` + strings.Repeat("世", 60) + `","b":[1,2]}`)
+	right.Properties.Type = "event"
+	for _, m := range []*message.Message{&left, &right} {
+		m.BodyBytes = len(m.Body)
+	}
+	e := &shell.Env{Terminal: shell.Terminal{Styles: term.NewStyles(term.Dark, termenv.TrueColor)}}
+	c := act.CompareScreen{Env: e, Parts: act.ComparedParts(&left, &right, body.Read)}
+	for _, c.Whole = range []bool{false, true} {
+		for width := 20; width < 130; width += 11 {
+			text := ""
+			for _, line := range c.Lay(width) {
+				w := ansi.StringWidthWc(line)
+				assert.That(t, w <= width, "%d wide at %d: %q", w, width, line)
+				text += ansi.Strip(line) + "\n"
+			}
+			for _, mark := range []string{" < ", " > ", " | "} {
+				assert.That(t, strings.Contains(text, mark) || mark == " < ", "no %q at %d in\n%s", mark, width, text)
+			}
+		}
+	}
+}
+
+func TestCommonEnds(t *testing.T) {
+	for _, c := range []struct {
+		a, b          string
+		before, after int
+	}{
+		{"", "", 0, 0},
+		{"abc", "abc", 3, 0},
+		{"abc", "axc", 1, 1},
+		{"aa", "aaa", 2, 0},
+		{"é1", "è1", 0, 1},
+		{"世界", "世", 3, 0},
+	} {
+		if before, after := act.CommonEnds(c.a, c.b); before != c.before || after != c.after {
+			t.Errorf("%q, %q: %d and %d", c.a, c.b, before, after)
+		}
+	}
+	rows, _ := body.Compare(nil, nil)
+	assert.That(t, rows == nil, "%v", rows)
+}
+
+// What keys of CC bring into a buffer and out of it no binding shows. Once messages in it were looked at that the
+// worker sent there, the picture has the way from the worker through the buffer back to it.
+func TestTheWorkerFillsItsBuffer(t *testing.T) {
+	snapshot := func(parts ...told) *model.Snapshot {
+		return recording(append([]told{
+			exchange("topic", "service"), exchange("topic", "delay"), exchange("topic", "retry"),
+			queue("user:save", consumers(1)), bind("service", "created.#", "user:save"),
+			queue("delay:5s", ttl(5000), dlx("retry"), ready(2)), bind("delay", "delay.5s", "delay:5s"),
+			bind("retry", "user:save.#", "user:save"),
+		}, parts...)...)
+	}
+	looked := snapshot(func(s *model.Snapshot) {
+		s.Seen = model.Seen{
+			To:      map[model.QueueRef][]model.QueueRef{ref("delay:5s"): {ref("user:save")}},
+			From:    map[model.QueueRef][]model.QueueRef{ref("delay:5s"): {ref("user:save")}},
+			Counted: map[model.QueueRef]bool{ref("delay:5s"): true},
+		}
+	})
+	options := func(s *model.Snapshot) Options {
+		c := newClock()
+		return Options{Source: &recorded{snapshot: s}, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour}
+	}
+	before := onFlow(t, options(snapshot()), "user:save", 120, 36)
+	before.await("delayed 5s", "╭ delay ╮", "╭ retry ")
+	text := before.screen()
+	assert.That(t, !strings.Contains(text, "via delay"), "as far as bindings tell, publishers fill it:\n%s", text)
+	atSizes(t, func(t *testing.T, width, height int) {
+		term := onFlow(t, options(looked), "user:save", width, height)
+		term.await("via delay", "retry 5s", "service")
+		term.golden()
+	})
 }

@@ -5,20 +5,28 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // driven is the program without a terminal: the test takes what its commands bring, one message at a time.
@@ -270,4 +278,234 @@ func TestViewAsksNobody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A frame is a screen without a terminal: the first one, or what a command opens, with what it reads.
+func TestFrame(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, file, open string
+		want             []string
+	}{
+		{"flows", "a.txt", "", []string{"▸ ✗  example.delay.heaven", "── example.delay.heaven"}},
+		{"queues", "b.txt", "queues", []string{"▸ RetryQueue", "UNACKED"}},
+		{"flow", "c.ansi", "flow ucenter@user", []string{"\x1b[", "ucenter@user@retry", "master.failed"}},
+		{"messages", "d.txt", "queue ucenter@user@failed", []string{"5 messages", "ROUTING KEY", "TimeoutError"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			o, _, _ := failedOptions(5)
+			path := filepath.Join(t.TempDir(), test.file)
+			must.Do(t, (Frame{path, test.open, 120, 36}).Write(t.Context(), o))
+			frame := must.Get(os.ReadFile(path))(t)
+			for _, want := range test.want {
+				assert.That(t, strings.Contains(string(frame), want), "there is no %q in\n%s", want, frame)
+			}
+		})
+	}
+}
+
+func TestFrameThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	there := filepath.Join(t.TempDir(), "there")
+	must.Do(t, os.WriteFile(there, nil, 0o600))
+	for _, test := range []struct{ name, path, open, want string }{
+		{"unknown", "new", "flow nowhere", "there is no flow nowhere"},
+		{"incomplete", "new", "find", "find is not complete: a text has to follow"},
+		{"hostile", "new", "flow \x1b[2J", `there is no flow `},
+		{"file exists", there, "", "the file exists already"},
+		{"picture", "new.png", "", "a snapshot is text"},
+		{"no folder", "nowhere/new", "", "no such file or directory"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			o, _, _ := failedOptions(5)
+			if !filepath.IsAbs(test.path) {
+				test.path = filepath.Join(t.TempDir(), test.path)
+			}
+			err := Frame{test.path, test.open, 120, 36}.Write(t.Context(), o)
+			assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\x1b"),
+				"%v", err)
+			info, err := os.Stat(test.path)
+			assert.That(t, (err != nil || info.Size() <= 0) && (err == nil || test.path != there), "it was written: %v", err)
+		})
+	}
+}
+
+// snapshotOfQueues writes the queues into a file, and reads it.
+func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
+	t.Helper()
+	o, _, _ := failedOptions(5)
+	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.Styles = term.NewStyles(term.Dark, termenv.TrueColor) })
+	screen.await("ucenter@user")
+	screen.press("2")
+	screen.await("UNACKED")
+	screen.command("snapshot "+path, "▸ snapshot /")
+	screen.press(keyEnter)
+	screen.await("this screen is in ")
+	text := must.Get(os.ReadFile(path))(t)
+	return screen, string(text)
+}
+
+// A frame is written as it stands on the screen, without colours, for its owner alone, and never over another file.
+func TestSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frame")
+	term, text := snapshotOfQueues(t, path)
+	lines := strings.Split(text, "\n")
+	assert.That(t, len(lines) == 37 && !strings.Contains(text, "\x1b") && strings.Contains(text, "UNACKED") &&
+		!strings.Contains(text, "snapshot") && lines[0] == strings.TrimRight(lines[0], " "), "the frame has %d lines:\n%s",
+		len(lines), text)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	term.command("snapshot "+path, "▸ snapshot /")
+	term.press(keyEnter)
+	term.await("the file exists already")
+	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /")
+	term.press(keyEnter)
+	term.await("not written to")
+}
+
+// :snapshot FILE.ansi writes the screen in its colours; what would have to be a picture is refused.
+func TestSnapshotInColours(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frame.ANSI")
+	screen, text := snapshotOfQueues(t, path)
+	assert.That(t, strings.Contains(text, "38;2;255;123;113") && strings.Count(text, "\n") == 36, "%q", text)
+	screen.command("snapshot "+path+".png", "▸ snapshot /")
+	screen.press(keyEnter)
+	screen.await("a snapshot is text")
+	_, err := os.Stat(path + ".png")
+	assert.That(t, err != nil, "there is a picture")
+}
+
+// glass is the emulator behind a lock of its own: vt.SafeEmulator hands out its cells unlocked.
+type glass struct {
+	mu       sync.Mutex
+	emulator *vt.Emulator
+	drawn    string // what stands on it
+	stale    bool   // it was written to since
+	title    string
+}
+
+func newGlass(width, height int) *glass {
+	g := &glass{emulator: vt.NewEmulator(width, height), stale: true}
+	g.emulator.SetCallbacks(vt.Callbacks{Title: func(title string) { g.title = title }}) // while it is written to
+	return g
+}
+
+func (g *glass) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stale = true
+	return g.emulator.Write(p)
+}
+
+func (g *glass) resize(width, height int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stale = true
+	g.emulator.Resize(width, height)
+}
+
+// text is what stands on it. Who waits asks often, and it changes seldom.
+func (g *glass) text() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.stale {
+		return g.drawn
+	}
+	lines := make([]string, g.emulator.Height())
+	for y := range lines {
+		var b strings.Builder
+		for x := 0; x < g.emulator.Width(); {
+			c := g.emulator.CellAt(x, y)
+			if c == nil || c.Width == 0 || c.Content == "" {
+				b.WriteByte(' ')
+				x++
+				continue
+			}
+			b.WriteString(c.Content)
+			x += c.Width
+		}
+		lines[y] = strings.TrimRight(b.String(), " ")
+	}
+	g.drawn, g.stale = strings.Join(lines, "\n")+"\n", false
+	return g.drawn
+}
+
+// cursor is where the terminal's own is.
+func (g *glass) cursor() (x, y int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := g.emulator.CursorPosition()
+	return at.X, at.Y
+}
+
+// mark is the latest that was drawn.
+func (g *glass) mark() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.title
+}
+
+// keyMark is a key that dlxtop does not know.
+const keyMark = "\x1b[34~"
+
+// marked is the program's model. When it gets keyMark, everything that was pressed before has been handled: then it
+// puts a title that nobody sees behind the last line, with the number of marks until now.
+type marked struct {
+	tea.Model
+	marks int
+}
+
+func (m marked) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		if msg.Type == tea.KeyF20 {
+			m.marks++
+			return m, nil
+		}
+	case inside:
+		msg(m.Model.(app))
+		return m, nil
+	}
+	var command tea.Cmd
+	m.Model, command = m.Model.Update(msg)
+	return m, command
+}
+
+func (m marked) View() string {
+	if m.marks == 0 {
+		return m.Model.View()
+	}
+	return m.Model.View() + fmt.Sprintf("\x1b]2;%s\x07", markOf(m.marks))
+}
+
+// inside reads the program between two messages.
+type inside func(a app)
+
+// awaitInside waits until the program is in a state that the screen does not show.
+func (term *terminal) awaitInside(what string, wanted func(a app) bool) {
+	term.t.Helper()
+	term.awaitThat(what, func(string) bool {
+		answer := make(chan bool, 1)
+		term.program.Send(inside(func(a app) { answer <- wanted(a) }))
+		select {
+		case is := <-answer:
+			return is
+		case <-term.ended:
+			return false
+		}
+	})
+}
+
+func markOf(n int) string { return fmt.Sprint("mark ", n) }
+
+// settle waits until everything that was pressed so far has been handled and drawn. What a command answers later may
+// still come.
+func (term *terminal) settle() {
+	term.t.Helper()
+	term.marks++
+	term.press(keyMark)
+	term.awaitThat("the mark behind the keys", func(string) bool { return term.glass.mark() == markOf(term.marks) })
 }

@@ -1,0 +1,421 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/kept"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/causes"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
+
+// indexed is the screen of causes with an index in a directory, after its failed queues were read, the costly one too.
+// The next one that is started with these options begins an hour later.
+func indexed(t *testing.T, dir string) (Options, *recordedBroker, *recorded, *clock) {
+	t.Helper()
+	o, b, source, c := manyFailed()
+	o.Index = kept.Index{Dir: dir}
+	source.snapshot.Overview.ClusterName = "rabbit@mq1"
+	term := onCauses(t, o, 120, 36)
+	term.await("88 of 90 read")
+	term.press("i")
+	term.await("Read 1 failed queue")
+	term.press(keyEnter)
+	term.await("   90 read", "KeyError")
+	term.awaitGone("as of")
+	term.press("q")
+	<-term.ended
+	c.advance(time.Hour)
+	source.tell(countedAt(c, later(source.snapshot, 0, nil)))
+	return o, b, source, c
+}
+
+// filesOf are the files of an index.
+func filesOf(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	entries := must.Get(os.ReadDir(dir))(t)
+	for _, entry := range entries {
+		paths = append(paths, filepath.Join(dir, entry.Name()))
+	}
+	return paths
+}
+
+// What was read before stands at once, with its time, until it is read again. Where a look has a cost, it is not read
+// again unless that is asked for.
+func TestCausesOfEarlierStarts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "causes")
+	o, b, _, _ := indexed(t, dir)
+	looks := b.looksAt("lots.failed")
+	b.fail(errors.New("the broker is busy"))
+	term := onCauses(t, o, 120, 36)
+	term.await("90 messages   90 read, 90 of them as of 03:04", "ValueError: the user", "KeyError",
+		"not read again: mail.failed: the broker is busy", "not read again: ucenter@user@failed: the broker",
+		"as of 03:04: 2 of lots.failed: a look has a cost")
+	if strings.Contains(term.screen(), "example  ") {
+		t.Errorf("the text of a message was kept:\n%s", term.screen())
+	}
+	term.settle()
+	term.golden()
+	b.fail(nil)
+	term.press(keyCtrlR)
+	term.await("90 read, 2 of them as of 03:04", "example  ")
+	if n := b.looksAt("lots.failed"); n != looks {
+		t.Errorf("it looked %d times where a look has a cost", n-looks)
+	}
+	term.press("i")
+	term.await("Read 1 failed queue", "lots.failed, 2 messages")
+	term.press(keyEnter)
+	term.awaitGone("as of")
+	if n := b.looksAt("lots.failed"); n != looks+1 {
+		t.Errorf("it looked %d times when it was asked to", n-looks)
+	}
+}
+
+// When messages have left a queue, nobody knows which: none of its causes is shown, and all of it is not read. What
+// came later is not read, either.
+func TestEarlierCausesThatAreUnknownNow(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "causes")
+	o, b, source, c := indexed(t, dir)
+	b.put("lots.failed", failedFor(3, "KeyError: lot"))
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 3})))
+	o.Interval = 10 * time.Millisecond
+	term := onCauses(t, o, 120, 36)
+	term.await("90 of 91 read, 2 of them as of 03:04", "as of 03:04: 2 of lots.failed, not read: 1: a look",
+		"KeyError")
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 1})))
+	term.await("88 of 89 read", "not read: 1 of lots.failed: a look has a cost")
+	term.awaitGone("KeyError")
+	assert.Equal(t, len(filesOf(t, dir)), 2, "queues are in the index")
+	term.press("q")
+	<-term.ended
+
+	term = onCauses(t, o, 120, 36)
+	term.await("88 of 89 read", "not read: 1 of lots.failed: a look has a cost")
+	term.awaitGone("as of")
+	if strings.Contains(term.screen(), "KeyError") {
+		t.Errorf("it shows what is not known any more:\n%s", term.screen())
+	}
+}
+
+// What was read where a look has a cost is not read again by itself: when messages have left since, it is not known any
+// more, either.
+func TestCostlyCausesThatAreUnknownNow(t *testing.T) {
+	o, _, source, c := manyFailed()
+	o.Interval = 10 * time.Millisecond
+	term := onCauses(t, o, 120, 36)
+	term.await("88 of 90 read")
+	term.press("i")
+	term.await("Read 1 failed queue")
+	term.press(keyEnter)
+	term.await("   90 read", "KeyError")
+	c.advance(time.Minute)
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 1})))
+	term.await("88 of 89 read", "not read: 1 of lots.failed: a look has a cost")
+	term.awaitGone("KeyError")
+}
+
+// A damaged or foreign index is written again, and nothing else is affected; one that cannot be written neither.
+func TestDamagedIndex(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "causes")
+	o, _, _, _ := indexed(t, dir)
+	files := filesOf(t, dir)
+	must.That(t, len(files) == 3, "the index is %q", files)
+	for i, path := range files {
+		text := [][]byte{[]byte("dlxtop causes 1\n…"), {}, []byte("{}")}[i]
+		must.Do(t, os.WriteFile(path, text, 0o600))
+	}
+	term := onCauses(t, o, 120, 36)
+	term.await("88 of 90 read", "not read: 2 of lots.failed")
+	term.awaitGone("as of")
+	term.press("q")
+	<-term.ended
+	term = onCauses(t, o, 120, 36)
+	term.await("88 of 90 read")
+	sound := 0
+	for _, path := range files {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 4\n") {
+			sound++
+		}
+	}
+	assert.Equal(t, sound, 2, "files were written again")
+
+	file := filepath.Join(t.TempDir(), "file")
+	must.Do(t, os.WriteFile(file, nil, 0o600))
+	o.Index = kept.Index{Dir: filepath.Join(file, "causes")}
+	onCauses(t, o, 120, 36).await("88 of 90 read")
+}
+
+// A cause is not back because of messages that only the index has: where they do not say when they failed, it is their
+// number that decides, and they may have left.
+func TestEarlierCausesAreNotBack(t *testing.T) {
+	o, _, _, c := manyFailed()
+	marks, lots := &shell.MarksInMemory{}, ref("lots.failed")
+	o.Marks = marks
+	r := causes.NewReading(newApp(t.Context(), o).env)
+	for i := range 2 {
+		m := message.Message{Headers: model.Table{"x-error": "KeyError: lot"}, Fingerprint: message.Fingerprint{byte(i)}}
+		r.Groups.Add(lots, &m)
+	}
+	found := r.Groups.List()[0]
+	_, err := marks.Change(func(text []byte) ([]byte, error) {
+		return cause.WithStates(text, r.Broker, func(s cause.States) {
+			s.Mark(&cause.Group{ID: found.ID, Cause: found.Cause}, cause.Resolved, c.now()) // none of them was left
+		})
+	})
+	must.Do(t, err)
+	for _, c := range []struct {
+		earlier *cause.Earlier
+		want    cause.State
+	}{{&cause.Earlier{}, cause.Resolved}, {nil, cause.Back}} {
+		r.Queues[lots] = &causes.Queue{Ref: lots, Earlier: c.earlier}
+		msg := causes.ReadMsg{At: r.Env.Now()}
+		r.Finishing(nil)(&msg)
+		if got := msg.Marks.States.Of(found.ID).State; got != c.want || len(msg.List) != 1 || msg.List[0].Messages != 2 {
+			t.Errorf("of the index %v: it is %s, %+v", c.earlier != nil, got, msg.List)
+		}
+	}
+}
+
+// stuckBroker holds messages of a queue for as long as it may when they are read for their causes.
+type stuckBroker struct {
+	*recordedBroker
+	began chan struct{} // holds one: that such a look has begun
+}
+
+func (b stuckBroker) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+	if plan.Limit != causes.Page {
+		return b.recordedBroker.Peek(ctx, plan)
+	}
+	select {
+	case b.began <- struct{}{}:
+	default:
+	}
+	<-ctx.Done()
+	return peek.Peeked{Plan: plan}, ctx.Err()
+}
+
+// A queue that is opened while it is read for its causes is read at once, and whole.
+func TestQuietLooksGiveWay(t *testing.T) {
+	o, b, _ := failedOptions(5)
+	stuck := stuckBroker{b, make(chan struct{}, 1)}
+	o.Broker = stuck
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user ")
+	term.press("3")
+	<-stuck.began
+	term.press("f")
+	term.await("FAILED QUEUE")
+	term.press(keyEnter)
+	term.await("5 messages", "TimeoutError")
+}
+
+// Who asks goes on when the messages are back, not before.
+func TestGivingWayWaits(t *testing.T) {
+	var q shell.QuietLooks
+	q.GiveWay()() // there is none
+	began, back := make(chan struct{}), false
+	go func() {
+		_ = q.Run(t.Context(), func(ctx context.Context) error {
+			close(began)
+			<-ctx.Done()
+			back = true
+			return ctx.Err()
+		})
+	}()
+	<-began
+	defer q.GiveWay()()
+	assert.That(t, back, "it did not wait")
+}
+
+// What is asked for does not wait for what was asked for before, and a quiet look waits for all of it, or until it is
+// given up.
+func TestQuietLooksWait(t *testing.T) {
+	var q shell.QuietLooks
+	first := q.GiveWay()
+	ctx, cancel := context.WithCancel(t.Context())
+	given := make(chan error)
+	go func() { given <- q.Run(ctx, func(context.Context) error { return nil }) }()
+	ran := make(chan error)
+	go func() { ran <- q.Run(t.Context(), func(context.Context) error { return nil }) }()
+	second := q.GiveWay()
+	cancel()
+	err := <-given
+	assert.That(t, errors.Is(err, context.Canceled), "given up: %v", err)
+	first()
+	select {
+	case <-ran:
+		t.Error("it ran beside what was asked for")
+	default:
+	}
+	second()
+	assert.Succeeds(t, <-ran)
+}
+
+// TestAWishOutlivesGivingWay: a quiet look that was asked for with a key, or whose cost was agreed to, begins again
+// after it has given way; one that failed does not.
+func TestAWishOutlivesGivingWay(t *testing.T) {
+	o, _, c := failedOptions(5)
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{{context.Canceled, true}, {errors.New("the queue's node is down"), false}, {nil, false}} {
+		reading := causes.NewReading(newApp(t.Context(), o).env)
+		q := &causes.Queue{Ref: ref(failedQueue), Limit: 10 * causes.Page, Read: causes.Page, ReadAt: c.now()}
+		q.Wanted, q.Agreed = true, true
+		reading.Look(q)
+		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: test.err})
+		assert.That(t, q.Wanted == test.want && q.Agreed == test.want, "after %v it is wanted: %t, and agreed to: %t",
+			test.err, q.Wanted, q.Agreed)
+	}
+}
+
+// TestMoreIsOfferedAgain: more that could not be read can be asked for again, and is no more than was asked for.
+func TestMoreIsOfferedAgain(t *testing.T) {
+	o, _, c := failedOptions(5)
+	reading := causes.NewReading(newApp(t.Context(), o).env)
+	q := &causes.Queue{
+		Ref: ref(failedQueue), Limit: causes.Page, Read: causes.Page, ReadAt: c.now(),
+		Plan: peek.Plan{Method: peek.Stream, Free: true}, Depth: model.Some[int64](50_000),
+	}
+	reading.Queues[q.Ref] = q
+	for range 2 {
+		must.That(t, reading.More() == 1, "more is not offered")
+		reading.Extend()
+		assert.That(t, q.Limit == causes.Page*messages.PeekFactor && q.Wanted, "%d messages are asked for, and wanted: %t",
+			q.Limit, q.Wanted)
+		reading.Look(q)
+		err := errors.New("the queue's node is down")
+		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: err})
+	}
+}
+
+// endlessBroker looks until it is told to end.
+type endlessBroker struct {
+	*recordedBroker
+	began, ended chan struct{}
+}
+
+func (b endlessBroker) last(ctx context.Context) error {
+	b.began <- struct{}{}
+	<-ctx.Done()
+	b.ended <- struct{}{}
+	return ctx.Err()
+}
+
+func (b endlessBroker) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+	return peek.Peeked{Plan: plan}, b.last(ctx)
+}
+
+func (b endlessBroker) Read(ctx context.Context, _ peek.Plan, _ func(*message.Message) error) (peek.Read, error) {
+	return peek.Read{}, b.last(ctx)
+}
+
+// TestLeavingEndsTheLook: until a look gives its messages back, the next one sees the queue empty. It ends with its
+// screen, as does the one that an undo is planned with.
+func TestLeavingEndsTheLook(t *testing.T) {
+	for name, open := range map[string]func(*app, int64) shell.Screen{
+		"messages": func(a *app, _ int64) shell.Screen { return messages.NewScreen(a.env, ref(failedQueue)) },
+		"undo":     func(a *app, id int64) shell.Screen { return act.NewUndoScreen(a.env, id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, b, c := failedOptions(1)
+			id := withUnfinishedDrop(t, &o, c)
+			looks := endlessBroker{b, make(chan struct{}, 1), make(chan struct{}, 1)}
+			o.Broker = looks
+			term := newTerminal(t, o, 120, 36, func(a *app) {
+				a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(open(a, id)))
+			})
+			await := func(what string, happened chan struct{}) {
+				select {
+				case <-happened:
+				case <-time.After(patience):
+					t.Fatalf("%s\n%s", what, term.screen())
+				}
+			}
+			await("no look began", looks.began)
+			term.press(keyEsc)
+			term.await("NEXT DUE")
+			await("the look goes on", looks.ended)
+		})
+	}
+}
+
+// countedLooks is a broker on which each look at orders.failed uses up its delivery limit.
+func countedLooks(looked map[model.QueueRef]model.Looked) (Options, *recordedBroker, *recorded) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.looked = looked
+	s := recording(queue("orders.failed"), queue("orders"))
+	s.Overview.Version = model.ParseVersion("4.0.5")
+	for i := range s.Queues {
+		s.Queues[i].Type, s.Queues[i].Consumers, s.Queues[i].Ready = model.Quorum, model.Some[int64](0), model.Some[int64](2)
+	}
+	source := &recorded{snapshot: s}
+	return Options{Source: source, Broker: b, Now: c.now, Interval: 10 * time.Millisecond}, b, source
+}
+
+// TestLooksLeftBeforeALook: what earlier looks have left of a delivery limit stands on the lists of queues, before
+// another one is spent.
+func TestLooksLeftBeforeALook(t *testing.T) {
+	o, b, _ := countedLooks(map[model.QueueRef]model.Looked{ref("orders.failed"): {Highest: 3, Limit: 20}})
+	term := newTerminal(t, o, 120, 36)
+	term.press("2")
+	term.await("at most 20 looks left (delivery limit)")
+	term.press(keyDown)
+	term.await("17 looks left of 20")
+	term.press("3", "f")
+	term.await("LOOKS LEFT", "17 of 20")
+	assert.Equal(t, b.peeked(), 0, "it looked")
+}
+
+// TestLookThatItsLimitEnds: a refusal that only the first message could tell is shown as every other one, with what was
+// rescued, and nothing looks again by itself.
+func TestLookThatItsLimitEnds(t *testing.T) {
+	o, b, source := countedLooks(nil)
+	b.err = &peek.LimitReached{Queue: ref("orders.failed"), Limit: 20}
+	b.rescued = peek.Rescued{Copied: 1, JournalID: 7}
+	term := onQueue(t, o, "orders.failed", 120, 36)
+	term.await("not read: 0 looks left of 20",
+		"i looks anyway: messages that are at their limit move to the end of the queue",
+		"1 message at the delivery limit rescued: moved to the end of the queue (journal 7)")
+	wantNoFurtherLook(t, term, b, source)
+	b.mu.Lock()
+	b.err = nil
+	b.mu.Unlock()
+	term.press("i")
+	term.awaitThat("insisting reads it", func(string) bool { return b.peeked() == 2 })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	plan := b.peeks[1]
+	assert.That(t, plan.Agreed, "%+v", plan)
+}
+
+// TestNoLookAfterAFailedOne: a look that failed has cost as much as one that worked, and polls do not repeat it.
+func TestNoLookAfterAFailedOne(t *testing.T) {
+	o, b, source := countedLooks(nil)
+	b.err = errors.New("the connection was lost")
+	term := onQueue(t, o, "orders.failed", 120, 36)
+	term.await("not read: the connection was lost")
+	wantNoFurtherLook(t, term, b, source)
+}
+
+// wantNoFurtherLook lets the screen see some polls.
+func wantNoFurtherLook(t *testing.T, term *terminal, b *recordedBroker, source *recorded) {
+	t.Helper()
+	polls := source.times()
+	term.awaitThat("five polls", func(string) bool { return source.times() > polls+5 })
+	assert.Equal(t, b.peeked(), 1, "it looked")
+}
