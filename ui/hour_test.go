@@ -196,7 +196,7 @@ func (h *hour) look(text string) {
 			pressed = time.Now()
 			h.press(key)
 		}
-		return strings.Contains(s, text)
+		return strings.Contains(s, text) && !asks
 	})
 }
 
