@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -177,24 +178,24 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 		return err
 	}
 	want.User = s.broker.User()
-	planning := func(t *model.Topology) (plannedAction, error) {
+	planning := func(t *model.Topology) (report.Planned, error) {
 		made, err := s.plan(ctx, t, want)
-		return plannedAction{plan: made, topology: t, looked: looked, output: &a.output}, err
+		return report.Planned{Plan: made, Topology: t, Looked: looked, JSON: a.output.json()}, err
 	}
 	planned, err := planning(t)
 	if err != nil {
 		return err
 	}
-	nothing := want.Planned == 0 && looked.complete
-	if nothing && !a.dryRun && !planned.plan.Refusal.Refused() {
+	nothing := want.Planned == 0 && looked.Complete
+	if nothing && !a.dryRun && !planned.Plan.Refusal.Refused() {
 		p.say("no message matches: nothing was changed")
 		return p.showAccount(planned, plan.Account{Operation: a.operation, From: want.From})
 	}
 	return p.do(ctx, s, doing{
 		consent: a.consent, planned: planned, again: planning,
 		ask: question{does: string(a.operation), where: "of", queue: want.From},
-		run: func(ctx context.Context, planned plannedAction, progress func(plan.Account)) (plan.Account, error) {
-			return s.broker.Execute(ctx, planned.plan.On(planned.topology), progress)
+		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
+			return s.broker.Execute(ctx, planned.Plan.On(planned.Topology), progress)
 		},
 	})
 }
@@ -303,25 +304,4 @@ func (s *session) counts(ctx context.Context, refs []model.QueueRef) (map[model.
 		return nil, nil
 	}
 	return s.broker.Count(ctx, refs)
-}
-
-// plannedAction is a plan with what it stands on.
-type plannedAction struct {
-	plan     plan.Plan
-	topology *model.Topology // that it was made of
-	looked   look
-	output   *format
-	arrived  int64          // messages that came into the queue since it was read, and stay
-	undo     *plan.UndoPlan // of an undo; plan is then what can be said of it in the words of other actions
-	resume   *resumeJSON    // of a resume, else nil
-	// why a resume must not run, which is more than why its plan must not; nil of everything else
-	against model.Refusing
-}
-
-// refusal is why it must not run.
-func (a *plannedAction) refusal() model.Refusing {
-	if a.against != nil {
-		return a.against
-	}
-	return a.plan.Refusal
 }

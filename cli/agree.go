@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -13,13 +14,13 @@ import (
 // different is said and asked about again; with nobody to ask it is refused. Without again the plan is decided for
 // good.
 func (p *Program) agree(
-	ctx context.Context, s *session, planned plannedAction, q question, yes bool,
-	again func(*model.Topology) (plannedAction, error),
-) (plannedAction, error) {
-	p.announce(planned)
+	ctx context.Context, s *session, planned report.Planned, q question, yes bool,
+	again func(*model.Topology) (report.Planned, error),
+) (report.Planned, error) {
+	p.report().Announce(planned)
 	for {
 		if !yes {
-			q.messages = planned.plan.Planned
+			q.messages = planned.Plan.Planned
 			if err := p.ask(ctx, q); err != nil {
 				return planned, err
 			}
@@ -35,31 +36,23 @@ func (p *Program) agree(
 		if err != nil {
 			return planned, err
 		}
-		was, is := planned.promise(), now.promise()
+		was, is := planned.Promise(), now.Promise()
 		changes := was.Changes(&is)
-		switch why := now.refusal(); {
+		switch why := now.Refusal(); {
 		case why.Refused() && !is.Refusal.Refused():
 			return planned, refused("the plan is no longer valid: %s; nothing was changed", refusal(why))
 		case len(changes) == 0:
 			return now, nil
 		case yes || is.Refusal.Refused():
-			words := withInsist(plan.ChangesWords(changes), now.plan.Refusal)
+			words := withInsist(plan.ChangesWords(changes), now.Plan.Refusal)
 			return planned, refused("the plan is no longer valid: %s; nothing was changed", words)
 		}
 		for i := range changes {
 			p.say("changed since you were asked: %s", model.Printable(changes[i].Words()))
 		}
 		planned = now
-		p.announce(planned)
+		p.report().Announce(planned)
 	}
-}
-
-// promise is what the person agrees to.
-func (a *plannedAction) promise() plan.Promise {
-	if a.undo != nil {
-		return a.undo.Promise()
-	}
-	return a.plan.Promise()
 }
 
 // reread reads the broker once more. What cannot be read was told the first time.

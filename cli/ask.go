@@ -13,6 +13,7 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/dlxtop/dlxtop/cli/print"
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -121,7 +122,7 @@ func (p *progress) show(account plan.Account) {
 	case account.Waiting != "":
 		words += "   waits: " + model.Printable(account.Waiting)
 	case account.Canary.Phase != "":
-		words += "   " + canaryWords(&account) + account.Canary.Left(time.Now())
+		words += "   " + report.CanaryWords(&account) + account.Canary.Left(time.Now())
 	}
 	p.draw(words)
 }

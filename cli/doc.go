@@ -5,10 +5,7 @@
 // milliseconds, durations as integers named _ms, and what is unknown is left out.
 //
 // What takes messages out of queues or publishes them is asked about, made again from the topology of now, run and
-// accounted for in one place (doing.go). A tap and a probe are not done there: neither has an account. A tap asks
-// nothing, writes each message as it comes and runs until it is stopped; a probe is asked about with the same question
-// (ask.go), and tells each stage as it is reached.
-//
-// It has more than 6,000 lines: one file a command, which share the session, the questions and the JSON; no command
-// uses another one.
+// accounted for in one place (doing.go), and shown by report. A tap and a probe are not done there: neither has an
+// account. A tap asks nothing, writes each message as it comes and runs until it is stopped; a probe is asked about
+// with the same question (ask.go), and tells each stage as it is reached.
 package cli

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/cli/print"
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -48,11 +49,11 @@ func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (conf
 // doing is a plan with what is asked before it runs, and how it runs.
 type doing struct {
 	consent
-	planned plannedAction
+	planned report.Planned
 	ask     question
 	// again makes the plan once more when it was agreed to, from the topology of now; nil: it is decided for good
-	again func(*model.Topology) (plannedAction, error)
-	run   func(ctx context.Context, planned plannedAction, progress func(plan.Account)) (plan.Account, error)
+	again func(*model.Topology) (report.Planned, error)
+	run   func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error)
 }
 
 // do shows a plan, or asks, runs it and gives the account, also of one that was interrupted. Its error is a refusal,
@@ -60,10 +61,14 @@ type doing struct {
 func (p *Program) do(ctx context.Context, s *session, d doing) error {
 	planned := d.planned
 	if d.dryRun {
-		return p.showPlan(planned)
+		err := p.report().ShowPlan(planned)
+		if why := planned.Refusal(); err == nil && why.Refused() {
+			return refused("it would be refused: %s", refusal(why))
+		}
+		return err
 	}
-	if why := planned.refusal(); why.Refused() {
-		p.warn(planned.plan.Warnings) // who may insist has to know them
+	if why := planned.Refusal(); why.Refused() {
+		p.report().Warn(planned.Plan.Warnings) // who may insist has to know them
 		return refused("%s", refusal(why))
 	}
 	d.ask.production = s.connection.Production
@@ -80,25 +85,36 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 	if err != nil {
 		return err
 	}
-	planned.arrived = s.arrived(planned, &account)
+	planned.Arrived = s.arrived(planned, &account)
 	return p.showAccount(planned, account)
 }
 
 // arrived is how many messages have come into a queue while an action on messages that were read before was agreed to
 // and ran; 0 also when that is unknown.
-func (s *session) arrived(planned plannedAction, account *plan.Account) int64 {
-	if planned.looked.frozen.At.IsZero() {
+func (s *session) arrived(planned report.Planned, account *plan.Account) int64 {
+	if planned.Looked.Frozen.At.IsZero() {
 		return 0
 	}
 	out, known := account.Out().Get()
-	if declare, _ := planned.topology.Countable(planned.plan.From); !known || !declare {
+	if declare, _ := planned.Topology.Countable(planned.Plan.From); !known || !declare {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // an action that was interrupted has arrivals, too
 	defer cancel()
-	ready, known := ports.CountSettled(ctx, s.broker, planned.plan.From).Get()
+	ready, known := ports.CountSettled(ctx, s.broker, planned.Plan.From).Get()
 	if !known {
 		return 0
 	}
-	return planned.looked.frozen.Arrived(ready, out)
+	return planned.Looked.Frozen.Arrived(ready, out)
+}
+
+func (p *Program) report() report.Printer { return report.Printer{Out: p.Out, Say: p.say} }
+
+// showAccount gives what became of the messages. An account that is not complete is an exit status.
+func (p *Program) showAccount(planned report.Planned, account plan.Account) error {
+	err := p.report().ShowAccount(planned, account)
+	if err == nil && !account.Complete() {
+		return &exit{status: ExitRefused}
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -14,30 +15,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// shownUndecided bounds the list of undecided messages; the journal and JSON have all of them.
-const shownUndecided = 20
-
 // resuming is a resume as the command line asks for it.
 type resuming struct {
 	id        int64
 	undecided string
 	consent
-}
-
-// resumeJSON is what a resume found out before it went on.
-type resumeJSON struct {
-	Resumes      int64           `json:"resumes"`      // the record that it goes on with
-	Done         int             `json:"done"`         // messages that turned out to be done
-	Acknowledged int             `json:"acknowledged"` // that had arrived, and are acknowledged now
-	Unsent       int             `json:"unsent"`       // that turned out to be untouched: the rest has them
-	Undecided    []undecidedJSON `json:"undecided"`    // messages that cannot be decided
-}
-
-type undecidedJSON struct {
-	Record    int64  `json:"record"`               // of the journal
-	Position  int    `json:"position"`             // in that record
-	MessageID string `json:"message_id,omitempty"` // of the message
-	Reason    string `json:"reason"`               // a sentence
 }
 
 func (p *Program) journalResumeCommand(flags *connectionFlags) *cobra.Command {
@@ -106,7 +88,7 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	if err != nil {
 		return err
 	}
-	p.announceResume(&found)
+	p.report().Found(&found)
 	if !r.dryRun && !r.agreed && !found.Refusal.Refused() && len(found.Undecided) > 0 {
 		if choice, err = p.choose(ctx); err == nil {
 			found, err = inquiry.Plan(choice)
@@ -116,19 +98,19 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		}
 	}
 	var record int64 // that the resume writes
-	again := func(now *model.Topology) (_ plannedAction, err error) {
+	again := func(now *model.Topology) (_ report.Planned, err error) {
 		counts, err := s.counts(ctx, loss.Limited(now, last.Queues()))
 		if err != nil {
-			return plannedAction{}, err
+			return report.Planned{}, err
 		}
 		t, inquiry = now, inquiry.On(now, counts)
 		found, err = inquiry.Plan(choice)
-		return resumeAction(&found, &r.output), err
+		return report.OfResume(&found, r.output.json()), err
 	}
 	err = p.do(ctx, s, doing{
-		consent: r.consent, planned: resumeAction(&found, &r.output), again: again,
+		consent: r.consent, planned: report.OfResume(&found, r.output.json()), again: again,
 		ask: question{does: "go on: " + string(last.Operation), where: "of", queue: last.From},
-		run: func(ctx context.Context, _ plannedAction, progress func(plan.Account)) (plan.Account, error) {
+		run: func(ctx context.Context, _ report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			account, err := s.broker.Resume(ctx, found.On(t, want), progress)
 			record = account.JournalID
 			return account, err
@@ -174,58 +156,6 @@ func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.T
 		return nil, err
 	}
 	return t, s.checkCluster(ctx, r.From.VHost, t.Snapshot.Overview)
-}
-
-// resumeAction is a resume as the words of other actions tell it.
-func resumeAction(p *resume.Plan, output *format) plannedAction {
-	a := plannedAction{plan: p.Rest, looked: look{complete: true}, output: output}
-	switch {
-	case p.Undo != nil:
-		a = undoAction(p.Undo, output)
-	case p.Import != nil:
-		a.plan = plan.Plan{From: p.Import.Into.Queue, Recipients: []plan.Recipient{p.Import.Into}}
-	}
-	a.plan.Operation, a.plan.Planned = p.Record.Operation, p.Planned()
-	a.against = p.Refusal
-	if a.plan.From.Name == "" {
-		a.plan.From = p.Record.From
-	}
-	a.resume = &resumeJSON{
-		Resumes:      p.Record.ID,
-		Done:         p.Done,
-		Acknowledged: p.Acks(),
-		Unsent:       p.Unsent,
-		Undecided:    []undecidedJSON{},
-	}
-	for _, u := range p.Undecided {
-		a.resume.Undecided = append(
-			a.resume.Undecided,
-			undecidedJSON{u.Record, u.Position, model.Printable(u.MessageID), u.Why},
-		)
-	}
-	return a
-}
-
-// announceResume tells what was found out.
-func (p *Program) announceResume(resuming *resume.Plan) {
-	for _, words := range resuming.Found() {
-		p.say("%s", model.Printable(words))
-	}
-	p.tellUndecided(resuming)
-}
-
-func (p *Program) tellUndecided(resuming *resume.Plan) {
-	for i, u := range resuming.Undecided {
-		if i == shownUndecided {
-			p.say("and %s more undecided", model.Count(len(resuming.Undecided)-i))
-			break
-		}
-		id := ""
-		if u.MessageID != "" {
-			id = " (" + model.Printable(u.MessageID) + ")"
-		}
-		p.say("undecided: message %d of %d%s: %s", u.Position, u.Record, id, model.Printable(u.Why))
-	}
 }
 
 // choose asks what to do with undecided messages.

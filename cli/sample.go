@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -19,26 +20,15 @@ const sampleSize = 1000
 // itself and needs no sample: enough to name the usual recipients, and what is changed.
 const smallSample = 100
 
-// look is what was looked at before an action.
-type look struct {
-	messages int
-	depth    model.Opt[int64]
-	complete bool             // that was all there is
-	left     model.Opt[int64] // looks, where a delivery limit counts them
-	limit    int64
-	cause    string      // the one that messages are selected by, in words that can be shown
-	frozen   plan.Frozen // when the messages that it is on were read; zero: what is there later counts, too
-	saved    bool        // nothing was looked at, because that costs something and was not needed
-	counts   bool        // each look counts towards a delivery limit
-}
-
 // sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
 // that are chosen one by one are looked for in as much of the queue as a look may read.
 //
 // With nobody to read it, an action that needs no sample makes do with a small one, and goes without where that costs
 // much: a quorum queue gives what it got back from an earlier look out first, and all of it has to be taken so that it
 // keeps its order.
-func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent) (look, error) {
+func (s *session) sample(
+	ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent,
+) (report.Look, error) {
 	want.Selection.Filter, want.Mend = want.Selection.Filter.Within(ctx), want.Mend.Within(ctx)
 	selection := want.Selection
 	oneByOne := selection.ByContent()
@@ -63,61 +53,63 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	}
 	peeked, err := s.peek(ctx, t, want.From, peeking)
 	if err != nil {
-		return look{}, err
+		return report.Look{}, err
 	}
 	peek.Note(t.Snapshot, &peeked)
-	looked := look{messages: peeked.Messages.Len(), depth: peeked.Depth, limit: peeked.Plan.Budget}
+	looked := report.Look{Messages: peeked.Messages.Len(), Depth: peeked.Depth, Limit: peeked.Plan.Budget}
 	if left, counts := peeked.LooksLeft(); counts {
-		looked.left = model.Some(left)
+		looked.Left = model.Some(left)
 	}
-	depth := int(peeked.Depth.Or(int64(looked.messages)))
-	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peeking.Limit
+	depth := int(peeked.Depth.Or(int64(looked.Messages)))
+	looked.Complete = peeked.Stopped == "" && looked.Messages >= depth && looked.Messages < peeking.Limit
 
 	picker := selection.Picker(want.From)
 	chosen := map[message.Fingerprint]int{}
 	picked, err := pickOf(ctx, peeked.Messages, 0, picker, func(m *message.Message) {
-		if selection.Cause != "" && looked.cause == "" {
-			looked.cause = model.Printable(cause.Of(want.From, m).String())
+		if selection.Cause != "" && looked.Cause == "" {
+			looked.Cause = model.Printable(cause.Of(want.From, m).String())
 		}
 		chosen[m.Fingerprint]++
 	})
 	if err != nil {
-		return look{}, err
+		return report.Look{}, err
 	}
 	want.Sample = picked
-	looked.complete = looked.complete || picker.Done()
+	looked.Complete = looked.Complete || picker.Done()
 	want.Planned = picked.Len()
-	if oneByOne && looked.complete { // who reads it agrees to these, however long that takes
+	if oneByOne && looked.Complete { // who reads it agrees to these, however long that takes
 		want.Selection.Fingerprints = chosen
-		looked.frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
+		looked.Frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
 	}
 	if !oneByOne {
 		want.Planned = depth
 		if selection.Limit > 0 {
 			want.Planned = min(selection.Limit, depth)
 		}
-		looked.complete = looked.complete || looked.messages >= want.Planned
+		looked.Complete = looked.Complete || looked.Messages >= want.Planned
 	}
 	return looked, nil
 }
 
 // withoutLook completes want with the number of messages alone.
-func (s *session) withoutLook(ctx context.Context, t *model.Topology, want *plan.ActionWant, costs bool) (look, error) {
+func (s *session) withoutLook(
+	ctx context.Context, t *model.Topology, want *plan.ActionWant, costs bool,
+) (report.Look, error) {
 	counted, err := s.broker.Count(ctx, []model.QueueRef{want.From})
 	depth := counted[want.From].Ready
 	if _, there := counted[want.From]; err == nil && there && !depth.Known() {
 		err = fmt.Errorf("count %s: %w", model.Printable(want.From.String()), model.ErrQueueSilent)
 	}
 	if err != nil {
-		return look{}, err
+		return report.Look{}, err
 	}
 	want.Planned = int(depth.Or(0))
 	if limit := want.Selection.Limit; limit > 0 {
 		want.Planned = min(want.Planned, limit)
 	}
-	looked := look{depth: depth, complete: true, saved: true, counts: costs}
+	looked := report.Look{Depth: depth, Complete: true, Saved: true, Counts: costs}
 	if left, limit, _, told := peek.LooksLeftOf(t, want.From); told {
-		looked.left, looked.limit = model.Some(left), limit
+		looked.Left, looked.Limit = model.Some(left), limit
 	}
 	return looked, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/loss"
@@ -187,11 +188,13 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 			return err
 		}
 	}
-	planning := func(t *model.Topology) (_ plannedAction, err error) {
+	planning := func(t *model.Topology) (_ report.Planned, err error) {
 		if want.Counts, err = s.counts(ctx, loss.Limited(t, []model.QueueRef{ref})); err != nil {
-			return plannedAction{}, err
+			return report.Planned{}, err
 		}
-		return plannedAction{plan: plan.ForImport(t, want), looked: look{complete: true}, output: &i.output}, nil
+		return report.Planned{
+			Plan: plan.ForImport(t, want), Looked: report.Look{Complete: true}, JSON: i.output.json(),
+		}, nil
 	}
 	planned, err := planning(t)
 	if err != nil {
@@ -204,7 +207,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	d := doing{
 		consent: i.consent, planned: planned, again: planning,
 		ask: question{does: "import", where: "into", queue: ref},
-		run: func(ctx context.Context, _ plannedAction, progress func(plan.Account)) (plan.Account, error) {
+		run: func(ctx context.Context, _ report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			messages := func(each func(*message.Message) error) error {
 				at := 0
 				err := p.readMessages(ctx, i.path, func(m *message.Message) error {

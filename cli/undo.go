@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -62,9 +63,9 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	if err != nil {
 		return err
 	}
-	planning := func(t *model.Topology) (plannedAction, error) {
+	planning := func(t *model.Topology) (report.Planned, error) {
 		made, err := plan.PlanUndo(t, want, s.undoReads(ctx))
-		return undoAction(&made, &u.output), err
+		return report.OfUndo(&made, u.output.json()), err
 	}
 	planned, err := planning(t)
 	if err != nil {
@@ -72,9 +73,9 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	}
 	return p.do(ctx, s, doing{
 		consent: u.consent, planned: planned, again: planning,
-		ask: question{does: "bring back", where: "into", queue: planned.undo.Back},
-		run: func(ctx context.Context, planned plannedAction, progress func(plan.Account)) (plan.Account, error) {
-			return s.broker.Undo(ctx, *planned.undo, progress)
+		ask: question{does: "bring back", where: "into", queue: planned.Undo.Back},
+		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
+			return s.broker.Undo(ctx, *planned.Undo, progress)
 		},
 	})
 }
@@ -97,18 +98,5 @@ func (s *session) undoReads(ctx context.Context) plan.UndoReads {
 		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 			return s.broker.Count(ctx, refs)
 		},
-	}
-}
-
-// undoAction is an undo as the words of other actions tell it.
-func undoAction(p *plan.UndoPlan, output *format) plannedAction {
-	return plannedAction{
-		undo: p,
-		plan: plan.Plan{
-			Operation: plan.Undo, From: p.Back, Planned: p.Planned(), Refusal: p.Refusal,
-			Warnings:   p.Expected(),
-			Recipients: []plan.Recipient{{Queue: p.Back}},
-		},
-		looked: look{complete: true}, output: output,
 	}
 }

@@ -23,7 +23,7 @@ var jsonOutputs = []struct{ title, room, name string }{
 	{"`causes`", "cli", "causesJSON"},
 	{"`find`: a line for each hit", "cli", "hitJSON"},
 	{"`find`: the last line", "cli", "foundJSON"},
-	{"`replay`, `move`, `drop`, `import`, `journal undo`, `journal resume`", "cli", "accountJSON"},
+	{"`replay`, `move`, `drop`, `import`, `journal undo`, `journal resume`", "cli/report", "accountJSON"},
 	{"`findings`", "cli", "findingsJSON"},
 	{"`journal`", "cli", "recordsJSON"},
 	{"`probe`", "cli", "probeJSON"},

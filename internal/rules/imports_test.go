@@ -71,9 +71,13 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/demo":       {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
 	module + "/cli/config": {of("model", "model/filter", "model/body"), []string{"github.com/BurntSushi/toml"}},
 	module + "/cli/print":  {of("model"), nil},
+	module + "/cli/report": {
+		of("cli/print", "model", "model/message", "model/body", "model/cause", "model/peek", "model/plan",
+			"model/resume"), nil,
+	},
 	module + "/cli": {
-		of("cli/config", "cli/print", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
-			"model/peek", "model/find", "model/loss", "model/target", "model/plan", "model/resume", "model/trace",
+		of("cli/config", "cli/print", "cli/report", "model", "model/message", "model/filter", "model/body", "model/cause",
+			"model/mend", "model/peek", "model/find", "model/loss", "model/target", "model/plan", "model/resume", "model/trace",
 			"model/findings", "model/ports", "docs"),
 		nil,
 	},

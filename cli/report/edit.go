@@ -1,4 +1,4 @@
-package cli
+package report
 
 import (
 	"fmt"
@@ -65,21 +65,21 @@ func editOf(p *plan.Plan) *editJSON {
 }
 
 // announceEdit tells what the program of --edit changes, with examples.
-func (p *Program) announceEdit(planned *plan.Plan) {
+func (p Printer) announceEdit(planned *plan.Plan) {
 	m := planned.Mended
 	if m == nil {
 		return
 	}
-	p.say("edit: %s", m.Words())
+	p.Say("edit: %s", m.Words())
 	for i := range m.Shown {
 		shown := &m.Shown[i]
 		id := ""
 		if of := shown.Was.Properties.MessageID; of != "" {
 			id = " (" + print.Shortened(model.Printable(of), 60) + ")"
 		}
-		p.say("message %d%s:", shown.Position, id)
+		p.Say("message %d%s:", shown.Position, id)
 		for _, line := range differenceLines(shown) {
-			p.say("  %s", line)
+			p.Say("  %s", line)
 		}
 	}
 }

@@ -1,7 +1,8 @@
-package cli
+package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -75,76 +76,83 @@ type (
 	}
 )
 
+// Printer shows plans and accounts.
+type Printer struct {
+	Out io.Writer                          // for data
+	Say func(format string, values ...any) // a line for the person
+}
+
 // mostEvidence is the most lines of evidence about workers, and the most queues named.
 const mostEvidence = 20
 
-// announce tells the person what is about to happen.
-func (p *Program) announce(a plannedAction) {
-	planned := a.plan
-	if words := a.looked.cause; words != "" {
-		p.say("cause %s: %s", planned.Selection.Cause, words)
+// Announce tells the person what is about to happen.
+func (p Printer) Announce(a Planned) {
+	planned := a.Plan
+	if words := a.Looked.Cause; words != "" {
+		p.Say("cause %s: %s", planned.Selection.Cause, words)
 	}
-	if at := a.looked.frozen.At; !at.IsZero() {
-		p.say("%s as of %s: what comes later stays", model.Plural(planned.Planned, "message"), at.Local().Format("15:04:05"))
+	if at := a.Looked.Frozen.At; !at.IsZero() {
+		p.Say("%s as of %s: what comes later stays", model.Plural(planned.Planned, "message"), at.Local().Format("15:04:05"))
 	}
-	if !a.looked.complete {
+	if !a.Looked.Complete {
 		of := ""
-		if depth, ok := a.looked.depth.Get(); ok {
+		if depth, ok := a.Looked.Depth.Get(); ok {
 			of = " of " + model.Count(depth)
 		}
-		p.say("read the first %s%s messages: a later one that would reach a queue not named here stays where "+
-			"it is", model.Count(a.looked.messages), of)
+		p.Say("read the first %s%s messages: a later one that would reach a queue not named here stays where "+
+			"it is", model.Count(a.Looked.Messages), of)
 	}
 	if planned.Operation == plan.Replay || planned.Operation == plan.Move {
-		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(planned))
+		p.Say("to %s, which reaches %s", model.Printable(a.Plan.To()), reaches(planned))
 		for i, line := range planned.Evidence() {
 			if i == mostEvidence {
-				p.say("and %s more queues or reasons: -o json lists them all", model.Count(len(planned.Evidence())-i))
+				p.Say("and %s more queues or reasons: -o json lists them all", model.Count(len(planned.Evidence())-i))
 				break
 			}
-			p.say("%s", line)
+			p.Say("%s", line)
 		}
 		p.announceEdit(&planned)
 		if words := planned.GroupWords(); words != "" {
-			p.say("that is %s", words)
+			p.Say("that is %s", words)
 		}
 		if len(planned.Strips) > 0 {
-			p.say("removes %s", model.Printable(strings.Join(planned.Strips, ", ")))
+			p.Say("removes %s", model.Printable(strings.Join(planned.Strips, ", ")))
 		}
 		if len(planned.Keeps) > 0 {
-			p.say("keeps %s: no queue there counts the deaths", model.Printable(strings.Join(planned.Keeps, ", ")))
+			p.Say("keeps %s: no queue there counts the deaths", model.Printable(strings.Join(planned.Keeps, ", ")))
 		}
 		for _, r := range planned.Resets {
-			p.say("%s", r.Words())
+			p.Say("%s", r.Words())
 		}
 		if planned.Mark {
-			p.say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", message.ReplayHeader)
+			p.Say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", message.ReplayHeader)
 		}
 	}
 	if some, _ := planned.Irrevocable(); some && planned.Operation != plan.Drop {
-		p.say("messages that reach several queues cannot be undone")
+		p.Say("messages that reach several queues cannot be undone")
 	}
 	switch {
-	case !a.looked.saved || planned.Operation == plan.Drop:
-	case a.looked.counts:
-		p.say("no message was read, because each look counts towards the delivery limit: changes to headers " +
+	case !a.Looked.Saved || planned.Operation == plan.Drop:
+	case a.Looked.Counts:
+		p.Say("no message was read, because each look counts towards the delivery limit: changes to headers " +
 			"are not listed")
 	default:
-		p.say("no message was read before: what a replay changes in messages, and what their frameworks will do, is " +
+		p.Say("no message was read before: what a replay changes in messages, and what their frameworks will do, is " +
 			"not listed (--dry-run lists it)")
 	}
 	if words := planned.PaceWords(); words != "" {
-		p.say("pace: %s", words)
+		p.Say("pace: %s", words)
 	}
 	if planned.Canary != nil {
-		p.say("canary: %s", planned.Canary.Words())
+		p.Say("canary: %s", planned.Canary.Words())
 	}
-	p.warn(planned.Warnings)
+	p.Warn(planned.Warnings)
 }
 
-func (p *Program) warn(warnings []plan.Warning) {
+// Warn tells what could go wrong.
+func (p Printer) Warn(warnings []plan.Warning) {
 	for _, w := range warnings {
-		p.say("warning: %s", model.Printable(w.Words()))
+		p.Say("warning: %s", model.Printable(w.Words()))
 	}
 }
 
@@ -183,10 +191,10 @@ func warned(warnings []plan.Warning) []string {
 	return words
 }
 
-// showPlan gives a plan that does not run.
-func (p *Program) showPlan(a plannedAction) error {
-	planned := a.plan
-	if a.output.json() {
+// ShowPlan gives a plan that does not run.
+func (p Printer) ShowPlan(a Planned) error {
+	planned := a.Plan
+	if a.JSON {
 		out := accountOf(a, plan.Account{Operation: planned.Operation, From: planned.From, Planned: planned.Planned})
 		recipients := []string{}
 		for _, r := range planned.Recipients {
@@ -204,28 +212,25 @@ func (p *Program) showPlan(a plannedAction) error {
 				out.Canary = planned.Canary.Words()
 			}
 		}
-		if left, told := a.looked.left.Get(); told {
+		if left, told := a.Looked.Left.Get(); told {
 			out.LooksLeft = &left
 		}
 		if err := print.JSON(p.Out, out); err != nil {
 			return err
 		}
 	} else {
-		p.announce(a)
+		p.Announce(a)
 		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s%s\n", planned.Operation,
 			model.Plural(planned.Planned, "message"), model.Printable(planned.From.String()), ofCause(&planned)); err != nil {
 			return err
 		}
 	}
-	left, told := a.looked.left.Get()
+	left, told := a.Looked.Left.Get()
 	switch {
-	case a.looked.saved:
-		p.say("this dry run used no look")
+	case a.Looked.Saved:
+		p.Say("this dry run used no look")
 	case told:
-		p.say("this dry run used 1 look: %s", peek.LooksLeft(left, a.looked.limit))
-	}
-	if why := a.refusal(); why.Refused() {
-		return refused("it would be refused: %s", refusal(why))
+		p.Say("this dry run used 1 look: %s", peek.LooksLeft(left, a.Looked.Limit))
 	}
 	return nil
 }
@@ -237,10 +242,10 @@ func list(texts []string) *[]string {
 	return &texts
 }
 
-// showAccount gives what became of the messages. Its error carries the exit status only: all is said.
-func (p *Program) showAccount(a plannedAction, account plan.Account) error {
+// ShowAccount gives what became of the messages.
+func (p Printer) ShowAccount(a Planned, account plan.Account) error {
 	var err error
-	if a.output.json() {
+	if a.JSON {
 		err = print.JSON(p.Out, accountOf(a, account))
 	} else {
 		_, err = fmt.Fprintln(p.Out, sentence(a, account))
@@ -253,48 +258,45 @@ func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 		switch account.Operation {
 		case plan.Undo:
 		case plan.Import:
-			p.say("journal %d: `dlxtop journal show %d` lists what came into the queue", account.JournalID, account.JournalID)
+			p.Say("journal %d: `dlxtop journal show %d` lists what came into the queue", account.JournalID, account.JournalID)
 		case plan.Drop:
-			p.say("journal %d: `dlxtop journal undo %d` takes it back (needs write permission on amq.default)",
+			p.Say("journal %d: `dlxtop journal undo %d` takes it back (needs write permission on amq.default)",
 				account.JournalID, account.JournalID)
 		default:
-			p.say("journal %d: %s", account.JournalID, undoWords(&a.plan, account.JournalID))
+			p.Say("journal %d: %s", account.JournalID, undoWords(&a.Plan, account.JournalID))
 		}
 	}
-	if words := plan.ArrivedWords(a.arrived); words != "" {
-		p.say("%s in %s (after %s)", words, model.Printable(account.From.String()),
-			a.looked.frozen.At.Local().Format("15:04:05"))
+	if words := plan.ArrivedWords(a.Arrived); words != "" {
+		p.Say("%s in %s (after %s)", words, model.Printable(account.From.String()),
+			a.Looked.Frozen.At.Local().Format("15:04:05"))
 	}
 	if account.Rescued.Any() {
-		p.say("%s", model.Printable(account.Rescued.Words()))
+		p.Say("%s", model.Printable(account.Rescued.Words()))
 	}
-	if words := canaryWords(&account); words != "" && account.Stopped == "" {
-		p.say("%s", words)
+	if words := CanaryWords(&account); words != "" && account.Stopped == "" {
+		p.Say("%s", words)
 	}
 	if account.Stopped != "" {
 		rest := "; the rest was not touched"
 		switch n := account.Planned - account.Done(); {
 		case n <= 0:
 			rest = ""
-		case a.plan.Canary != nil:
+		case a.Plan.Canary != nil:
 			rest = "; " + model.Count(n) + " were not touched"
 		}
-		p.say("it ended early: %s%s", model.Printable(account.Stopped), rest)
+		p.Say("it ended early: %s%s", model.Printable(account.Stopped), rest)
 	}
 	if n := account.Converted; n > 0 {
-		p.say("%s", plan.ConvertedWords(n))
+		p.Say("%s", plan.ConvertedWords(n))
 	}
 	for i := range account.Strayed {
-		p.say("%s", account.Strayed[i].Words())
+		p.Say("%s", account.Strayed[i].Words())
 	}
 	if account.Unguarded != "" {
-		p.say("it is unknown whether the last of them reached a further queue: %s", model.Printable(account.Unguarded))
+		p.Say("it is unknown whether the last of them reached a further queue: %s", model.Printable(account.Unguarded))
 	}
 	if account.JournalID > 0 && (account.Stopped != "" || account.Unknown > 0) {
-		p.say("`dlxtop journal resume %d` continues it", account.JournalID)
-	}
-	if !account.Complete() {
-		return &exit{status: ExitRefused}
+		p.Say("`dlxtop journal resume %d` continues it", account.JournalID)
 	}
 	return nil
 }
@@ -311,18 +313,18 @@ func undoWords(p *plan.Plan, record int64) string {
 	return words
 }
 
-func accountOf(a plannedAction, account plan.Account) accountJSON {
+func accountOf(a Planned, account plan.Account) accountJSON {
 	out := accountJSON{
-		Resume: a.resume, Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
+		Resume: a.Resume, Operation: account.Operation, From: account.From.Name, To: a.Plan.To(), Planned: account.Planned,
 		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned,
 		Unknown: account.Unknown, Gone: account.Gone, Converted: account.Converted,
 		Stopped: account.Stopped, Unguarded: account.Unguarded,
 		Troubled:  account.Refused + account.Returned + account.Unknown,
 		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
-		Canary: canaryWords(&account), Arrived: a.arrived,
+		Canary: CanaryWords(&account), Arrived: a.Arrived,
 	}
-	out.Cause, out.Edit = a.plan.Selection.Cause, editOf(&a.plan)
-	if a.plan.Canary != nil {
+	out.Cause, out.Edit = a.Plan.Selection.Cause, editOf(&a.Plan)
+	if a.Plan.Canary != nil {
 		out.CameBack = &account.CameBack
 	}
 	for _, s := range account.Strayed {
@@ -337,8 +339,8 @@ func accountOf(a plannedAction, account plan.Account) accountJSON {
 	return out
 }
 
-// canaryWords are what a canary is doing, or has shown; "" without one.
-func canaryWords(a *plan.Account) string {
+// CanaryWords are what a canary is doing, or has shown; "" without one.
+func CanaryWords(a *plan.Account) string {
 	if a.Canary.Phase == "" {
 		return ""
 	}
@@ -346,13 +348,13 @@ func canaryWords(a *plan.Account) string {
 }
 
 // sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
-func sentence(a plannedAction, account plan.Account) string {
+func sentence(a Planned, account plan.Account) string {
 	parts := []string{model.Count(account.Planned) + " planned"}
 	for _, count := range []struct {
 		n    int
 		what string
 	}{
-		{account.Moved, movedWords(&a.plan)},
+		{account.Moved, movedWords(&a.Plan)},
 		{account.Dropped, "dropped"},
 		{account.Refused, "refused"},
 		{account.Returned, "returned"},
@@ -364,7 +366,7 @@ func sentence(a plannedAction, account plan.Account) string {
 		}
 	}
 	return fmt.Sprintf("%s %s%s: %s in %.1f s", account.Operation, model.Printable(account.From.String()),
-		ofCause(&a.plan), strings.Join(parts, ", "), account.Elapsed.Seconds())
+		ofCause(&a.Plan), strings.Join(parts, ", "), account.Elapsed.Seconds())
 }
 
 // ofCause is ", cause ID", "" where messages were not selected by their cause.
@@ -386,7 +388,7 @@ func movedWords(p *plan.Plan) string {
 }
 
 // showProblems tells each reason once, and what to do when the sample was too small.
-func (p *Program) showProblems(a plannedAction, account plan.Account) {
+func (p Printer) showProblems(a Planned, account plan.Account) {
 	var reasons []string
 	for _, problem := range account.Problems {
 		reason := model.Printable(fmt.Sprintf("%s: %s", problem.Outcome, problem.Reason))
@@ -395,19 +397,19 @@ func (p *Program) showProblems(a plannedAction, account plan.Account) {
 		}
 	}
 	for _, reason := range reasons {
-		p.say("%s", reason)
+		p.Say("%s", reason)
 	}
 	if account.Gone > 0 {
-		if a.plan.Operation == plan.Undo {
+		if a.Plan.Operation == plan.Undo {
 			gone := model.Plural(account.Gone, "message")
-			p.say("%s not where it was sent to any more: %s; %s", gone, a.undo.Gone().Words(), a.undo.Gone().Next())
+			p.Say("%s not where it was sent to any more: %s; %s", gone, a.Undo.Gone().Words(), a.Undo.Gone().Next())
 			return
 		}
-		p.say("%s gone before their turn: someone else took or removed them, or they expired",
+		p.Say("%s gone before their turn: someone else took or removed them, or they expired",
 			model.Plural(account.Gone, "message"))
 	}
-	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == plan.Replay {
-		p.say("only the first %s messages were read: select the others with --filter or --id, or name their "+
-			"target with --to", model.Count(a.looked.messages))
+	if account.Refused > 0 && !a.Looked.Complete && a.Plan.Operation == plan.Replay {
+		p.Say("only the first %s messages were read: select the others with --filter or --id, or name their "+
+			"target with --to", model.Count(a.Looked.Messages))
 	}
 }
