@@ -369,7 +369,7 @@ const (
 // countAcks notes what was acknowledged before a stage. Without statistics a canary trusts deliveries.
 func (c *canary) countAcks(ctx context.Context) {
 	c.acksBefore = map[model.QueueRef]*model.Queue{}
-	t, err := c.topology(ctx)
+	t, err := c.execution.client.statistics(ctx)
 	if err != nil || t == nil {
 		return
 	}
@@ -380,14 +380,14 @@ func (c *canary) countAcks(ctx context.Context) {
 	}
 }
 
-// topology is what the management API reports now; nil when it reports no statistics.
-func (c *canary) topology(ctx context.Context) (*model.Topology, error) {
-	if c.execution.client.reread == nil {
+// statistics are what the management API reports now; nil when it reports none.
+func (c *Client) statistics(ctx context.Context) (*model.Topology, error) {
+	if c.reread == nil {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, guardTimeout)
 	defer cancel()
-	t, err := c.execution.client.reread(ctx)
+	t, err := c.reread(ctx)
 	if err != nil || t.Snapshot.Overview.StatsOff {
 		return nil, err
 	}
@@ -429,7 +429,7 @@ func (c *canary) unacknowledged(ctx context.Context, acks []*plan.CanaryAcks) *p
 	if len(acks) == 0 {
 		return nil
 	}
-	t, err := c.topology(ctx)
+	t, err := c.execution.client.statistics(ctx)
 	if err != nil || t == nil {
 		return acks[0]
 	}

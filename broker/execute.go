@@ -67,6 +67,7 @@ func (c *Client) execute(
 	if p.Mark && p.MarkName == "" {
 		p.MarkName = message.NewMark()
 	}
+	l.account.Mark = p.MarkName
 	source.acts = true
 	p.Mend, p.Selection.Filter = p.Mend.Within(ctx), p.Selection.Filter.Within(ctx)
 	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}

@@ -27,6 +27,7 @@ type Broker interface {
 	ports.Looker
 	ports.Counter
 	ports.Executor
+	ports.Follower
 	ports.Undoer
 	ports.Resumer
 	ports.Importer

@@ -17,7 +17,7 @@ import (
 )
 
 const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended,
-	r.planned, r.undoes, r.account, r.resumes, r.session, r.edit, r.cluster, r.fingerprints, r.login, r.reason,
+	r.planned, r.undoes, r.account, r.resumes, r.session, r.edit, r.cluster, r.fingerprints, r.login, r.reason, r.sequel,
 	coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
 	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id)`
 
@@ -115,16 +115,22 @@ func scanRecord(rows *sql.Rows) (plan.Record, error) {
 	var r plan.Record
 	var began int64
 	var ended sql.NullInt64
-	var account sql.NullString
+	var account, sequel sql.NullString
 	var prints int
 	if err := rows.Scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended,
 		&r.Planned, &r.Undoes, &account,
-		&r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &r.ResumedBy, &r.Entries); err != nil {
+		&r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &sequel,
+		&r.ResumedBy, &r.Entries); err != nil {
 		return r, err
 	}
 	r.Began, r.OtherPrints = time.UnixMilli(began), prints != message.FingerprintKind
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64)
+	}
+	if sequel.Valid {
+		if err := json.Unmarshal([]byte(sequel.String), &r.Sequel); err != nil {
+			return r, err
+		}
 	}
 	r.Account = plan.Account{JournalID: r.ID, Operation: r.Operation, From: r.From, Planned: r.Planned}
 	if account.Valid {

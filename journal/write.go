@@ -175,6 +175,19 @@ func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error
 	return err
 }
 
+// Follow writes down what became of the messages of a replay afterwards. The last one counts.
+func (j *Journal) Follow(id int64, s plan.Sequel) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return j.explain("write", err)
+	}
+	ctx := context.Background()
+	return j.within(ctx, j.quickly, "write", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE records SET sequel = ? WHERE id = ?`, string(text), id)
+		return err
+	})
+}
+
 // unlock lets others see that this process does not work on a record any more. j.mu must be held.
 func (j *Journal) unlock(id int64) {
 	if file := j.locks[id]; file != nil {

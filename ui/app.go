@@ -193,6 +193,12 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case shell.NoticeMsg:
 		a.notice = msg
 		return a, nil
+	case shell.FollowMsg:
+		cmd := a.env.Follow(msg)
+		return a, cmd
+	case shell.SequelMsg:
+		cmd := a.env.Followed(msg)
+		return a, cmd
 	case suspendMsg:
 		return a.suspend(false)
 	case continuedMsg:

@@ -318,15 +318,16 @@ func TestOnlyWhatStayedStays(t *testing.T) {
 }
 
 func TestProgressFeedNeverBlocks(t *testing.T) {
-	f := shell.NewProgressFeed()
+	f := shell.NewProgressFeed[plan.Account]()
 	for i := range 1000 {
 		f.Put(plan.Account{Moved: i})
 	}
-	assert.Equal(t, f.Next(1)().(shell.ProgressMsg).Account.Moved, 999, "the screen got account")
+	next := f.Next(func(a plan.Account) tea.Msg { return a.Moved })
+	assert.Equal(t, next(), tea.Msg(999), "the screen got account")
 	f.Close()
 	f.Put(plan.Account{})
 	f.Close()
-	msg := f.Next(1)()
+	msg := next()
 	assert.That(t, msg == nil, "a closed feed gave %v", msg)
 }
 

@@ -45,6 +45,7 @@ type recordedBroker struct {
 	unreadable error // of reading whole queues
 	// nil: all succeeds
 	execute func(ctx context.Context, plan plan.Run, progress func(plan.Account)) (plan.Account, error)
+	follow  func(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
 }
 
 func newRecordedBroker(c *clock) *recordedBroker {
@@ -94,6 +95,16 @@ func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each func(*mess
 		}
 	}
 	return peek.Read{}, nil
+}
+
+// Follow says what the test gives it, or that all went well.
+func (b *recordedBroker) Follow(
+	ctx context.Context, f plan.Following, progress func(plan.Sequel),
+) (plan.Sequel, error) {
+	if b.follow != nil {
+		return b.follow(ctx, f, progress)
+	}
+	return plan.Sequel{Sent: f.Sent, Taken: f.Sent, Over: true, Watch: f.Watch}, nil
 }
 
 func (b *recordedBroker) Undo(_ context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {

@@ -47,6 +47,7 @@ type Account struct {
 	Unguarded string       // why nobody could tell whom the last messages reached, "" when that was read, or cannot change
 	CameBack  int          // of a canary: those that are in their queue again
 	Canary    CanaryState  // what it is doing, or has shown at the end
+	Mark      string       // of a replay: the name that its messages have in ReplayHeader
 	// why nothing moves at the moment (the broker blocks publishers), "" otherwise; only while it runs
 	Waiting string
 	Elapsed time.Duration

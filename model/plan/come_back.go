@@ -16,14 +16,22 @@ type Released struct {
 
 // Add notes a message that is published.
 func (r *Released) Add(p *message.Publishing) {
-	if r.ids == nil {
-		r.ids, r.bodies = map[string]int{}, map[[sha256.Size]byte]int{}
+	if r.bodies == nil {
+		r.bodies = map[[sha256.Size]byte]int{}
 	}
-	if id := p.Properties.MessageID; id != "" {
-		r.ids[id]++
-	}
+	r.AddID(p.Properties.MessageID)
 	if len(p.Body) > 0 {
 		r.bodies[sha256.Sum256(p.Body)]++
+	}
+}
+
+// AddID notes the message_id of one.
+func (r *Released) AddID(id string) {
+	if r.ids == nil {
+		r.ids = map[string]int{}
+	}
+	if id != "" {
+		r.ids[id]++
 	}
 }
 

@@ -34,6 +34,7 @@ type Record struct {
 	Session   string  // the program that did it, in the names of its connections; "": not kept
 	Edit      string  // the jq program that changed the messages; "": there was none
 	Intent    *Intent // what was planned; nil: not kept, or not read (Records leaves it out)
+	Sequel    *Sequel // of a replay: whether it worked; nil: it was not followed
 	Account   Account // of what ended; of what did not: the outcomes that were written down
 	// OtherPrints: its fingerprints are of another kind than message.FingerprintKind, so that none of its messages can be
 	// recognized by them.
@@ -121,6 +122,9 @@ func (r *Record) Told() string {
 	}
 	for _, s := range a.Strayed {
 		words += fmt.Sprintf("; up to %s may also be in %s", model.Count(s.Messages), model.Printable(s.Queue.String()))
+	}
+	if after := r.Sequel.Short(); after != "" {
+		words += "; " + after
 	}
 	switch {
 	case r.Running:

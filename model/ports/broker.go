@@ -46,6 +46,12 @@ type (
 		Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error)
 	}
 
+	// Follower watches whether a replay worked, and writes that into its record. progress is called once a second. When
+	// ctx ends, what is known so far is the sequel.
+	Follower interface {
+		Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
+	}
+
 	// Undoer takes a record back.
 	Undoer interface {
 		Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error)

@@ -52,6 +52,8 @@ type Recorder interface {
 	// Settle writes outcomes down, fast: they survive a kill of this program when it returns nil, and a loss of power
 	// from the next Write on.
 	Settle(id int64, settled []plan.Settled) error
+	// Follow writes down what became of the messages of a replay afterwards. The last one counts.
+	Follow(id int64, s plan.Sequel) error
 	// Finish writes down how the action ended.
 	Finish(id int64, settled []plan.Settled, account plan.Account) error
 }

@@ -219,7 +219,12 @@ func (j JournalScreen) detail(width int) []string {
 		told += ": " + r.Account.Stopped
 	}
 	type line struct{ name, text string }
-	said := []line{{"outcome", told}, {"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")}, {"why", r.Reason}}
+	said := []line{
+		{"outcome", told},
+		{"after", r.Sequel.Words(j.env.Shown)},
+		{"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")},
+		{"why", r.Reason},
+	}
 	if r.Unfinished() {
 		said = append(said, line{"ended", r.Interrupted()})
 		for _, words := range r.Certain() {

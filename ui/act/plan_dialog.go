@@ -266,7 +266,7 @@ func (d PlanDialog) Update(msg tea.Msg) (PlanDialog, tea.Cmd) {
 		}
 		if running && d.State == shell.DialogEnded {
 			d.Env.Together = nil
-			cmd = tea.Batch(cmd, d.countArrived())
+			cmd = tea.Batch(cmd, d.countArrived(), shell.Following(&d.Plan, d.topology, &d.Account))
 		}
 		return d, cmd
 	}

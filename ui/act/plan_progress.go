@@ -83,6 +83,9 @@ func (d *PlanDialog) SayAccount(l *shell.DialogLines, all bool) {
 	if a.Canary.Phase != "" && a.Canary.Phase != plan.CanaryFailed {
 		l.Say("canary", model.Printable(a.Canary.Words()), s.Text)
 	}
+	if s := d.Env.Sequel(a.Mark); s != nil {
+		l.Stress("after", model.Printable(s.Words(d.Env.Shown)), l.SequelStyle(s))
+	}
 	if arrived := plan.ArrivedWords(d.Others.Arrived); arrived != "" {
 		l.Stress("later", arrived+" (after "+d.Others.Frozen.At.Local().Format("15:04:05")+")", s.Warning)
 	}

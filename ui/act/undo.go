@@ -119,6 +119,7 @@ func (u Undoing) run(e *shell.Env) (begun plan.Account, run shell.AccountRun) {
 
 func (u Undoing) did(e *shell.Env, a *plan.Account) {
 	e.Together = nil
+	e.Unfollow(u.Undo.Record.ID)
 	back := shell.Doing{Queue: u.Undo.Back, Back: a.Moved, Unclear: true}
 	if took := (shell.Doing{Gone: e.Took(u.Undo.Record.ID, u.Undo.Back)}); took.Count() == int64(a.Moved) {
 		back.Came = took.Gone

@@ -44,7 +44,7 @@ type Dialog struct {
 	Insist  bool    // override a refusal, where possible
 	Consent Consent
 	stop    context.CancelFunc // ends what is under way; nil: nothing was
-	feed    *progressFeed
+	feed    *progressFeed[plan.Account]
 	Account plan.Account // of what runs, or has run
 	Err     error        // why there is no plan, or how the run ended
 
@@ -305,13 +305,19 @@ type AccountRun func(ctx context.Context, progress func(plan.Account)) (plan.Acc
 
 // Execute runs what was agreed to. begun is the account before anything has happened.
 func (d *Dialog) Execute(begun plan.Account, run AccountRun) tea.Cmd {
-	d.Account, d.feed = begun, NewProgressFeed()
+	d.Account, d.feed = begun, NewProgressFeed[plan.Account]()
 	feed, reason := d.feed, d.Env.reason
 	cmd := Running(d, func(ctx context.Context) (plan.Account, error) {
 		defer feed.Close()
 		return run(plan.WithReason(ctx, reason), feed.Put)
 	})
-	return tea.Batch(cmd, feed.Next(d.Request))
+	return tea.Batch(cmd, d.progress())
+}
+
+// progress waits for how far it is.
+func (d *Dialog) progress() tea.Cmd {
+	id := d.Request
+	return d.feed.Next(func(a plan.Account) tea.Msg { return ProgressMsg{id, a} })
 }
 
 // Executing takes how far a plan is that runs, and how it ended.
@@ -320,7 +326,7 @@ func (d *Dialog) Executing(msg tea.Msg) tea.Cmd {
 	case ProgressMsg:
 		if msg.request == d.Request && (d.State == DialogRunning || d.State == DialogStopping) {
 			d.Account = msg.Account
-			return d.feed.Next(d.Request)
+			return d.progress()
 		}
 	case EndedMsg[plan.Account]:
 		if d.Ended(msg.Request, msg.Err) {

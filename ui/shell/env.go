@@ -79,6 +79,7 @@ type Memory struct {
 	Programs []string                // of jq, of before, the newest last
 	reason   string                  // of the last action in production
 	Doings   []Doing                 // of actions since the start
+	followed map[string]followed     // replays, by their marks
 	Together []int64                 // the records of the last action, where it was on several queues
 	Acting   map[model.QueueRef]bool // the queues of which an action takes messages now
 }

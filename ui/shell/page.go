@@ -38,7 +38,7 @@ func (p Page) Asked(cmd tea.Cmd) tea.Cmd {
 	}
 	return func() tea.Msg {
 		switch msg := cmd().(type) {
-		case nil, PushMsg, NoticeMsg, HideMsg:
+		case nil, PushMsg, NoticeMsg, HideMsg, FollowMsg:
 			return msg
 		case PopMsg:
 			return PopMsg{p.Number}

@@ -14,18 +14,18 @@ type ProgressMsg struct {
 	Account plan.Account
 }
 
-// progressFeed carries accounts from the executor's goroutine to Update. Its channel holds one: only the newest account
-// matters, so a new one replaces one that was not fetched, and the executor never waits for the screen.
-type progressFeed struct {
+// progressFeed carries accounts and sequels from the executor's goroutine to Update. Its channel holds one: only the
+// newest matters, so a new one replaces one that was not fetched, and the executor never waits for the screen.
+type progressFeed[T any] struct {
 	mu     sync.Mutex
-	latest chan plan.Account
+	latest chan T
 	closed bool
 }
 
-func NewProgressFeed() *progressFeed { return &progressFeed{latest: make(chan plan.Account, 1)} }
+func NewProgressFeed[T any]() *progressFeed[T] { return &progressFeed[T]{latest: make(chan T, 1)} }
 
-// Put leaves an account for the screen. It never blocks; after close it does nothing.
-func (f *progressFeed) Put(a plan.Account) {
+// Put leaves one for the screen. It never blocks; after close it does nothing.
+func (f *progressFeed[T]) Put(a T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -38,7 +38,7 @@ func (f *progressFeed) Put(a plan.Account) {
 	f.latest <- a // there is room: nobody else puts, and what was there is gone
 }
 
-func (f *progressFeed) Close() {
+func (f *progressFeed[T]) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
@@ -47,13 +47,13 @@ func (f *progressFeed) Close() {
 	}
 }
 
-// Next waits for the next account: one command for each, until the feed is closed.
-func (f *progressFeed) Next(id Request) tea.Cmd {
+// Next waits for the next one: one command for each, until the feed is closed.
+func (f *progressFeed[T]) Next(bring func(T) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		a, open := <-f.latest
 		if !open {
 			return nil
 		}
-		return ProgressMsg{id, a}
+		return bring(a)
 	}
 }

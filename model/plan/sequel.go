@@ -1,0 +1,136 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+)
+
+// Sequel is whether a replay worked: what became of its messages afterwards, as far as counts and their mark tell.
+type Sequel struct {
+	Sent     int64
+	Taken    int64            // of them, at least: no longer ready where they were sent to
+	Acked    model.Opt[int64] // of them, at most: acknowledged there; unknown without statistics
+	Retrying int64            // of them, at most: in the retry buffers of their workers
+	Back     int64            // in the queue that they came from
+	Grown    bool             // Back is by how much that queue has grown, because a look into it costs
+	Watch    time.Duration    // how long it is watched, from when the last was taken
+	Until    time.Time        // it is watched, as it is now
+	At       time.Time        // of the counts
+	Over     bool
+	Trouble  string // why it could not be counted last; "" when it could
+}
+
+// seenLast is how long after its end a watch that is not over is one whose program has ended.
+const seenLast = 10 * time.Second
+
+// Words are the sequel at some time; "" when there is none.
+func (s *Sequel) Words(now time.Time) string {
+	if s == nil || s.Sent == 0 {
+		return ""
+	}
+	words := []string{s.count(s.Taken, "taken")}
+	if n, known := s.Acked.Get(); known {
+		words = append(words, s.count(n, "acknowledged"))
+	}
+	words = append(words, s.back())
+	if waiting := s.Sent - s.Taken + s.Retrying; waiting > 0 {
+		words = append(words, model.Count(min(waiting, s.Sent))+" still waiting")
+	}
+	text := strings.Join(words, ", ")
+	switch left := s.Until.Sub(now); {
+	case s.Over:
+		text += " within " + model.ShortDuration(s.Watch)
+	case left < -seenLast:
+		text += "; seen last at " + s.At.Local().Format("15:04:05")
+	case s.Taken < s.Sent:
+		text += "; watched until " + model.ShortDuration(s.Watch) + " after all are taken"
+	default:
+		text += "; watched for " + model.ShortDuration(max(left, 0).Truncate(time.Second)) + " more"
+	}
+	if s.Trouble != "" {
+		text += "; not counted now: " + s.Trouble
+	}
+	return text
+}
+
+// Short is what matters of it, for a list: "2 came back".
+func (s *Sequel) Short() string {
+	switch {
+	case s == nil || s.Sent == 0:
+		return ""
+	case s.Back == 0 && s.Taken < s.Sent:
+		return model.Count(s.Sent-s.Taken) + " not taken"
+	case s.Back == 0 && !s.Over:
+		return "none back yet"
+	}
+	return s.back()
+}
+
+func (s *Sequel) count(n int64, what string) string {
+	if n >= s.Sent {
+		return "all " + what
+	}
+	return fmt.Sprintf("%s of %s %s", model.Count(n), model.Count(s.Sent), what)
+}
+
+func (s *Sequel) back() string {
+	switch {
+	case s.Back == 0:
+		return "none came back"
+	case s.Grown:
+		return "up to " + model.Count(s.Back) + " came back"
+	}
+	return model.Count(s.Back) + " came back"
+}
+
+// Following says how the messages of a replay are followed.
+type Following struct {
+	Record  int64 // that gets the sequel; 0: none does
+	Sent    int64
+	Queue   model.QueueRef // they came from
+	Mark    string
+	Look    peek.Plan // into the queue, for the mark; one that is not free is not made
+	Targets []FollowedQueue
+	Buffers []model.QueueRef // of their workers
+	Watch   time.Duration
+}
+
+// FollowedQueue is a queue that they were sent to, as it was before.
+type FollowedQueue struct {
+	Queue model.QueueRef
+	Taken model.Opt[int64] // what consumers had taken out of it for good
+	Ahead int64            // messages in it
+}
+
+// mostFollowed bounds the queue that is looked through for what came back: each look reads all of it.
+const mostFollowed = 50_000
+
+// Follow plans to follow what a plan has done, as its account says; ok: there is something to follow.
+func (p *Plan) Follow(t *model.Topology, a *Account) (f Following, ok bool) {
+	f = Following{
+		Record: a.JournalID, Sent: int64(a.Moved), Queue: p.From, Mark: a.Mark, Watch: watchOf(p.Round),
+		Look: peek.For(t, p.From, peek.Want{Limit: mostFollowed}),
+	}
+	f.Look.Nameless = true
+	for _, r := range p.Recipients {
+		q, _ := t.Queue(r.Queue)
+		if declare, _ := t.Countable(r.Queue); !declare || r.Queue == p.From {
+			continue
+		}
+		ahead, _ := q.Depth()
+		f.Targets = append(f.Targets, FollowedQueue{r.Queue, r.Taken, ahead})
+		for _, b := range retryBuffers(t, r.Queue) {
+			for _, ref := range b.Queues() {
+				if declare, _ := t.Countable(ref); declare {
+					f.Buffers = append(f.Buffers, ref)
+				}
+			}
+		}
+	}
+	declare, _ := t.Countable(p.From)
+	return f, p.Operation == Replay && f.Sent > 0 && f.Mark != "" && declare && len(f.Targets) > 0
+}

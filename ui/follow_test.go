@@ -1,0 +1,94 @@
+package ui
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+)
+
+// TestReplayIsFollowedToItsEnd: the account goes on after a replay, and the Journal has the same line later, whether
+// the dialog stays open or not: what fails again waits in its retry buffer before it is back.
+func TestReplayIsFollowedToItsEnd(t *testing.T) {
+	o, node, channel := real(t)
+	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
+	t.Cleanup(func() { j.Close() })
+	o.Journal = j
+	o.Broker = must.Get(broker.New(broker.Options{URL: node.AMQP(), Journal: j}))(t)
+	const worker, failed = "ui.followed", "ui.followed.failed"
+	declare(t, channel, failed, nil)
+	declare(t, channel, worker, amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ui.followed.retry"})
+	declare(t, channel, "ui.followed.retry", amqp.Table{
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": worker, "x-message-ttl": int64(2000),
+	})
+	publish(t, channel, failed, amqp.Publishing{MessageId: "bad"}, amqp.Publishing{MessageId: "good"})
+	conn := must.Get(dial.AMQP(node.AMQP()))(t)
+	work := must.Get(conn.Channel())(t)
+	deliveries := must.Get(work.Consume(worker, "", false, false, false, false, nil))(t)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for d := range deliveries {
+			switch _, tried := d.Headers["x-death"]; {
+			case d.MessageId == "good":
+				_ = d.Ack(false)
+			case tried:
+				_ = work.PublishWithContext(t.Context(), "", failed, false, false,
+					amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers})
+				_ = d.Ack(false)
+			default:
+				_ = d.Reject(false)
+			}
+		}
+	}()
+	t.Cleanup(func() { conn.Close(); <-over })
+	term := onQueue(t, o, failed, 120, 36)
+	term.await("2 messages")
+	term.press("R")
+	term.agree("replay", "What happened")
+	term.await("after     all taken", "none came back, 1 still waiting; watched for ")
+	term.await("after     all taken", "1 came back; watched for ")
+	term.press(keyEnter)
+	term.awaitGone("What happened")
+	term.press("5")
+	term.await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
+}
+
+// TestEndOfASequelIsTold: how long it is watched counts down, and what came back is told on every screen.
+func TestEndOfASequelIsTold(t *testing.T) {
+	o, b, c := failedOptions(47)
+	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+		return plan.Account{Operation: p.Operation, From: p.From, Planned: 47, Moved: 47, Mark: "M"}, nil
+	}
+	over := make(chan struct{})
+	b.follow = func(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error) {
+		s := plan.Sequel{Sent: 47, Taken: 40, Acked: model.Some[int64](38), Watch: f.Watch, Until: c.now().Add(f.Watch)}
+		progress(s)
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return s, nil
+		}
+		s.Taken, s.Back, s.Over = 47, 2, true
+		progress(s)
+		return s, nil
+	}
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("47 messages")
+	term.press("R")
+	term.agree("replay", "What happened")
+	term.await("40 of 47 taken, 38 of 47 acknowledged, none came back, 7 still waiting;", "watched until 1m39s after all")
+	term.golden()
+	term.press(keyEnter, "1")
+	term.await("DUE")
+	close(over)
+	term.await("the replay of " + failedQueue + ": all taken, 38 of 47 acknowledged, 2 came back within 1m39s")
+}

@@ -1,0 +1,103 @@
+package shell
+
+import (
+	"context"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// followed is a replay that is watched after its end, whether its dialog is open or not.
+type followed struct {
+	plan   plan.Following
+	sequel plan.Sequel
+	feed   *progressFeed[plan.Sequel]
+	stop   context.CancelFunc
+}
+
+type (
+	// FollowMsg asks the root to watch whether a replay worked.
+	FollowMsg struct{ Following plan.Following }
+	// SequelMsg brings the root what is known of that.
+	SequelMsg struct {
+		mark   string
+		sequel plan.Sequel
+	}
+)
+
+// Following asks for what a plan has done to be followed; nil: there is nothing to follow.
+func Following(p *plan.Plan, t *model.Topology, a *plan.Account) tea.Cmd {
+	f, ok := p.Follow(t, a)
+	if !ok {
+		return nil
+	}
+	return func() tea.Msg { return FollowMsg{f} }
+}
+
+// Follow begins to watch a replay.
+func (e *Env) Follow(msg FollowMsg) tea.Cmd {
+	ctx, stop := context.WithCancel(context.Background())
+	f := followed{plan: msg.Following, feed: NewProgressFeed[plan.Sequel](), stop: stop}
+	if e.followed == nil {
+		e.followed = map[string]followed{}
+	}
+	e.followed[f.plan.Mark] = f
+	run := e.standby(func(program context.Context) tea.Msg {
+		defer context.AfterFunc(program, stop)()
+		defer stop()
+		defer f.feed.Close()
+		if _, err := e.Broker.Follow(ctx, f.plan, f.feed.Put); err != nil {
+			return NoticeMsg{Text: "whether the replay worked is not known: " + err.Error(), Bad: true}
+		}
+		return nil
+	})
+	return tea.Batch(run, f.next())
+}
+
+func (f *followed) next() tea.Cmd {
+	mark := f.plan.Mark
+	return f.feed.Next(func(s plan.Sequel) tea.Msg { return SequelMsg{mark, s} })
+}
+
+// Followed takes what is known of a replay. It says when some of it came back, wherever one looks then.
+func (e *Env) Followed(msg SequelMsg) tea.Cmd {
+	f := e.followed[msg.mark]
+	f.sequel = msg.sequel
+	e.followed[msg.mark] = f
+	if f.sequel.Over && (f.sequel.Back > 0 || f.sequel.Taken < f.sequel.Sent) {
+		return Notice("the replay of "+model.Printable(f.plan.Queue.String())+": "+f.sequel.Words(e.Shown), true)
+	}
+	return f.next()
+}
+
+// Sequel is what is known of a replay after its end; nil: nothing yet.
+func (e *Env) Sequel(mark string) *plan.Sequel {
+	f, ok := e.followed[mark]
+	if !ok || mark == "" || f.sequel.Sent == 0 {
+		return nil
+	}
+	return &f.sequel
+}
+
+// Unfollow stops watching the replay of a record: what comes back then was brought back.
+func (e *Env) Unfollow(record int64) {
+	for _, f := range e.followed {
+		if f.plan.Record == record {
+			f.stop()
+		}
+	}
+}
+
+// SequelStyle is how the sequel of a replay looks.
+func (l *DialogLines) SequelStyle(s *plan.Sequel) term.Style {
+	switch {
+	case s.Back > 0:
+		return l.Styles.Warning
+	case s.Over:
+		return l.Styles.Good
+	}
+	return l.Styles.Accent
+}
