@@ -19,13 +19,17 @@ const (
 	askName
 )
 
-// firstStart asks which broker is meant, when none was named and the one on this machine was not reached for this
-// reason. It saves the answers as a context, and opens that.
+// firstStart asks which broker is meant, when none was named, none is saved, and the one on this machine was not
+// reached for this reason. It saves the answers as a context, and opens that.
 func (p *Program) firstStart(
 	ctx context.Context, flags *connectionFlags, look appearance, why error,
 ) (*session, error) {
 	var connect *model.ConnectError
 	if p.Ask == nil || !errors.As(why, &connect) {
+		return nil, why
+	}
+	if there := contexts(p.Env); len(there) > 0 {
+		p.say("`dlxtop --context NAME` opens one that is saved: %s", model.Printable(strings.Join(there, ", ")))
 		return nil, why
 	}
 	saved := ""

@@ -55,9 +55,11 @@ func TestFirstStartAsks(t *testing.T) {
 	mode := must.Get(os.Stat(path))(t).Mode().Perm()
 	assert.That(t, mode == 0o600, "%s has the mode %o", path, mode)
 
-	screen = built.Open(t)
-	screen.WaitFor("Which RabbitMQ?")
-	screen.Press("\x1b")
-	screen.WaitForEnd(cli.ExitConnect)
-	assert.Contains(t, screen.Text(), "no broker is configured", "after leaving")
+	for _, leave := range []string{"\x1b", "q"} {
+		screen = built.Open(t)
+		screen.WaitFor("Which RabbitMQ?")
+		screen.Press(leave)
+		screen.WaitForEnd(cli.ExitConnect)
+		assert.Contains(t, screen.Text(), "no broker is configured", "after leaving")
+	}
 }

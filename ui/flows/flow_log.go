@@ -28,8 +28,8 @@ func (s FlowScreen) logLines(width, room int) []string {
 	log := s.live.watch.Log()
 	if len(log) == 0 {
 		words := "nothing moved while this is open"
-		if s.ticking != 0 {
-			words = "what moves is from RabbitMQ's statistics: no count has seen it since this was opened"
+		if s.rated() {
+			words = "the rates are RabbitMQ's, of the last seconds; no count has seen a move yet"
 		}
 		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4, "…")))
 	}
@@ -54,4 +54,12 @@ func (s FlowScreen) logLines(width, room int) []string {
 		}
 	}
 	return append(lines, newest[:min(len(newest), room-1)]...)
+}
+
+// rated reports whether the picture has rates or dots.
+func (s FlowScreen) rated() bool {
+	moves := s.live.into(s.latest, s.env.Shown).Moves
+	return s.ticking != 0 || slices.ContainsFunc(s.live.watch.Queues(), func(ref model.QueueRef) bool {
+		return moves[ref].In.Or(0) > 0 || moves[ref].Out.Or(0) > 0
+	})
 }
