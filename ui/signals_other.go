@@ -2,13 +2,17 @@
 
 package ui
 
-import tea "github.com/charmbracelet/bubbletea"
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
 
 // suspendable is whether the shell can have the terminal in between.
 const suspendable = false
 
 // watchSignals has nothing to watch: there are no such signals here.
-func watchSignals(*tea.Program, *screenFile) (ended func()) { return func() {} }
+func watchSignals(*tea.Program, *shell.ScreenFile) (ended func()) { return func() {} }
 
 // Run does nothing: here no shell continues a program.
 func (s *suspension) Run() error { return nil }
