@@ -140,8 +140,8 @@ func (p *progress) clear() {
 	}
 }
 
-// end takes the line away.
-func (p *progress) end() {
+// stop takes the line away for good.
+func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended = true; p.shown {

@@ -162,7 +162,7 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 			if isKind(err, model.Unreachable, model.NoSuchHost, model.TwoBrokers) {
 				return err
 			}
-			r.miss(ref, q.Ready, err.Error())
+			r.noteUnread(ref, q.Ready, err.Error())
 			if r.failed == nil {
 				r.failed = err
 			}
@@ -222,7 +222,7 @@ func (s *session) readCauses(
 	var limit peek.RefusedLook
 	switch {
 	case errors.As(err, &limit):
-		r.miss(ref, ready, limit.Refusal().Words())
+		r.noteUnread(ref, ready, limit.Refusal().Words())
 		return nil
 	case err != nil:
 		return err
@@ -234,8 +234,8 @@ func (s *session) readCauses(
 	if err != nil {
 		return err
 	}
-	r.keep(t, ref, began, &peeked)
-	r.rest(ref, &peeked, look.Limit, ready)
+	r.keepRead(t, ref, began, &peeked)
+	r.noteRest(ref, &peeked, look.Limit, ready)
 	return nil
 }
 
@@ -259,13 +259,13 @@ func (s *session) emptyNow(ctx context.Context, t *model.Topology, ref model.Que
 	return !there || answered && n == 0, nil
 }
 
-// miss notes that messages of a queue were not read.
-func (r *reading) miss(ref model.QueueRef, messages model.Opt[int64], why string) {
+// noteUnread notes that messages of a queue were not read.
+func (r *reading) noteUnread(ref model.QueueRef, messages model.Opt[int64], why string) {
 	r.notRead = append(r.notRead, notReadJSON{ref.String(), messages, why})
 }
 
-// rest notes what a look has left unread. It counts the queue itself, later than the statistics did.
-func (r *reading) rest(ref model.QueueRef, peeked *peek.Peeked, limit int, ready model.Opt[int64]) {
+// noteRest notes what a look has left unread. It counts the queue itself, later than the statistics did.
+func (r *reading) noteRest(ref model.QueueRef, peeked *peek.Peeked, limit int, ready model.Opt[int64]) {
 	read := int64(peeked.Messages.Len())
 	depth, known := peeked.Depth.Get()
 	if !known {
@@ -276,11 +276,11 @@ func (r *reading) rest(ref model.QueueRef, peeked *peek.Peeked, limit int, ready
 	case depth <= read:
 		r.ready += read - depth
 	case peeked.Stopped != "":
-		r.miss(ref, model.Some(depth-read), peeked.Stopped)
+		r.noteUnread(ref, model.Some(depth-read), peeked.Stopped)
 	case read >= int64(limit):
-		r.miss(ref, model.Some(depth-read), "the first "+model.Plural(limit, "message")+" of the queue were read")
+		r.noteUnread(ref, model.Some(depth-read), "the first "+model.Plural(limit, "message")+" of the queue were read")
 	default:
-		r.miss(ref, model.Some(depth-read), "they are not ready any more")
+		r.noteUnread(ref, model.Some(depth-read), "they are not ready any more")
 	}
 }
 

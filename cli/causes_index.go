@@ -42,16 +42,16 @@ func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 			}
 			r.ready += depth - q.Ready.Or(0)
 			if rest := depth - int64(e.Messages); rest > 0 {
-				r.miss(ref, model.Some(rest), why)
+				r.noteUnread(ref, model.Some(rest), why)
 			}
 			return
 		}
 	}
-	r.miss(ref, q.Ready, why)
+	r.noteUnread(ref, q.Ready, why)
 }
 
-// keep keeps what was read of a queue. Where it cannot be written, the next command reads.
-func (r *reading) keep(t *model.Topology, ref model.QueueRef, began time.Time, peeked *peek.Peeked) {
+// keepRead keeps what was read of a queue. Where it cannot be written, the next command reads.
+func (r *reading) keepRead(t *model.Topology, ref model.QueueRef, began time.Time, peeked *peek.Peeked) {
 	if r.index == nil {
 		return
 	}

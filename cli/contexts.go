@@ -33,7 +33,7 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 			line.draw("connecting to " + model.Printable(next))
 		}
 		other, err := p.openContext(ctx, next, flags)
-		line.end()
+		line.stop()
 		if ctx.Err() != nil {
 			if other != nil {
 				other.close()

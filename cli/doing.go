@@ -81,7 +81,7 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 	}
 	progress := p.progress()
 	account, err := d.run(plan.WithReason(ctx, d.reason), planned, progress.show)
-	progress.end()
+	progress.stop()
 	if err != nil {
 		return err
 	}

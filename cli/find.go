@@ -152,7 +152,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	w := &foundWriter{program: s.program, output: &f.output, line: s.program.progress()}
 	w.follow(search, stop)
 	e := <-ended
-	w.line.end()
+	w.line.stop()
 	if w.failed != nil {
 		return w.failed
 	}

@@ -186,13 +186,13 @@ func flowRows(t *model.Topology) []flowRow {
 		worker := queueOf(t, f.Worker.Queue)
 		rows = append(rows, flowRow{
 			flow: worker.QueueRef.String(), role: string(model.WorkerRole), name: worker.Name, q: worker,
-			ready: worker.Ready, consumers: consumersOf(worker), after: itself(f.DelayedRetry),
+			ready: worker.Ready, consumers: consumersOf(worker), after: delayedRetryWords(f.DelayedRetry),
 		})
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
 			rows = append(rows, flowRow{
 				role: string(b.Role), name: b.Name(), q: q, ready: t.Waiting(b), consumers: q.Consumers.String(),
-				after: after(b), target: leadsTo(b),
+				after: waitWords(b), target: leadsTo(b),
 			})
 		}
 		for _, m := range f.Failed {
@@ -255,8 +255,8 @@ func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 	return words
 }
 
-// after is how long messages wait in a buffer, and who says so.
-func after(b *model.Buffer) string {
+// waitWords are how long messages wait in a buffer, and who says so.
+func waitWords(b *model.Buffer) string {
 	ttl, ok := b.TTL.Get()
 	most, ranges := b.MaxTTL.Get()
 	switch {
@@ -271,8 +271,8 @@ func after(b *model.Buffer) string {
 	return "per message"
 }
 
-// itself tells that a worker holds its own failures back, and who says so.
-func itself(retry model.Setting[string]) string {
+// delayedRetryWords tell that a worker holds its own failures back, and who says so.
+func delayedRetryWords(retry model.Setting[string]) string {
 	if !retry.Set {
 		return ""
 	}

@@ -200,13 +200,13 @@ func (p Printer) ShowPlan(a Planned) error {
 		for _, r := range planned.Recipients {
 			recipients = append(recipients, r.Queue.Name)
 		}
-		out.Recipients, out.Strips, out.Warnings = &recipients, list(planned.Strips), list(warned(planned.Warnings))
+		out.Recipients, out.Strips, out.Warnings = &recipients, orEmpty(planned.Strips), orEmpty(warned(planned.Warnings))
 		if planned.Operation == plan.Replay || planned.Operation == plan.Move {
 			ways := []wayJSON{}
 			for _, w := range planned.Ways {
 				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, evidence(&w)})
 			}
-			out.Ways, out.Keeps, out.Adds = &ways, list(planned.Keeps), list(planned.Adds())
+			out.Ways, out.Keeps, out.Adds = &ways, orEmpty(planned.Keeps), orEmpty(planned.Adds())
 			out.Resets, out.Groups = resetsJSON(planned.Resets), groupsJSON(planned.Groups)
 			if planned.Canary != nil {
 				out.Canary = planned.Canary.Words()
@@ -235,7 +235,7 @@ func (p Printer) ShowPlan(a Planned) error {
 	return nil
 }
 
-func list(texts []string) *[]string {
+func orEmpty(texts []string) *[]string {
 	if texts == nil {
 		texts = []string{}
 	}

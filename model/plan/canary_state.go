@@ -55,7 +55,7 @@ func (s *CanaryState) Words() string {
 	case CanaryWatches:
 		return fmt.Sprintf("%d taken, watching for %s that none comes back", s.Sent, wait)
 	case CanaryUnsettled:
-		return fmt.Sprintf("%d taken, %s", s.Sent, s.Acks.words())
+		return fmt.Sprintf("%d taken, %s", s.Sent, s.Acks.ackWords())
 	case CanaryPassed:
 		if s.Sent == 1 {
 			return fmt.Sprintf("1 was taken, and did not come back within %s", wait)
@@ -94,8 +94,8 @@ func (s *CanaryState) WaitsFor() string {
 	return ""
 }
 
-// words tell what a queue shows instead of an acknowledgement.
-func (a *CanaryAcks) words() string {
+// ackWords tell what a queue shows instead of an acknowledgement.
+func (a *CanaryAcks) ackWords() string {
 	queue := model.Printable(a.Queue.String())
 	words := fmt.Sprintf("%d of %d acknowledged in %s", min(max(a.Taken, 0), a.Sent), a.Sent, queue)
 	if a.Taken <= 0 {

@@ -138,7 +138,7 @@ func planDoubling(want *ActionWant) *Doubling {
 	return d
 }
 
-func (d *Doubling) end(p *Plan, want *ActionWant) {
+func (d *Doubling) write(p *Plan, want *ActionWant) {
 	if d.differ > 0 {
 		p.warn(sameID{d.differ})
 	}

@@ -155,9 +155,9 @@ type mending struct {
 	why     *mend.Problem
 }
 
-// note tries the program on one message. It returns what an edit asks for, nil where there is none, and how large the
+// try tries the program on one message. It returns what an edit asks for, nil where there is none, and how large the
 // body is that is published.
-func (n *mending) note(
+func (n *mending) try(
 	p *Plan, t *model.Topology, m *message.Message, o message.Opened, way *target.Way,
 ) (asked *draft.Draft, size int64) {
 	switch {
@@ -214,8 +214,8 @@ func (n *mending) stays(why target.Problem) {
 	}
 }
 
-// end writes down what was gathered.
-func (n *mending) end(p *Plan) {
+// write writes down what was gathered.
+func (n *mending) write(p *Plan) {
 	if n.mended == nil {
 		return
 	}

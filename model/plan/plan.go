@@ -244,7 +244,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	err := message.Each(sample, 0, func(m *message.Message) {
 		o, resets := p.reopening(m)
 		way := p.Target.WayOf(t, m, o)
-		asked, size := mends.note(p, t, m, o, &way)
+		asked, size := mends.try(p, t, m, o, &way)
 		notes.group(m, &way)
 		if way.Problem == nil && p.SparesDoubles() {
 			way.Problem = doubling.Against(m, way.Reaches)
@@ -258,7 +258,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 			return
 		}
 		sizes = append(sizes, size)
-		unheard := tally.way(t, &way)
+		unheard := tally.countWay(t, &way)
 		tally.clues(&way)
 		headers := o.Message.Headers
 		if asked != nil && p.KeepDelay {
@@ -290,10 +290,10 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		p.Recipients = append(p.Recipients, r)
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
-	doubling.end(p, want)
+	doubling.write(p, want)
 	tally.write(t.Snapshot.TakenAt)
-	notes.end()
-	mends.end(p)
+	notes.write()
+	mends.write(p)
 	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))
 	switch {
 	case failing == 0:
@@ -341,7 +341,7 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 			p.warn(noConsumer{r.Queue, s.TTL})
 		}
 		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From &&
-			!slices.Contains(p.Target.Workers, r.Queue) && !p.told(r.Queue) {
+			!slices.Contains(p.Target.Workers, r.Queue) && !p.namedByClue(r.Queue) {
 			p.warn(notTheWorker{r.Queue, len(p.Recipients) > 1})
 		}
 		if s.Bounded() && s.Overflow.Value != model.DropHead {
@@ -350,8 +350,8 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 	}
 }
 
-// told reports whether what messages tell led to a queue: then a warning has named its flow already.
-func (p *Plan) told(ref model.QueueRef) bool {
+// namedByClue reports whether what messages tell led to a queue: then a warning has named its flow already.
+func (p *Plan) namedByClue(ref model.QueueRef) bool {
 	return slices.ContainsFunc(p.Ways, func(w PlannedWay) bool { return w.Clue != nil && w.Clue.Queue == ref })
 }
 

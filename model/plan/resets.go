@@ -240,8 +240,8 @@ func (n *resetNotes) answered(queue string) bool {
 	return there
 }
 
-// end writes down what was gathered.
-func (n *resetNotes) end() {
+// write gives the plan what was gathered.
+func (n *resetNotes) write() {
 	for _, key := range n.order {
 		n.plan.Resets = append(n.plan.Resets, *n.resets[key])
 	}

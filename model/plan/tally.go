@@ -45,9 +45,9 @@ func newTally(p *Plan) *tally {
 	return &tally{plan: p, ways: map[model.Address]countedWay{}, told: map[telling]bool{}}
 }
 
-// way counts the way of one message. unheard is a queue that it reaches, though it is bound for other keys only: what
-// consumes there may not know the key.
-func (t *tally) way(r *model.Topology, way *target.Way) (unheard model.QueueRef) {
+// countWay counts the way of one message. unheard is a queue that it reaches, though it is bound for other keys only:
+// what consumes there may not know the key.
+func (t *tally) countWay(r *model.Topology, way *target.Way) (unheard model.QueueRef) {
 	p := t.plan
 	counted, known := t.ways[way.Address]
 	if !known {
@@ -89,11 +89,12 @@ func (t *tally) clues(w *target.Way) {
 		as.clue.Address, as.stronger.Address = model.Address{}, model.Address{}
 		t.warn(as, outvotedClue{w.Against[i], w.Clue})
 	}
-	t.again(w.Again)
+	t.noteLoss(w.Again)
 }
 
-// again notes how copies are lost that fail again: of those that differ only in their keys, the first stands for all.
-func (t *tally) again(f *loss.SecondFailure) {
+// noteLoss notes how copies are lost that fail again: of those that differ only in their keys, the first stands for
+// all.
+func (t *tally) noteLoss(f *loss.SecondFailure) {
 	if f == nil {
 		return
 	}

@@ -103,7 +103,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil,
 		takes: map[string]*taking{}, tally: newTally(nil),
 	}
-	if err := want.Entries(func(e *Entry) error { return b.add(e, want.Found) }); err != nil {
+	if err := want.Entries(func(e *Entry) error { return b.sortEntry(e, want.Found) }); err != nil {
 		return p, err
 	}
 	b.finish(t, &want)
@@ -141,7 +141,7 @@ func (t *taking) add(e *Entry) {
 	}
 }
 
-func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
+func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) error {
 	r := &b.plan.Record
 	outcome, known := found[e.Position]
 	if known {
@@ -217,13 +217,13 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 		b.tally.copied(b.topology, e.Message, headers)
 		b.takes[to].add(e)
 	}
-	b.again(e)
+	b.noteLoss(e)
 	return nil
 }
 
-// again notes when a message is lost that leaves its queue as a dead letter after it was brought back: the queue's name
-// is its key then.
-func (b *undoBuilder) again(e *Entry) {
+// noteLoss notes when a message is lost that leaves its queue as a dead letter after it was brought back: the queue's
+// name is its key then.
+func (b *undoBuilder) noteLoss(e *Entry) {
 	p, headers := b.plan, model.Table(nil)
 	if e.Message != nil {
 		headers = e.Message.Headers
@@ -273,7 +273,7 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	p.Delayed = b.tally.delayed.messages > 0
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	for _, name := range b.ways {
-		b.take(t, name, want)
+		b.planTake(t, name, want)
 	}
 	p.Skips = slices.SortedFunc(slices.Values(b.skips), func(a, b Skip) int { return cmp.Compare(a.Words(), b.Words()) })
 	if left := slices.Sorted(maps.Keys(b.left)); len(left) > 0 {
@@ -309,8 +309,8 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	return nil
 }
 
-// take plans to take back from one queue what was sent there.
-func (b *undoBuilder) take(t *model.Topology, name string, want *UndoWant) {
+// planTake plans to take back from one queue what was sent there.
+func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 	p, took := b.plan, b.takes[name]
 	ref := model.QueueRef{VHost: p.Back.VHost, Name: name}
 	q, exists := t.Queue(ref)

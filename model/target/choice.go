@@ -21,7 +21,7 @@ type choice struct {
 // in this order. Two that a message itself tells and that disagree choose nothing, and neither does a name when the
 // message tells of a queue that is gone.
 func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelope) choice {
-	told := t.told(r, m, e)
+	told := t.cluesIn(r, m, e)
 	if t.Inside {
 		return t.chooseInside(told)
 	}

@@ -36,8 +36,8 @@ type Clue struct {
 	Reaches   int           `json:",omitempty"` // of ByOrigin: how many queues that address reaches
 }
 
-// told are the clues that a message itself has, without its origin: the strongest first.
-func (t *Target) told(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
+// cluesIn are the clues that a message itself has, without its origin: the strongest first.
+func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	if s, ok := m.Stated(e); ok {
 		c := Clue{
 			Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework,
@@ -46,14 +46,14 @@ func (t *Target) told(r *model.Topology, m *message.Message, e *message.Envelope
 		if vhost, known := s.VHost.Get(); known && vhost != t.From.VHost {
 			c.Queue.VHost, c.Gone, c.Elsewhere = vhost, true, vhost
 		}
-		clues = append(clues, t.seen(r, c))
+		clues = append(clues, t.locate(r, c))
 	}
 	for i := range m.Deaths {
 		d := &m.Deaths[i]
 		c := Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: t.From.VHost, Name: d.Queue}, Reason: d.Reason}
 		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d)
 		if d.Queue != "" && c.Queue != t.From && gaveUp {
-			clues = append(clues, t.seen(r, c))
+			clues = append(clues, t.locate(r, c))
 			break
 		}
 	}
@@ -80,8 +80,8 @@ func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
 	return slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool { return ref != t.From && r.Works(ref) })
 }
 
-// seen completes a clue with whether its queue is there.
-func (t *Target) seen(r *model.Topology, c Clue) Clue {
+// locate completes a clue with whether its queue is there.
+func (t *Target) locate(r *model.Topology, c Clue) Clue {
 	if _, exists := r.Queue(c.Queue); exists || c.Gone {
 		return c
 	}

@@ -10,10 +10,10 @@ import (
 
 // Words name the queue and where it is known from.
 func (c *Clue) Words() string {
-	return fmt.Sprintf("%s (%s)", c.name(), c.Source())
+	return fmt.Sprintf("%s (%s)", c.queueWords(), c.Source())
 }
 
-func (c *Clue) name() string {
+func (c *Clue) queueWords() string {
 	name := model.Printable(c.Queue.Name)
 	switch {
 	case c.Elsewhere != "" && c.Elsewhere == c.Queue.VHost:
@@ -55,8 +55,8 @@ func (c *Clue) Source() string {
 	return "a similar name"
 }
 
-// why says in which capacity a message is sent to the worker by name.
-func (c *Clue) why() string {
+// reason says in which capacity a message is sent to the worker by name.
+func (c *Clue) reason() string {
 	switch c.Kind {
 	case ByFramework:
 		return "the worker that it failed in, as " + c.Framework + " wrote it"

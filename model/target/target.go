@@ -103,11 +103,11 @@ func waysBack(t *model.Topology, flow *model.Flow) []model.Address {
 func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) Way {
 	c := copied{r, m, o.Envelope, o.ReplayHeaders()}
 	if t.Mode == ToQueue || t.Mode == ToExchange {
-		return t.way(c, t.Fixed, "chosen")
+		return t.routeBy(c, t.Fixed, "chosen")
 	}
 	origin, _ := m.OriginBy(o.Envelope)
 	if t.Mode == ToOrigin {
-		return t.way(c, origin, "its origin")
+		return t.routeBy(c, origin, "its origin")
 	}
 	chosen := t.choose(r, m, o.Envelope)
 	if chosen.problem != nil {
@@ -117,7 +117,7 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 	if chosen.clue != nil {
 		workers = []model.QueueRef{chosen.clue.Queue}
 	}
-	w := t.way(c, origin, "its origin")
+	w := t.routeBy(c, origin, "its origin")
 	if narrow := w.reachesOnly(workers...); !narrow || w.Loses() {
 		other := t.wayTo(c, chosen.clue)
 		if !narrow || other.Problem == nil && !other.Loses() {
@@ -133,7 +133,7 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 func (t *Target) wayTo(c copied, clue *Clue) Way {
 	worker, why := model.QueueRef{}, "the worker by name"
 	if clue != nil {
-		worker, why = clue.Queue, clue.why()
+		worker, why = clue.Queue, clue.reason()
 	} else {
 		var ok bool
 		if worker, ok = t.workerOf(c.message); !ok {
@@ -142,7 +142,7 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 	}
 	var lossy *Way
 	for _, to := range t.addressesOf(c, worker) {
-		w := t.way(c, to.Address, to.why)
+		w := t.routeBy(c, to.Address, to.why)
 		switch {
 		case !w.reachesOnly(worker):
 		case !w.Loses():
@@ -151,7 +151,7 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 			lossy = &w
 		}
 	}
-	w := t.way(c, model.Address{RoutingKey: worker.Name}, why)
+	w := t.routeBy(c, model.Address{RoutingKey: worker.Name}, why)
 	if w.Loses() && lossy != nil {
 		return *lossy
 	}
@@ -236,10 +236,10 @@ type copied struct {
 func (t *Target) WayBy(
 	r *model.Topology, m *message.Message, e *message.Envelope, headers model.Table, a model.Address, why string,
 ) Way {
-	return t.way(copied{r, m, e, headers}, a, why)
+	return t.routeBy(copied{r, m, e, headers}, a, why)
 }
 
-func (t *Target) way(c copied, a model.Address, why string) Way {
+func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 	route := c.topology.Route(t.From.VHost, a.Exchange, []string{a.RoutingKey}, c.headers)
 	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
 	switch {
@@ -254,13 +254,13 @@ func (t *Target) way(c copied, a model.Address, why string) Way {
 	case len(route.Queues) == 0:
 		w.Problem = noBinding{a}
 	default:
-		w.Again = c.again(&w)
+		w.Again = c.secondFailure(&w)
 	}
 	return w
 }
 
-// again is how the copy is lost when it fails again in one of the queues that a way reaches.
-func (c *copied) again(w *Way) (again *loss.SecondFailure) {
+// secondFailure is how the copy is lost when it fails again in one of the queues that a way reaches.
+func (c *copied) secondFailure(w *Way) (again *loss.SecondFailure) {
 	for _, ref := range w.Reaches {
 		own := func() [][]string { return loss.OwnKeysOf(c.topology, ref, c.message, c.envelope) }
 		f := loss.OfSecondFailure(c.topology, ref, w.RoutingKey, c.headers, c.message.Headers, own)
