@@ -219,7 +219,7 @@ func queueRows(msg shell.TopologyMsg) []queueRow {
 	queues := msg.Topology.Snapshot.Queues
 	rows, targets := make([]queueRow, len(queues)), map[model.QueueRef][]model.QueueRef{}
 	for i := range queues {
-		q := &queues[i]
+		q, _ := msg.Topology.Queue(queues[i].QueueRef) // as counted, where it was
 		rows[i] = queueRow{
 			q, model.Printable(q.String()), roles[q.QueueRef], msg.Moves[q.QueueRef], msg.Topology, targets,
 		}
