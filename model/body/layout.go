@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // layout makes lines of the text of a structure: JSON, and CBOR's diagnostic notation, which is JSON with more kinds of
@@ -82,7 +83,7 @@ func (l *layout) tokens(src []byte) (shown int) {
 			l.put(Mark, ": ")
 			i++
 		case '"':
-			end := stringEnd(src, i)
+			end := message.EndOfText(src, i+1)
 			l.text(src[i:end], src[end:])
 			i = end
 		default:
@@ -128,19 +129,6 @@ func jsonInside(quoted []byte) ([]byte, bool) {
 }
 
 func spaces(b []byte) int { return len(b) - len(bytes.TrimLeft(b, " \t\r\n")) }
-
-// stringEnd is the index behind the JSON string that begins at i.
-func stringEnd(src []byte, i int) int {
-	for j := i + 1; j < len(src); j++ {
-		switch src[j] {
-		case '\\':
-			j++
-		case '"':
-			return j + 1
-		}
-	}
-	return len(src)
-}
 
 // valueEnd is the length of the value at the beginning, which is no string: a number, a word, or bytes as CBOR's
 // diagnostic notation writes them, h'0102'. At least one byte is taken.

@@ -208,7 +208,7 @@ func unescaped(src []byte) []byte {
 			i++
 			continue
 		}
-		end := stringEnd(src, i)
+		end := message.EndOfText(src, i+1)
 		var s string
 		if err := json.Unmarshal(src[i:end], &s); err == nil {
 			out = serial.AppendText(out, s)

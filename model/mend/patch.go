@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // jsonSpace is what may stand between the parts of JSON.
@@ -162,7 +164,7 @@ func valueAt(raw []byte, at int) int {
 	for at < len(raw) {
 		switch raw[at] {
 		case '"':
-			at = textAt(raw, at)
+			at = message.EndOfText(raw, at+1)
 			if depth == 0 {
 				return at
 			}
@@ -182,19 +184,6 @@ func valueAt(raw []byte, at int) int {
 			}
 		}
 		at++
-	}
-	return at
-}
-
-// textAt is where the text at a place ends, behind its quote.
-func textAt(raw []byte, at int) int {
-	for at++; at < len(raw); at++ {
-		switch raw[at] {
-		case '\\':
-			at++
-		case '"':
-			return at + 1
-		}
 	}
 	return at
 }

@@ -50,32 +50,40 @@ func bitsOfMembers() map[string]members {
 }
 
 // membersOf reads the names of a body that begins like a JSON object, in one pass over it and without making values of
-// it: a word inside of a text or a nested object is no member. It does not check that the body is JSON.
+// it: a word inside of a text or a nested object is no member.
 func membersOf(text []byte) (found members) {
 	text = bytes.TrimLeft(text, " \t\r\n")
 	if len(text) == 0 || len(text) > MaxEnvelope || text[0] != '{' {
 		return 0
 	}
+	eachMember(text, func(from, end int) (next int, more bool) {
+		found |= memberBits[string(text[from+1:end-1])]
+		return end, true
+	})
+	return found
+}
+
+// eachMember finds the names of the members of a JSON object, each from one index to another, with its quotes. It goes
+// on where member says, as long as that wants more. It does not check that the text is JSON.
+func eachMember(text []byte, member func(from, end int) (next int, more bool)) {
 	depth := 0
-	for i := 0; i < len(text); {
+	for i, more := 0, true; i < len(text) && more; {
 		switch text[i] {
 		case '{', '[':
 			depth++
 		case '}', ']':
 			if depth--; depth == 0 {
-				return found
+				return
 			}
 		case '"':
-			end := endOfText(text, i+1)
-			if depth == 1 && isMember(text[end:]) {
-				found |= memberBits[string(text[i+1:end-1])]
+			from, end := i, EndOfText(text, i+1)
+			if i = end; depth == 1 && isMember(text[end:]) {
+				i, more = member(from, end)
 			}
-			i = end
 			continue
 		}
 		i++
 	}
-	return found
 }
 
 // has reports whether a name is among them; it must be one that a framework writes.
@@ -91,8 +99,8 @@ func (s members) hasAll(names []string) bool {
 	return true
 }
 
-// endOfText is behind the quote that ends the JSON text which begins here.
-func endOfText(text []byte, at int) int {
+// EndOfText is behind the quote that ends the JSON text which begins here, behind its first quote.
+func EndOfText(text []byte, at int) int {
 	for at < len(text) {
 		next := bytes.IndexByte(text[at:], '"')
 		if next < 0 {

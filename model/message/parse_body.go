@@ -9,42 +9,27 @@ import (
 // cutBody takes the body out of the JSON of a message, which mostly is nearly all of it: encoding/json goes through
 // every byte three times. rest has an empty text in its place. ok is false where that cannot be done so simply.
 func cutBody(text []byte) (rest, body []byte, ok bool) {
-	from, to, depth := 0, 0, 0
-	for i := 0; i < len(text); {
-		switch text[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case '"':
-			end := endOfText(text, i+1)
-			name := text[i+1 : max(end-1, i+1)]
-			i = end
-			if depth != 1 || !isMember(text[end:]) {
-				continue
-			}
-			if bytes.IndexByte(name, '\\') >= 0 || bytes.EqualFold(name, []byte("body")) &&
-				(string(name) != "body" || to > 0) {
-				return nil, nil, false // it may be the body, too, and the last one counts
-			}
-			if string(name) != "body" {
-				continue
-			}
-			from = end + bytes.IndexByte(text[end:], ':') + 1
-			from += len(text[from:]) - len(bytes.TrimLeft(text[from:], " \t\r\n"))
-			if from == len(text) || text[from] != '"' {
-				return nil, nil, false
-			}
-			to = endOfText(text, from+1)
-			if to-1 == from || text[to-1] != '"' {
-				return nil, nil, false
-			}
-			i = to
-			continue
+	from, to, simple := 0, 0, true
+	eachMember(text, func(at, end int) (next int, more bool) {
+		name := text[at+1 : max(end-1, at+1)]
+		if bytes.IndexByte(name, '\\') >= 0 || bytes.EqualFold(name, []byte("body")) &&
+			(string(name) != "body" || to > 0) {
+			simple = false // it may be the body, too, and the last one counts
 		}
-		i++
-	}
-	if to == 0 {
+		if !simple || string(name) != "body" {
+			return end, simple
+		}
+		from = end + bytes.IndexByte(text[end:], ':') + 1
+		from += len(text[from:]) - len(bytes.TrimLeft(text[from:], " \t\r\n"))
+		if from == len(text) || text[from] != '"' {
+			simple = false
+			return end, false
+		}
+		to = EndOfText(text, from+1)
+		simple = to-1 > from && text[to-1] == '"'
+		return to, simple
+	})
+	if to == 0 || !simple {
 		return nil, nil, false
 	}
 	rest = make([]byte, 0, len(text)-(to-from)+2)
