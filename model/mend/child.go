@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/gob"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,7 +28,7 @@ const (
 	lookEvery  = 5 * time.Millisecond
 
 	childVariable = "DLXTOP_JQ_CHILD" // in its environment, which has nothing else
-	greeting      = "dlxtop jq 1\n"   // the first that it says
+	greeting      = "dlxtop jq 2\n"   // the first that it says
 	exitMemory    = 3                 // its exit status when it took too much memory
 )
 
@@ -43,29 +42,74 @@ func init() {
 	}
 }
 
-// request is a message for a child, and answer is what it makes of it. A body follows as it is: gob would copy it
-// twice.
+// request is a message for a child, and answer is what it makes of it: a line of JSON, and then the body as it is.
 type (
 	request struct {
-		Program    string
-		Address    model.Address
-		Properties message.Properties
-		Headers    []byte // JSON, which keeps AMQP's types
-		Size       int    // of the body, in bytes
-		body       []byte
+		Program string
+		head
+		body []byte
 	}
 	answer struct {
-		Problem    *Problem
-		Changed    bool
-		Address    model.Address
-		Properties message.Properties
-		Headers    []byte
-		Same       []string // headers that stay what they are
-		SameBody   bool
-		Size       int // of the body, in bytes
-		body       []byte
+		Problem *Problem
+		Changed bool
+		head
+		Same     []string // headers that stay what they are
+		SameBody bool
+		body     []byte
+	}
+	// head is all of a message but its body, of which it has the size.
+	head struct {
+		Exchange, RoutingKey string
+		Properties           message.PropertiesJSON
+		Headers              map[string]any `json:",omitempty"`
+		Size                 int
 	}
 )
+
+func headOf(p *message.Publishing) head {
+	return head{
+		message.TextJSON(p.Exchange), message.TextJSON(p.RoutingKey), p.Properties.AsJSON(),
+		message.HeadersJSON(p.Headers), len(p.Body),
+	}
+}
+
+// publishing is the message without its body.
+func (s *head) publishing() (p message.Publishing, err error) {
+	if p.Exchange, err = message.ParseText(s.Exchange); err != nil {
+		return p, err
+	}
+	if p.RoutingKey, err = message.ParseText(s.RoutingKey); err != nil {
+		return p, err
+	}
+	if p.Properties, err = s.Properties.Properties(); err != nil {
+		return p, err
+	}
+	p.Headers, err = message.ParseHeaders(s.Headers)
+	return p, err
+}
+
+// send writes a line and a body.
+func send(to io.Writer, v any, body []byte) error {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = to.Write(append(line, '\n'))
+	}
+	if err == nil {
+		_, err = to.Write(body)
+	}
+	return err
+}
+
+// receive reads a line.
+func receive(from *bufio.Reader, v any) error {
+	line, err := from.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	return decoder.Decode(v)
+}
 
 // serve is the work of a child: it ends with its input.
 func serve(in io.Reader, out io.Writer) {
@@ -78,11 +122,10 @@ func serve(in io.Reader, out io.Writer) {
 		return
 	}
 	reader := bufio.NewReader(in)
-	decoder, encoder := gob.NewDecoder(reader), gob.NewEncoder(out)
 	var p *Program
 	for {
 		var r request
-		if decoder.Decode(&r) != nil {
+		if receive(reader, &r) != nil {
 			return
 		}
 		r.body = make([]byte, r.Size)
@@ -98,10 +141,7 @@ func serve(in io.Reader, out io.Writer) {
 			p = read
 		}
 		a := p.answer(&r)
-		err := encoder.Encode(a)
-		if err == nil {
-			_, err = out.Write(a.body)
-		}
+		err := send(out, &a, a.body)
 		if begun.Store(0); err != nil {
 			return
 		}
@@ -123,11 +163,11 @@ func watch(begun *atomic.Int64) {
 
 // answer is what a program makes of a message, in the child.
 func (p *Program) answer(r *request) (a answer) {
-	headers, err := tableOf(r.Headers)
+	was, err := r.publishing()
 	if err != nil {
 		return answer{Problem: &Problem{Kind: Failed, Detail: detail(err.Error())}}
 	}
-	was := message.Publishing{Address: r.Address, Properties: r.Properties, Headers: headers, Body: r.body}
+	was.Body = r.body
 	made, changed, err := p.apply(&was)
 	if err != nil {
 		problem, ok := err.(*Problem)
@@ -139,63 +179,45 @@ func (p *Program) answer(r *request) (a answer) {
 	if !changed {
 		return answer{}
 	}
-	a = answer{Changed: true, Address: made.Address, Properties: made.Properties}
+	a.Changed = true
 	for name, v := range made.Headers {
 		if before, there := was.Headers[name]; there && reflect.DeepEqual(before, v) {
-			a.Same = append(a.Same, name)
+			a.Same = append(a.Same, message.TextJSON(name))
 			delete(made.Headers, name)
 		}
 	}
-	a.Headers = jsonOf(made.Headers)
-	if a.SameBody = bytes.Equal(was.Body, made.Body); !a.SameBody {
-		a.body, a.Size = made.Body, len(made.Body)
+	if a.SameBody = bytes.Equal(was.Body, made.Body); a.SameBody {
+		made.Body = nil
 	}
+	a.head, a.body = headOf(&made), made.Body
 	return a
 }
 
 // message is the message that was made of another one. What stays is taken from that.
 func (a *answer) message(was *message.Publishing) (made message.Publishing, err error) {
-	made = *was
-	made.Address, made.Properties = a.Address, a.Properties
-	if at := a.Properties.Timestamp; at.Equal(was.Properties.Timestamp) {
+	if made, err = a.publishing(); err != nil {
+		return *was, err
+	}
+	if at := made.Properties.Timestamp; at.Equal(was.Properties.Timestamp) {
 		made.Properties.Timestamp = was.Properties.Timestamp
 	} else if !at.IsZero() {
 		made.Properties.Timestamp = at.Local() // as AMQP's client delivers it
 	}
-	if made.Headers, err = tableOf(a.Headers); err != nil {
-		return *was, err
-	}
-	for _, name := range a.Same {
+	for _, written := range a.Same {
+		name, err := message.ParseText(written)
+		if err != nil {
+			return *was, err
+		}
 		if made.Headers == nil {
 			made.Headers = model.Table{}
 		}
 		made.Headers[name] = was.Headers[name]
 	}
-	if !a.SameBody {
-		made.Body = a.body
+	made.Reaches = was.Reaches
+	if made.Body = a.body; a.SameBody {
+		made.Body = was.Body
 	}
 	return made, nil
-}
-
-func jsonOf(t model.Table) []byte {
-	if len(t) == 0 {
-		return nil
-	}
-	text, _ := json.Marshal(message.HeadersJSON(t)) // all of it is JSON's own types
-	return text
-}
-
-func tableOf(text []byte) (model.Table, error) {
-	if len(text) == 0 {
-		return nil, nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var fields map[string]any
-	if err := decoder.Decode(&fields); err != nil {
-		return nil, message.JSONError(err)
-	}
-	return message.ParseHeaders(fields)
 }
 
 // child is a process that runs programs.
@@ -204,9 +226,7 @@ type child struct {
 	in, out *os.File
 	answers *io.LimitedReader
 	reader  *bufio.Reader // of these
-	encoder *gob.Encoder
-	decoder *gob.Decoder
-	tooLong bool // it was ended for a message that took too long
+	tooLong bool          // it was ended for a message that took too long
 }
 
 // startChild starts this program once more, as a child.
@@ -245,7 +265,6 @@ func startChild() (c *child, err error) {
 	}
 	c.answers = &io.LimitedReader{R: out}
 	c.reader = bufio.NewReader(c.answers)
-	c.encoder, c.decoder = gob.NewEncoder(in), gob.NewDecoder(c.reader)
 	return c, nil
 }
 
@@ -264,11 +283,8 @@ func (c *child) ask(ctx context.Context, r *request) (a answer, err error) {
 	defer func() { c.tooLong = !late.Stop() }()
 	defer context.AfterFunc(ctx, kill)()
 	c.answers.N = mostAnswer
-	if err = c.encoder.Encode(r); err == nil {
-		_, err = c.in.Write(r.body)
-	}
-	if err == nil {
-		err = c.decoder.Decode(&a)
+	if err = send(c.in, r, r.body); err == nil {
+		err = receive(c.reader, &a)
 	}
 	if err == nil && a.Size > mostAnswer {
 		err = io.ErrShortBuffer

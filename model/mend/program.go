@@ -96,7 +96,7 @@ func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	a, err := askChild(ctx, &request{p.Text, m.Address, m.Properties, jsonOf(m.Headers), len(m.Body), m.Body})
+	a, err := askChild(ctx, &request{p.Text, headOf(m), m.Body})
 	switch {
 	case err != nil:
 		return *m, false, err
