@@ -29,6 +29,7 @@ type action struct {
 	consent
 	unmarked   bool
 	doubles    bool
+	follow     bool
 	keepTries  bool
 	keepDelay  bool
 	canary     bool
@@ -110,6 +111,8 @@ possible queues, for --to.
 		" (count and time), which identifies a message that comes back")
 	cmd.Flags().BoolVar(&a.keepTries, "keep-tries", false,
 		"keep the counters of tries that frameworks write: by default they are reset")
+	cmd.Flags().BoolVar(&a.follow, "follow", false,
+		"watch whether it worked, for as long as a failure takes to come back; exit status 1 when some come back")
 	cmd.Flags().BoolVar(&a.doubles, "doubles", false, "replay also copies of what was replayed to the same queue: of one "+
 		"selection, or from another failed queue, by this journal; by default they stay")
 	a.registerEdit(cmd)
@@ -192,7 +195,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 		return p.showAccount(planned, plan.Account{Operation: a.operation, From: want.From})
 	}
 	return p.do(ctx, s, doing{
-		consent: a.consent, planned: planned, again: planning,
+		follow: a.follow, consent: a.consent, planned: planned, again: planning,
 		ask: question{does: string(a.operation), where: "of", queue: want.From},
 		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			return s.broker.Execute(ctx, planned.Plan.On(planned.Topology), progress)

@@ -336,3 +336,30 @@ func TestMove(t *testing.T) {
 		assert.That(t, m.Headers["x-death"] != nil, "%s lost its history", m.MessageId)
 	}
 }
+
+// TestFollow: a replay that fails again is told, with its exit status, and by the journal later.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
+	v.fill("failed", 2)
+	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
+	r := v.run("replay", "failed", "--to", "queue:worker", "--follow", "--yes", "-o", "json")
+	var account struct {
+		Journal int64 `json:"journal_id"`
+		After   struct {
+			Sent, Taken int64
+			Back        int64 `json:"came_back"`
+			Over        bool
+		}
+	}
+	must.Do(t, json.Unmarshal([]byte(r.out), &account))
+	if s := account.After; r.status != cli.ExitRefused || s.Sent != 2 || s.Taken != 2 || s.Back != 2 || !s.Over {
+		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	r = v.run("journal", "show", fmt.Sprint(account.Journal), "-o", "table")
+	if !strings.Contains(r.stderr, "afterwards: all taken") || !strings.Contains(r.out, "2 moved; 2 came back") {
+		t.Errorf("%s%s", r.out, r.stderr)
+	}
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +52,7 @@ type doing struct {
 	consent
 	planned report.Planned
 	ask     question
+	follow  bool // afterwards it is watched whether it worked
 	// again makes the plan once more when it was agreed to, from the topology of now; nil: it is decided for good
 	again func(*model.Topology) (report.Planned, error)
 	run   func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error)
@@ -86,6 +88,18 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 		return err
 	}
 	planned.Arrived = s.arrived(planned, &account)
+	if f, ok := planned.Plan.Follow(planned.Topology, &account); ok && d.follow {
+		line := p.progress()
+		sequel, err := s.broker.Follow(ctx, f, func(now plan.Sequel) {
+			if line.terminal {
+				line.draw(now.Words(time.Now()))
+			}
+		})
+		if line.stop(); err != nil {
+			p.say("whether the replay worked is not known: %v", err)
+		}
+		planned.Sequel = &sequel
+	}
 	return p.showAccount(planned, account)
 }
 
@@ -113,7 +127,7 @@ func (p *Program) report() report.Printer { return report.Printer{Out: p.Out, Sa
 // showAccount gives what became of the messages. An account that is not complete is an exit status.
 func (p *Program) showAccount(planned report.Planned, account plan.Account) error {
 	err := p.report().ShowAccount(planned, account)
-	if err == nil && !account.Complete() {
+	if s := planned.Sequel; err == nil && (!account.Complete() || s != nil && (s.Back > 0 || s.Taken < s.Sent)) {
 		return &exit{status: ExitRefused}
 	}
 	return err

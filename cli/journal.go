@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/cli/print"
+	"github.com/dlxtop/dlxtop/cli/report"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -47,6 +49,7 @@ type recordJSON struct {
 	Gone      int            `json:"gone"`                 // they were not found any more
 	Undone    int            `json:"undone"`               // they were taken back
 	Stopped   string         `json:"stopped,omitempty"`    // why it ended early
+	After     *report.Sequel `json:"after,omitempty"`      // of a replay that was followed: whether it worked
 }
 
 func recordOf(r *plan.Record) recordJSON {
@@ -61,7 +64,7 @@ func recordOf(r *plan.Record) recordJSON {
 		Planned: r.Planned,
 		Moved:   a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: r.Uncertain(),
 		Gone: a.Gone, Undone: r.Undone,
-		Stopped: a.Stopped,
+		Stopped: a.Stopped, After: report.SequelOf(r.Sequel),
 	}
 	switch {
 	case r.Running:
@@ -248,6 +251,9 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	}
 	if err := p.showRecords([]plan.Record{r}, output); err != nil {
 		return err
+	}
+	if words := r.Sequel.Words(time.Now()); words != "" {
+		p.say("afterwards: %s", model.Printable(words))
 	}
 	if r.Edit != "" {
 		p.say("changed by the jq program %s", model.Printable(r.Edit))

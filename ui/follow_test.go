@@ -54,7 +54,7 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 	term.await("2 messages")
 	term.press("R")
 	term.agree("replay", "What happened")
-	term.await("after     all taken", "none came back, 1 still waiting; watched for ")
+	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
 	term.await("after     all taken", "1 came back; watched for ")
 	term.press(keyEnter)
 	term.awaitGone("What happened")

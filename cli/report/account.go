@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
@@ -33,6 +34,7 @@ type (
 		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue
 		CameBack  *int           `json:"came_back,omitempty"`  // of a canary: messages that failed again
+		After     *Sequel        `json:"after,omitempty"`      // whether a replay worked, with --follow
 		Arrived   int64          `json:"came_later,omitempty"` // messages that came since the queue was read, and stay
 		JournalID int64          `json:"journal_id,omitempty"` // the record that keeps it
 		// messages at their delivery limit that were not acted on, and were moved to the end of the queue
@@ -60,6 +62,16 @@ type (
 		Messages   int    `json:"messages"`           // how many, of those that were looked at
 		Why        string `json:"why,omitempty"`      // why nothing can be published
 		Evidence   string `json:"evidence,omitempty"` // by what the worker is known
+	}
+	// Sequel is what became of the messages of a replay afterwards.
+	Sequel struct {
+		Sent         int64  `json:"sent"`                   // messages
+		Taken        int64  `json:"taken"`                  // of them, at least: no longer ready where they were sent to
+		Acknowledged *int64 `json:"acknowledged,omitempty"` // of them, at most
+		Back         int64  `json:"came_back"`              // they are in their queue again
+		AtMost       bool   `json:"at_most,omitempty"`      // that is by its count, because a look costs
+		Until        string `json:"until"`                  // it is watched
+		Over         bool   `json:"over"`                   // it was watched to the end
 	}
 	// strayJSON is a queue that the plan did not name, and that messages may have reached.
 	strayJSON struct {
@@ -273,6 +285,9 @@ func (p Printer) ShowAccount(a Planned, account plan.Account) error {
 	if account.Rescued.Any() {
 		p.Say("%s", model.Printable(account.Rescued.Words()))
 	}
+	if words := a.Sequel.Words(time.Now()); words != "" {
+		p.Say("afterwards: %s", model.Printable(words))
+	}
 	if words := CanaryWords(&account); words != "" && account.Stopped == "" {
 		p.Say("%s", words)
 	}
@@ -313,6 +328,20 @@ func undoWords(p *plan.Plan, record int64) string {
 	return words
 }
 
+// SequelOf is the JSON of a sequel; nil without one.
+func SequelOf(s *plan.Sequel) *Sequel {
+	if s == nil {
+		return nil
+	}
+	out := &Sequel{
+		Sent: s.Sent, Taken: s.Taken, Back: s.Back, AtMost: s.Grown, Until: message.JSONTime(s.Until), Over: s.Over,
+	}
+	if n, known := s.Acked.Get(); known {
+		out.Acknowledged = &n
+	}
+	return out
+}
+
 func accountOf(a Planned, account plan.Account) accountJSON {
 	out := accountJSON{
 		Resume: a.Resume, Operation: account.Operation, From: account.From.Name, To: a.Plan.To(), Planned: account.Planned,
@@ -321,7 +350,7 @@ func accountOf(a Planned, account plan.Account) accountJSON {
 		Stopped: account.Stopped, Unguarded: account.Unguarded,
 		Troubled:  account.Refused + account.Returned + account.Unknown,
 		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
-		Canary: CanaryWords(&account), Arrived: a.Arrived,
+		Canary: CanaryWords(&account), Arrived: a.Arrived, After: SequelOf(a.Sequel),
 	}
 	out.Cause, out.Edit = a.Plan.Selection.Cause, editOf(&a.Plan)
 	if a.Plan.Canary != nil {

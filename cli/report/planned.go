@@ -11,6 +11,7 @@ type Planned struct {
 	Topology *model.Topology // that it was made of
 	Looked   Look
 	JSON     bool           // it is shown as JSON
+	Sequel   *plan.Sequel   // of a replay that was followed: whether it worked
 	Arrived  int64          // messages that came into the queue since it was read, and stay
 	Undo     *plan.UndoPlan // of an undo; Plan is then what can be said of it in the words of other actions
 	Resume   *resumeJSON    // of a resume, else nil

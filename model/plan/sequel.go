@@ -37,8 +37,11 @@ func (s *Sequel) Words(now time.Time) string {
 		words = append(words, s.count(n, "acknowledged"))
 	}
 	words = append(words, s.back())
-	if waiting := s.Sent - s.Taken + s.Retrying; waiting > 0 {
-		words = append(words, model.Count(min(waiting, s.Sent))+" still waiting")
+	if waiting := s.Sent - s.Taken; waiting > 0 {
+		words = append(words, model.Count(waiting)+" still waiting")
+	}
+	if s.Retrying > 0 && !s.Over {
+		words = append(words, "up to "+model.Count(s.Retrying)+" waiting for a retry")
 	}
 	text := strings.Join(words, ", ")
 	switch left := s.Until.Sub(now); {

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// TestSequelClaimsNoMoreThanIsKnown: what is counted of others, too, is an upper bound, and a watch that did not come
+// to its end says when it was counted last.
+func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
+	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.Local)
+	watched := Sequel{Sent: 10, Taken: 10, Watch: time.Minute, Until: now.Add(20 * time.Second), At: now}
+	with := func(change func(*Sequel)) *Sequel {
+		s := watched
+		change(&s)
+		return &s
+	}
+	for want, s := range map[string]*Sequel{
+		"": nil,
+		"all taken, none came back; watched for 20s more": &watched,
+		"7 of 10 taken, 5 of 10 acknowledged, none came back, 3 still waiting; watched until 1m after all are taken": with(
+			func(s *Sequel) { s.Taken, s.Acked = 7, model.Some[int64](5) }),
+		"all taken, none came back, up to 2 waiting for a retry; watched for 20s more": with(
+			func(s *Sequel) { s.Retrying = 2 }),
+		"all taken, all acknowledged, up to 2 came back within 1m": with(
+			func(s *Sequel) {
+				s.Acked, s.Back, s.Grown, s.Over, s.Retrying = model.Some[int64](10), 2, true, true, 1
+			}),
+		"all taken, none came back; seen last at 08:58:00": with(
+			func(s *Sequel) { s.At, s.Until = now.Add(-2*time.Minute), now.Add(-time.Minute) }),
+	} {
+		assert.Equal(t, s.Words(now), want, "")
+	}
+	for want, s := range map[string]*Sequel{
+		"": nil, "none back yet": &watched, "none came back": with(func(s *Sequel) { s.Over = true }),
+		"3 not taken": with(func(s *Sequel) { s.Taken = 7 }), "2 came back": with(func(s *Sequel) { s.Back = 2 }),
+	} {
+		assert.Equal(t, s.Short(), want, "")
+	}
+}
