@@ -189,28 +189,11 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 	g.Add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME", "WHY")
 	for i := range records {
 		r := &records[i]
-		outcome := r.Told()
-		if r.Undone > 0 {
-			outcome += "; " + model.Count(r.Undone) + " undone"
-		}
-		if r.ResumedBy > 0 {
-			outcome += fmt.Sprintf("; resumed as %d", r.ResumedBy)
-		}
 		g.Add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), print.Cell(r.Who(), 40),
-			print.Cell(recordWhat(r), 16), print.Cell(r.From.String(), 40), print.Cell(r.To, 40), outcome,
+			print.Cell(r.What(), 16), print.Cell(r.From.String(), 40), print.Cell(r.To, 40), r.ToldSince(),
 			print.Cell(r.Reason, 60))
 	}
 	return g.Write(p.Out)
-}
-
-func recordWhat(r *plan.Record) string {
-	switch {
-	case r.Resumes > 0:
-		return fmt.Sprintf("%s, on %d", r.Operation, r.Resumes)
-	case r.Undoes > 0:
-		return fmt.Sprintf("%s of %d", r.Operation, r.Undoes)
-	}
-	return string(r.Operation)
 }
 
 // recordID reads the argument ID.

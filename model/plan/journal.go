@@ -135,6 +135,29 @@ func (r *Record) Told() string {
 	return words
 }
 
+// ToldSince is Told, with what other records did about it.
+func (r *Record) ToldSince() string {
+	words := r.Told()
+	if r.Undone > 0 {
+		words += "; " + model.Count(r.Undone) + " undone"
+	}
+	if r.ResumedBy > 0 {
+		words += fmt.Sprintf("; resumed as %d", r.ResumedBy)
+	}
+	return words
+}
+
+// What is what was done, and to which record: "undo of 7".
+func (r *Record) What() string {
+	switch {
+	case r.Resumes > 0:
+		return fmt.Sprintf("%s, on %d", r.Operation, r.Resumes)
+	case r.Undoes > 0:
+		return fmt.Sprintf("%s of %d", r.Operation, r.Undoes)
+	}
+	return string(r.Operation)
+}
+
 // State is what became of one message, in words.
 func (r *Record) State(e *Entry) string {
 	words := string(e.Outcome)

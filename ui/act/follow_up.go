@@ -177,7 +177,7 @@ func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
 func sayRecord(l *shell.DialogLines, what string, r *plan.Record) {
 	l.Say("of", fmt.Sprintf("%s, %s, by %s", what, r.Began.Format("2006-01-02 15:04:05"), model.Printable(r.Who())),
 		l.Styles.Text)
-	l.Say("outcome", model.Printable(recordOutcome(r)), l.Styles.Text)
+	l.Say("outcome", model.Printable(r.ToldSince()), l.Styles.Text)
 }
 
 // looksWith reads all of a queue for a plan.

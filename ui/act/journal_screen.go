@@ -61,7 +61,7 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 		{
 			Title: "WHAT", Width: 11, Cell: func(r plan.Record) term.Field {
 				return term.Field{
-					Text:  recordWhat(&r),
+					Text:  r.What(),
 					Style: s.Text,
 				}
 			},
@@ -81,7 +81,7 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 				if r.Unfinished() || r.Uncertain() > 0 {
 					look = s.Warning
 				}
-				return term.Field{Text: recordOutcome(&r), Style: look}
+				return term.Field{Text: r.ToldSince(), Style: look}
 			},
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Planned, b.Planned) },
 		},
@@ -94,27 +94,6 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 			Cell: func(r plan.Record) term.Field { return term.Field{Text: model.Printable(r.Who()), Style: s.Muted} },
 		},
 	}
-}
-
-func recordWhat(r *plan.Record) string {
-	switch {
-	case r.Resumes > 0:
-		return fmt.Sprintf("%s, on %d", r.Operation, r.Resumes)
-	case r.Undoes > 0:
-		return fmt.Sprintf("%s of %d", r.Operation, r.Undoes)
-	}
-	return string(r.Operation)
-}
-
-func recordOutcome(r *plan.Record) string {
-	words := r.Told()
-	if r.Undone > 0 {
-		words += "; " + model.Count(r.Undone) + " undone"
-	}
-	if r.ResumedBy > 0 {
-		words += fmt.Sprintf("; resumed as %d", r.ResumedBy)
-	}
-	return words
 }
 
 func (j JournalScreen) Init() tea.Cmd { return nil }
@@ -209,9 +188,9 @@ func (j JournalScreen) detail(width int) []string {
 	if !ok {
 		return j.list.Aimless("record", width)
 	}
-	lines := []string{term.Partition(s, fmt.Sprintf("%d  %s %s", r.ID, recordWhat(&r),
+	lines := []string{term.Partition(s, fmt.Sprintf("%d  %s %s", r.ID, r.What(),
 		model.Printable(r.From.String())), j.list.Table.Position(), width)}
-	told := recordOutcome(&r)
+	told := r.ToldSince()
 	if r.To != "" {
 		told += ", to " + r.To
 	}
