@@ -313,7 +313,7 @@ func TestCausesFromThePicture(t *testing.T) {
 	term.await("1 failed queue ", "47 messages", "   47 read", smtpCause)
 	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
 	term.press("q")
-	term.await("MOVED  ")
+	term.await("MOVED  ", "F causes of failures")
 	term.press("f")
 	term.await("Story")
 }

@@ -28,7 +28,7 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	want.Looked = t.Snapshot.Looked[ref]
 	plan := OfQueue(q, t.Settings(ref), t.Behaviour, want)
 	if t.WaitsByMessage(ref) {
-		plan.Cost, plan.Free = "overdue messages expire when read; "+plan.Cost, false
+		plan.Cost, plan.Free, plan.Expires = "overdue messages expire when read; "+plan.Cost, false, true
 	}
 	return plan
 }

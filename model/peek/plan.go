@@ -102,6 +102,7 @@ type Plan struct {
 	Acts     bool          // messages are taken out of the queue
 	Insists  bool          // the user insisted
 	Free     bool          // messages become marked as redelivered, and that is all that it costs: nobody must be asked
+	Expires  bool          // overdue messages expire when they are read
 	Refusal  Refusal       // why not, nil when allowed
 	// Nameless messages have no fingerprint: who reads them does not compare them, and it takes its time.
 	Nameless bool
@@ -109,6 +110,9 @@ type Plan struct {
 
 // Allowed reports whether the plan may run.
 func (p Plan) Allowed() bool { return !p.Refusal.Refused() }
+
+// Uses reports whether the look leaves something behind in each message: a count of returns.
+func (p Plan) Uses() bool { return !p.Free && !p.Expires }
 
 // DeliveriesLeft is how often a message with this delivery count can still come back until it is dropped or
 // dead-lettered, and whether looks use that up.

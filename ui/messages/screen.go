@@ -171,7 +171,7 @@ func (s Screen) polled(msg shell.TopologyMsg) (shell.Screen, tea.Cmd) {
 		return s, cmd
 	}
 	kept := s.env.Kept.Has(s.Queue, s.Limit)
-	if plan := s.plan(false); s.asks && plan.Allowed() && !plan.Free && !kept {
+	if plan := s.plan(false); s.asks && plan.Allowed() && plan.Uses() && !kept {
 		s.Asked, s.unasked, s.planned = true, true, plan
 		return s, nil
 	}

@@ -13,8 +13,8 @@ import (
 // mostKeptLooks bounds how many looks are kept. Their bodies are on disk.
 const mostKeptLooks = 50
 
-// KeptLooks are the looks that had a cost, one of a queue: every screen shows what they read without another look,
-// until a key asks for one. They stay true by what this program does to the queues; what others do shows in the counts
+// KeptLooks are the looks that a delivery limit counts, one of a queue: every screen shows what they read without
+// another look, until a key asks for one. They stay true by what this program does; what others do shows in the counts
 // of the polls.
 type KeptLooks struct {
 	mu    sync.Mutex
@@ -27,9 +27,9 @@ type keptLook struct {
 	users  int                         // that have to close it, the list of what is kept among them
 }
 
-// Keep keeps what a look read if it had a cost. What it returns is used, and closed, as any other look.
+// Keep keeps what a look read if it was counted. What it returns is used, and closed, as any other look.
 func (k *KeptLooks) Keep(p peek.Peeked) peek.Peeked {
-	if p.Messages == nil || p.Plan.Free || p.Plan.Nameless {
+	if p.Messages == nil || !p.Plan.Uses() || p.Plan.Nameless {
 		return p
 	}
 	k.mu.Lock()
