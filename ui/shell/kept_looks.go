@@ -81,7 +81,12 @@ func (k *KeptLooks) did(d Doing) {
 		if one.peeked.Plan.Queue != d.Queue {
 			continue
 		}
-		if d.Unclear || d.Back > 0 {
+		known := d.Came != nil || !d.Unclear && d.Back == 0
+		for fingerprint, n := range d.Came {
+			one.gone[fingerprint] -= n
+			known = known && one.gone[fingerprint] >= 0 // else it was not in what was read
+		}
+		if !known {
 			k.forget(d.Queue)
 			return
 		}
