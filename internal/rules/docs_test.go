@@ -55,9 +55,6 @@ func TestDocsAreGenerated(t *testing.T) {
 	}
 }
 
-// cell is a text in a row of a table.
-func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
-
 func keysPage() string {
 	var b strings.Builder
 	for _, g := range ui.KeyHelp() {
