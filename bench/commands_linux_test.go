@@ -338,10 +338,8 @@ func BenchmarkKeyToFrame(b *testing.B) {
 	for b.Loop() {
 		var reading, resting []time.Duration
 		for range keyRounds {
-			screen := built.Open(b, built.ToNode()...)
-			screen.WaitFor("FLOW", prefix)
-			screen.Press("3")
-			screen.WaitFor("reading "+prefix, "TimeoutError")
+			screen := built.Open(b, built.ToNode()...).WaitFor("FLOW", prefix)
+			screen.Press("3").WaitFor("reading "+prefix, "TimeoutError")
 			reading = append(reading, keysWhile(b, screen, func(int) bool {
 				return strings.Contains(screen.Text(), "reading "+prefix)
 			})...)

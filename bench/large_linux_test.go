@@ -161,8 +161,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 		{"Journal", "5", ""},
 		{"a flow", "1/" + flow + "\r\r", ""},
 	} {
-		screen.Press(at.keys)
-		screen.WaitFor(at.shows)
+		screen.Press(at.keys).WaitFor(at.shows)
 		time.Sleep(2 * time.Second) // the first frames of a screen are not what it costs to stay there
 		shares := watchTwo(b, pid, broker, largeTurn)
 		age := headerAge.FindString(screen.Text())
@@ -170,8 +169,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 			100*(shares[1]-alone), memoryOf(b, pid, "VmRSS"), age))
 		b.ReportMetric(100*shares[0], strings.ReplaceAll(at.name, " ", "-")+"-%")
 	}
-	screen.Press("\x1b\x1b1")
-	screen.WaitFor("FLOW")
+	screen.Press("\x1b\x1b1").WaitFor("FLOW")
 	shares := watchTwo(b, pid, broker, largeRun)
 	resident := memoryOf(b, pid, "VmRSS")
 	screen.Press("\x03")

@@ -54,8 +54,7 @@ func TestSoak(t *testing.T) {
 	}
 	onFlows := watchTwo(t, dashboard, broker, part(shareScreen))
 	between := memory(t, dashboard)
-	screen.Press("/ucenter@user\r\r")
-	screen.WaitFor("ucenter@user@retry", "master.retry")
+	screen.Press("/ucenter@user\r\r").WaitFor("ucenter@user@retry", "master.retry")
 	onFlow := watchTwo(t, dashboard, broker, part(shareScreen))
 	atLast := memory(t, dashboard)
 	late := goroutines(t, screen)

@@ -35,8 +35,7 @@ func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		for range 10 {
 			start := time.Now()
-			screen := built.Open(b, built.ToNode()...)
-			screen.WaitFor("ucenter@user", "retry 30s")
+			screen := built.Open(b, built.ToNode()...).WaitFor("ucenter@user", "retry 30s")
 			took += time.Since(start)
 			rounds++
 			screen.Press("\x03")

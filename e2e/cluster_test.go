@@ -174,10 +174,8 @@ func (c *cluster) stopNode() {
 	}
 	assert.Equal(t, about(well, "quorum-at-risk"), "info one, info two", "at risk by their size")
 	early := peek.For(well, model.QueueRef{VHost: "/", Name: "orders.failed"}, peek.Want{})
-	screen := built.Open(t, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())
-	screen.WaitFor("retry 500ms")
-	screen.Press("2/orders.failed\r")
-	screen.WaitFor("orders.failed", "classic", "1 of 6")
+	screen := built.Open(t, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API()).WaitFor("retry 500ms")
+	screen.Press("2/orders.failed\r").WaitFor("orders.failed", "classic", "1 of 6")
 
 	must.Do(t, c.nodes[2].Halt())
 	c.checkStoppedQueues(gone)
@@ -268,8 +266,7 @@ func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {
 	c.t.Helper()
 	screen.WaitFor("orders.failed", "classic", "down", "its node "+gone+" is down")
-	screen.Press("\r")
-	screen.WaitFor("not read: its node " + gone + " is down")
+	screen.Press("\r").WaitFor("not read: its node " + gone + " is down")
 	if strings.Contains(screen.Text(), "does not exist") {
 		c.t.Errorf("the queue is told as gone:\n%s", screen.Text())
 	}
@@ -317,8 +314,7 @@ func TestAlarm(t *testing.T) {
 	}
 	control("set_vm_memory_high_watermark", limit)
 	screen.WaitFor("✗ memory alarm")
-	screen.Press("4")
-	screen.WaitFor("memory-alarm", "RabbitMQ blocks every connection")
+	screen.Press("4").WaitFor("memory-alarm", "RabbitMQ blocks every connection")
 
 	command := built.Command(t, "replay", "ucenter@user@failed", "--limit", "1", "--to", "queue:ucenter@user", "--yes",
 		"-o", "json")
@@ -332,14 +328,10 @@ func TestAlarm(t *testing.T) {
 		must.That(t, !time.Now().After(deadline), "it does not say why it waits: %s", errs.String())
 	}
 	// In the dashboard: one message, replayed by hand.
-	screen.Press("3f")
-	screen.WaitFor("FAILED QUEUE", "ucenter@user@failed")
-	screen.Press("/ucenter@user@failed\r\r")
-	screen.WaitFor("peek:", "Story", "republished")
-	screen.Press("r")
-	screen.WaitFor("Replay 1 message", "memory alarm on", "RabbitMQ blocks publishers")
-	screen.Press("\r")
-	screen.WaitFor("waits", "the broker blocks publishers")
+	screen.Press("3f").WaitFor("FAILED QUEUE", "ucenter@user@failed")
+	screen.Press("/ucenter@user@failed\r\r").WaitFor("peek:", "Story", "republished")
+	screen.Press("r").WaitFor("Replay 1 message", "memory alarm on", "RabbitMQ blocks publishers")
+	screen.Press("\r").WaitFor("waits", "the broker blocks publishers")
 
 	control("set_vm_memory_high_watermark", noLimit)
 	screen.WaitFor("What happened", "1 message moved")

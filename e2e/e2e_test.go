@@ -93,14 +93,10 @@ func TestReplayInTheDashboard(t *testing.T) {
 	screen.WaitForPoll("FLOW", worker)
 	screen.Press("/" + worker + "\r")
 	screen.WaitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.Text(), "user-monitor") })
-	screen.Press("f")
-	screen.WaitFor(failed, fmt.Sprintf("%d messages", len(before[failed])))
-	screen.Press("jj\r")
-	screen.WaitFor(chosen.MessageId, "expired", "ucenter@user@retry")
-	screen.Press("r")
-	screen.WaitFor("Replay 1 message", worker, "strips", "x-death")
-	screen.Press("\r")
-	screen.WaitFor("1 message moved to " + worker)
+	screen.Press("f").WaitFor(failed, fmt.Sprintf("%d messages", len(before[failed])))
+	screen.Press("jj\r").WaitFor(chosen.MessageId, "expired", "ucenter@user@retry")
+	screen.Press("r").WaitFor("Replay 1 message", worker, "strips", "x-death")
+	screen.Press("\r").WaitFor("1 message moved to " + worker)
 	screen.Press("\r")
 
 	var after map[string][]amqp.Delivery
@@ -142,8 +138,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 	}
 
 	s.bringBack(screen, failed, chosen, len(before[failed]))
-	screen.Press("5")
-	screen.WaitFor("1 moved; 1 undone", "undo of 1")
+	screen.Press("5").WaitFor("1 moved; 1 undone", "undo of 1")
 	screen.Press("\x03")
 	screen.WaitForEnd(cli.ExitDone)
 }
@@ -151,10 +146,8 @@ func TestReplayInTheDashboard(t *testing.T) {
 // bringBack undoes the replay of a message: it is what it was, at the end of its queue of n messages.
 func (s *system) bringBack(screen *built.Terminal, failed string, chosen amqp.Delivery, n int) {
 	s.t.Helper()
-	screen.Press("u")
-	screen.WaitFor("bring back 1 message", "the replay of "+failed)
-	screen.Press("\r")
-	screen.WaitFor("1 of 1 message brought back to " + failed)
+	screen.Press("u").WaitFor("bring back 1 message", "the replay of "+failed)
+	screen.Press("\r").WaitFor("1 of 1 message brought back to " + failed)
 	screen.Press("\r")
 	var after map[string][]amqp.Delivery
 	screen.WaitUntil("the message is back", func() bool {

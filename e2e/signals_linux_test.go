@@ -178,8 +178,7 @@ func TestSuspend(t *testing.T) {
 	screen.Press("\r")
 	screen.WaitForPoll("FLOW")
 	screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
-	screen.Press("\x03")
-	screen.WaitFor("ENDED")
+	screen.Press("\x03").WaitFor("ENDED")
 	assert.That(t, restored(screen, usual), "the terminal is not as before")
 }
 
@@ -199,8 +198,7 @@ func TestSuspendWithoutShell(t *testing.T) {
 	screen := built.Open(t, built.ToNode()...)
 	screen.WaitForPoll("FLOW")
 	screen.Press("\x1a")
-	screen.Press("2")
-	screen.WaitFor("UNACKED")
+	screen.Press("2").WaitFor("UNACKED")
 	screen.Press("q")
 	screen.WaitForEnd(cli.ExitDone)
 }
@@ -213,10 +211,8 @@ func TestSuspendOfACommand(t *testing.T) {
 	screen := s.inShell("replay", failed, "--rate", "1/s", "--yes")
 	begun := regexp.MustCompile(`\b[1-6] of `)
 	screen.WaitUntil("it has begun", func() bool { return begun.MatchString(screen.Text()) })
-	screen.Press("\x1a")
-	screen.WaitFor("STOPPED")
-	screen.Press("\r")
-	screen.WaitFor("ENDED")
+	screen.Press("\x1a").WaitFor("STOPPED")
+	screen.Press("\r").WaitFor("ENDED")
 	left := len(s.look()[failed])
 	assert.That(t, left == 0, "%d of %d are left", left, n)
 }
@@ -234,8 +230,7 @@ func TestKilledBesideAnEditor(t *testing.T) {
 	screen.WaitForPoll("ucenter@user")
 	screen.Press("/ucenter@user\r")
 	screen.WaitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.Text(), "user-monitor") })
-	screen.Press("f")
-	screen.WaitFor("ucenter@user@failed", fmt.Sprintf("%d messages", before))
+	screen.Press("f").WaitFor("ucenter@user@failed", fmt.Sprintf("%d messages", before))
 	screen.Press("e")
 	screen.WaitUntil("the editor has the terminal", func() bool {
 		return strings.Contains(screen.Text(), "EDITING") && restored(screen, usual)

@@ -54,13 +54,10 @@ func TestScreens(t *testing.T) {
 			t.Run(tc.name+"/"+size.name, func(t *testing.T) {
 				before := busyBroker()
 				source := &recorded{snapshot: before}
-				term := newTerminal(t, frozen(source), size.width, size.height)
-				term.await("1,204")
+				term := newTerminal(t, frozen(source), size.width, size.height).await("1,204")
 				source.tell(later(before, 2*time.Second, map[string]int64{"ucenter@user@retry": 1199, "test-delay": 2}))
-				term.press(keyCtrlR)
-				term.await("1,199")
-				term.press(tc.keys...)
-				term.await(tc.has)
+				term.press(keyCtrlR).await("1,199")
+				term.press(tc.keys...).await(tc.has)
 				term.settle()
 				term.golden()
 			})
@@ -71,10 +68,8 @@ func TestScreens(t *testing.T) {
 func TestNothingToShow(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: recording(queue("lonely"))}), 80, 24)
 	term.await("No flows here.", "Looked at 1 queue and 1 exchange in vhost /.", "dlxtop demo")
-	term.press("3")
-	term.await("No failed queues.")
-	term.press("4")
-	term.await("No findings.")
+	term.press("3").await("No failed queues.")
+	term.press("4").await("No findings.")
 }
 
 func TestTooSmall(t *testing.T) {
@@ -102,25 +97,20 @@ func TestSmallestTerminal(t *testing.T) {
 		{keyEnter, "q back"},
 		{"q5", "There is no journal"},
 	} {
-		term.press(test.keys)
-		term.await(test.has, "1 Flows", "5 Journal", ": command")
+		term.press(test.keys).await(test.has, "1 Flows", "5 Journal", ": command")
 	}
 }
 
 // TestHelpIsSearched: what a key is called finds it.
 func TestHelpIsSearched(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
-	term.await("ucenter@user")
-	term.press("?/half page d")
-	term.await("ctrl-d", "1 of ")
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+	term.press("?/half page d").await("ctrl-d", "1 of ")
 	term.awaitGone("everywhere")
-	term.press(keyEsc, keyEsc)
-	term.awaitGone("WHAT IT DOES")
+	term.press(keyEsc, keyEsc).awaitGone("WHAT IT DOES")
 }
 
 func TestResize(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36)
-	term.await("NEXT DUE", "LAST 5 MIN")
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36).await("NEXT DUE", "LAST 5 MIN")
 	term.resize(80, 24)
 	term.awaitGone("LAST 5 MIN")
 	term.await("FAILED", "q quit")
@@ -130,8 +120,7 @@ func TestResize(t *testing.T) {
 
 func TestControlCQuitsFromAnywhere(t *testing.T) {
 	for _, keys := range []string{"", "/ab", ":fl", "?", "2s", "4" + keyEnter} {
-		term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
-		term.await("ucenter@user")
+		term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
 		term.press(keys, keyCtrlC)
 		term.awaitEnd()
 	}
@@ -140,8 +129,7 @@ func TestControlCQuitsFromAnywhere(t *testing.T) {
 func TestLostBrokerComesBackByItself(t *testing.T) {
 	c := newClock()
 	source := &recorded{snapshot: busyBroker()}
-	term := newTerminal(t, lively(source, c), 120, 36)
-	term.await("live")
+	term := newTerminal(t, lively(source, c), 120, 36).await("live")
 	source.fail(&model.ConnectError{
 		Kind: model.Unreachable, Cause: "nothing listens on mq1:15672",
 		Next: "start RabbitMQ, or name another broker with --api",
@@ -201,8 +189,7 @@ func TestPauseStopsThePolling(t *testing.T) {
 func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	before := manyQueues(200)
 	source := &recorded{snapshot: before}
-	term := newTerminal(t, frozen(source), 120, 36)
-	term.await("service.00064")
+	term := newTerminal(t, frozen(source), 120, 36).await("service.00064")
 	term.press("2", "ssss") // by READY, the highest first
 	term.await("▼READY")
 	term.press("g", "jjjjjjj")
@@ -224,24 +211,18 @@ func TestPollDoesNotMoveTheCursor(t *testing.T) {
 		}
 	}
 	source.tell(gone)
-	term.press(keyCtrlR)
-	term.await("no queue at the cursor")
+	term.press(keyCtrlR).await("no queue at the cursor")
 	term.press(keyEnter) // hits nothing
 	term.settle()
 	term.await("no queue at the cursor")
-	term.press("j")
-	term.awaitGone("no queue at the cursor")
+	term.press("j").awaitGone("no queue at the cursor")
 }
 
 func TestFilterSortAndBack(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36)
-	term.await("service.00064")
-	term.press("2", "/", "00008")
-	term.await("3 of 300", "service.00008@retry")
-	term.press(keyEnter)
-	term.await("esc clears")
-	term.press(keyEsc)
-	term.awaitGone("esc clears")
+	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36).await("service.00064")
+	term.press("2", "/", "00008").await("3 of 300", "service.00008@retry")
+	term.press(keyEnter).await("esc clears")
+	term.press(keyEsc).awaitGone("esc clears")
 	term.await("of 300 ──") // all again, and the cursor still on its queue
 	term.press("q")
 	term.awaitEnd()
@@ -249,14 +230,10 @@ func TestFilterSortAndBack(t *testing.T) {
 
 // Keys that come faster than the program reads are delivered together; each still does its own work.
 func TestQuickKeys(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36)
-	term.await("service.00064")
-	term.press("2jjjjkk/plain")
-	term.await("/ plain", "of 300")
-	term.press(keyEsc)
-	term.awaitGone("/ plain")
-	term.press("4", "1", ":que"+keyEnter)
-	term.await("UNACKED")
+	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36).await("service.00064")
+	term.press("2jjjjkk/plain").await("/ plain", "of 300")
+	term.press(keyEsc).awaitGone("/ plain")
+	term.press("4", "1", ":que"+keyEnter).await("UNACKED")
 }
 
 func TestHostileNames(t *testing.T) {
@@ -325,8 +302,7 @@ func TestABoundGetsNoWorse(t *testing.T) {
 	term.await("≤ 1m")
 	again(20 * time.Second)
 	term.await("≤ 40s")
-	term.press(keyEnter)
-	term.await("live, 4 counts a second", "head due in ≤ 40s")
+	term.press(keyEnter).await("live, 4 counts a second", "head due in ≤ 40s")
 	again(time.Second)
 	term.await("head due in ≤ 39s")
 	term.press("j", keyEnter)
@@ -336,10 +312,8 @@ func TestABoundGetsNoWorse(t *testing.T) {
 	term.awaitThat("another look", func(string) bool { return broker.peeked() == 2 })
 	term.settle()
 	term.await("≤ 30s", "≤ 51s")
-	term.press("q")
-	term.await("head due in ≤ 30s")
-	term.press("q")
-	term.await("≤ 30s")
+	term.press("q").await("head due in ≤ 30s")
+	term.press("q").await("≤ 30s")
 }
 
 // What counts saw of a head is known for as long as nothing leaves: also when the polls know it only later, and when

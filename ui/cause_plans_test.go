@@ -21,8 +21,7 @@ import (
 // onSMTP has the cursor on the cause that is in two queues, 40 messages and 24.
 func onSMTP(t *testing.T, o Options, width, height int) *terminal {
 	t.Helper()
-	term := onCauses(t, o, width, height)
-	term.await(" 64 ")
+	term := onCauses(t, o, width, height).await(" 64 ")
 	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause[:24]) })
 	return term
 }
@@ -45,8 +44,7 @@ func wantFroms(t *testing.T, b *recordedBroker, want ...string) {
 func TestCauseInSeveralQueues(t *testing.T) {
 	o, b, _, c := manyFailed()
 	term := onSMTP(t, o, 120, 36)
-	term.press("r")
-	term.await("replay 64 messages of 2 queues, as read at 03:04:05", "mail.failed", failedQueue)
+	term.press("r").await("replay 64 messages of 2 queues, as read at 03:04:05", "mail.failed", failedQueue)
 	term.await("enter replay 64 messages")
 	term.await("canary", "spread", "reaches")
 	b.put("mail.failed", failedFor(99, "TimeoutError: smtp gateway did not answer in 99 s"))
@@ -59,10 +57,8 @@ func TestCauseInSeveralQueues(t *testing.T) {
 	term.press(keyEnter)
 	term.await("64 messages moved", "40 messages moved to ucenter@user", "24 messages moved to ucenter@user", "esc close")
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
-	term.press("o")
-	term.await("marked as resolved")
-	term.press(keyEsc)
-	term.await("CAUSE")
+	term.press("o").await("marked as resolved")
+	term.press(keyEsc).await("CAUSE")
 	term.awaitGone("TimeoutError: smtp") // it has no messages any more
 }
 
@@ -70,14 +66,10 @@ func TestCauseInSeveralQueues(t *testing.T) {
 func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36)
-	term.press("r")
-	term.await("enter replay 64 messages", "c canary")
-	term.press("c")
-	term.await("enter replay 64 messages", "c no canary", "canary    ")
-	term.press("o")
-	term.await("enter replay 64 messages", "o spread over 5m", "40 messages take 1m or more")
-	term.press(keyEnter)
-	term.await("64 messages moved", "esc close")
+	term.press("r").await("enter replay 64 messages", "c canary")
+	term.press("c").await("enter replay 64 messages", "c no canary", "canary    ")
+	term.press("o").await("enter replay 64 messages", "o spread over 5m", "40 messages take 1m or more")
+	term.press(keyEnter).await("64 messages moved", "esc close")
 	for _, p := range b.executed() {
 		assert.That(t, p.Canary != nil && p.Rate != 0, "%s ran with the canary %v at %g messages a second", p.From, p.Canary,
 			p.Rate)
@@ -97,8 +89,7 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 		return a, nil
 	}
 	term := onSMTP(t, o, 120, 36)
-	term.press("D")
-	term.await("enter drop 64 messages")
+	term.press("D").await("enter drop 64 messages")
 	term.press(keyEnter)
 	term.await("7 of 40 messages dropped", "it ended before 1 queue: 24 messages are untouched", "the connection was lost")
 	wantFroms(t, b, "mail.failed 40")
@@ -110,10 +101,8 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	c.advance(shell.ChangeGuard)
 	term.await("it ended before 1 queue")
 	wantFroms(t, b, "mail.failed 40")
-	term.press(keyEnter)
-	term.await("drop 24 messages of 1 queue", "enter drop 24 messages")
-	term.press(keyEnter)
-	term.await("31 of 64 messages dropped", "24 messages dropped")
+	term.press(keyEnter).await("drop 24 messages of 1 queue", "enter drop 24 messages")
+	term.press(keyEnter).await("31 of 64 messages dropped", "24 messages dropped")
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 }
 
@@ -130,14 +119,12 @@ func TestCauseIsStopped(t *testing.T) {
 		return a, nil
 	}
 	term := onSMTP(t, o, 120, 36)
-	term.press("r")
-	term.await("enter replay 64 messages")
+	term.press("r").await("enter replay 64 messages")
 	term.press(keyEnter)
 	<-began
 	term.await("3 of 40", "esc stop", "then 24 messages of 1 queue")
 	term.press("q", "1", keyTab) // none leads away while it runs
-	term.press(keyEsc)
-	term.await("3 of 40 messages moved", "it ended before 1 queue", "by a key")
+	term.press(keyEsc).await("3 of 40 messages moved", "it ended before 1 queue", "by a key")
 	wantFroms(t, b, "mail.failed 40")
 }
 
@@ -182,8 +169,7 @@ func causePlansThatChange(t *testing.T, width, height int) {
 		}
 	}
 	source.tell(countedAt(c, changed))
-	term.press(keyEnter)
-	term.await("read it again", "changed   ")
+	term.press(keyEnter).await("read it again", "changed   ")
 	must.Equal(t, len(b.executed()), 0, "plans ran that nobody had read")
 	c.advance(2 * shell.ChangeGuard)
 	term.await("enter replay 24 messages")
@@ -197,17 +183,12 @@ func TestNumberOfACauseIsTyped(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Production = true
 	term := onSMTP(t, o, 120, 36)
-	term.press("d")
-	term.await("Production: to drop 64 messages for good of 2 queues, type 64:")
-	term.press(keyEnter)
-	term.await("Nothing was changed: first type 64.")
-	term.press("6", "3", keyEnter)
-	term.await("Nothing was changed: you typed 63, not 64.")
-	term.press("\x7f", "4")
-	term.await("enter drop 64 messages")
+	term.press("d").await("Production: to drop 64 messages for good of 2 queues, type 64:")
+	term.press(keyEnter).await("Nothing was changed: first type 64.")
+	term.press("6", "3", keyEnter).await("Nothing was changed: you typed 63, not 64.")
+	term.press("\x7f", "4").await("enter drop 64 messages")
 	wantFroms(t, b)
-	term.press(keyEnter)
-	term.await("64 messages dropped", "esc close")
+	term.press(keyEnter).await("64 messages dropped", "esc close")
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 }
 
@@ -218,16 +199,12 @@ func TestCausePlansWithoutMessages(t *testing.T) {
 	b.mu.Lock()
 	b.messages[ref("mail.failed")] = nil
 	b.mu.Unlock()
-	term.press("r")
-	term.await("replay 24 messages of 1 queue", "none is left")
-	term.press(keyEsc)
-	term.await("CAUSE")
+	term.press("r").await("replay 24 messages of 1 queue", "none is left")
+	term.press(keyEsc).await("CAUSE")
 	b.fail(errors.New("the queue's node is down"))
-	term.press("r")
-	term.await("not read", "the queue's node is down", "nothing to replay")
+	term.press("r").await("not read", "the queue's node is down", "nothing to replay")
 	term.press(keyEnter)
-	term.press(keyEsc)
-	term.await("CAUSE")
+	term.press(keyEsc).await("CAUSE")
 	wantFroms(t, b)
 }
 
@@ -236,9 +213,7 @@ func TestCausePlansGolden(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
 			o, _, _, _ := manyFailed()
 			term := onSMTP(t, o, size.width, size.height)
-			term.press("r")
-			term.await("enter replay 64 messages")
-			term.golden()
+			term.press("r").await("enter replay 64 messages").golden()
 		})
 	}
 }
@@ -250,20 +225,15 @@ func TestCauseIsMoved(t *testing.T) {
 	queue("parking")(s)
 	source.snapshot = s
 	term := onSMTP(t, o, 120, 36)
-	term.press("m")
-	term.await("Move 64 messages", "Type a part of the queue's name", "64 messages of 2 queues")
+	term.press("m").await("Move 64 messages", "Type a part of the queue's name", "64 messages of 2 queues")
 	term.press("parking", keyEnter)
 	term.await("move 64 messages of 2 queues, as read at 03:04:05", "enter move 64 messages", "parking")
-	term.press(keyTab)
-	term.await("Type a part of the queue's name")
-	term.press(failedQueue, keyEnter)
-	term.await("move 40 messages of 1 queue", "1 queue left out", "not possible")
-	term.press(keyTab)
-	term.await("Type a part of the queue's name")
+	term.press(keyTab).await("Type a part of the queue's name")
+	term.press(failedQueue, keyEnter).await("move 40 messages of 1 queue", "1 queue left out", "not possible")
+	term.press(keyTab).await("Type a part of the queue's name")
 	term.press(keyEsc)
 	term.await("move 40 messages of 1 queue") // what was chosen before stays
-	term.press(keyTab, "parking", keyEnter)
-	term.await("enter move 64 messages")
+	term.press(keyTab, "parking", keyEnter).await("enter move 64 messages")
 	must.Equal(t, len(b.executed()), 0, "plans ran before enter")
 	term.press(keyEnter)
 	term.await("64 messages moved", "40 messages moved to parking", "24 messages moved to parking", "esc close")
@@ -278,12 +248,10 @@ func TestCauseIsMoved(t *testing.T) {
 func TestCauseIsNotMoved(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36)
-	term.press("m")
-	term.await("Type a part of the queue's name")
+	term.press("m").await("Type a part of the queue's name")
 	term.press("q") // a letter
 	term.await("> q")
-	term.press(keyEsc)
-	term.await("CAUSE", "STATE")
+	term.press(keyEsc).await("CAUSE", "STATE")
 	wantFroms(t, b)
 }
 
@@ -297,24 +265,17 @@ func TestCauseIsMended(t *testing.T) {
 		return a, nil
 	}
 	term := onSMTP(t, o, 120, 36)
-	term.press("E")
-	term.await("Edit 64 messages with jq", "all of the cause in 2 queues: 64 messages")
-	term.press(".body[", keyEnter)
-	term.await("the jq program is not complete")
+	term.press("E").await("Edit 64 messages with jq", "all of the cause in 2 queues: 64 messages")
+	term.press(".body[", keyEnter).await("the jq program is not complete")
 	term.retype(`if .body.id % 10 == 3 then error("no") else .headers.fixed = true end`)
 	term.press(keyEnter)
 	term.await("of 64 messages are changed", "stay in the queue", "with the header fixed: true", "enter to the replay")
 	changed := 0
-	term.press("E")
-	term.await("earlier programs")
-	term.press(keyEnter)
-	term.await("enter to the replay")
-	term.press(keyEnter)
-	term.await("replay 64 messages of 2 queues", "edited", "enter replay 64 messages", "E edit")
-	term.press("c")
-	term.await("c no canary", "enter replay 64 messages")
-	term.press(keyEnter)
-	term.await("messages moved", "esc close")
+	term.press("E").await("earlier programs")
+	term.press(keyEnter).await("enter to the replay")
+	term.press(keyEnter).await("replay 64 messages of 2 queues", "edited", "enter replay 64 messages", "E edit")
+	term.press("c").await("c no canary", "enter replay 64 messages")
+	term.press(keyEnter).await("messages moved", "esc close")
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 	for _, p := range b.executed() {
 		assert.That(t, p.Mend != nil && p.Canary != nil && (p.From != ref("mail.failed") || p.Mended.Stay != 0),
@@ -322,18 +283,15 @@ func TestCauseIsMended(t *testing.T) {
 		changed += p.Mended.Changed
 	}
 	term.await(fmt.Sprintf("%d of 64 messages moved", changed))
-	term.press(keyEsc)
-	term.await("CAUSE")
+	term.press(keyEsc).await("CAUSE")
 
 	o, b, _, _ = manyFailed()
 	term = onSMTP(t, o, 120, 36)
-	term.press("E")
-	term.await("Edit 64 messages with jq")
+	term.press("E").await("Edit 64 messages with jq")
 	term.press(".body", keyEnter)
 	term.await("not possible: the jq program gives another object instead", "64 messages: the jq program")
 	term.press(keyEnter) // does nothing
-	term.press(keyEsc)
-	term.await("CAUSE")
+	term.press(keyEsc).await("CAUSE")
 	wantFroms(t, b)
 }
 
@@ -357,15 +315,12 @@ func TestCauseIsExported(t *testing.T) {
 			name, len(got), want)
 	}
 	must.Do(t, os.Remove(mail))
-	term.press("x")
-	term.await("Export 64 messages")
-	term.press(keyEnter)
-	term.await("already: name a new one; 40 messages")
+	term.press("x").await("Export 64 messages")
+	term.press(keyEnter).await("already: name a new one; 40 messages")
 	term.await("Export 24 messages", "enter write 1 new file")
 	must.Do(t, os.Mkdir("other", 0o700))
 	term.retype("other")
-	term.press(keyEnter)
-	term.await("24 messages written to", "/other/"+user, "CAUSE")
+	term.press(keyEnter).await("24 messages written to", "/other/"+user, "CAUSE")
 }
 
 func TestCauseWishGolden(t *testing.T) {
@@ -377,8 +332,7 @@ func TestCauseWishGolden(t *testing.T) {
 				o, _, _, _ := manyFailed()
 				o.Files = export.Files{}
 				term := onSMTP(t, o, size.width, size.height)
-				term.press(keys[0])
-				term.await("64 messages", "esc back")
+				term.press(keys[0]).await("64 messages", "esc back")
 				term.press(keys[1:]...)
 				if name == "edit" {
 					term.await("64 of 64 messages are changed")
@@ -396,20 +350,16 @@ func TestCauseOfNothing(t *testing.T) {
 	term := onSMTP(t, o, 120, 36)
 	b.fail(errors.New("the queue's node is down"))
 	for _, key := range []string{"m", "E", "x"} {
-		term.press(key)
-		term.await("not read: 2 queues", "the queue's node is down")
-		term.press(keyEnter, keyEsc)
-		term.await("CAUSE")
+		term.press(key).await("not read: 2 queues", "the queue's node is down")
+		term.press(keyEnter, keyEsc).await("CAUSE")
 	}
 	b.fail(nil)
 	b.mu.Lock()
 	b.messages = nil
 	b.mu.Unlock()
 	for _, key := range []string{"m", "E", "x"} {
-		term.press(key)
-		term.await("none is left")
-		term.press(keyEnter, keyEsc)
-		term.await("CAUSE")
+		term.press(key).await("none is left")
+		term.press(keyEnter, keyEsc).await("CAUSE")
 	}
 	wantFroms(t, b)
 }
@@ -423,14 +373,10 @@ func TestCauseThatWasNotReadWhole(t *testing.T) {
 	b.mu.Lock()
 	b.down = ref("mail.failed")
 	b.mu.Unlock()
-	term.press("x")
-	term.await("all of the cause in 1 queue: 24 messages", "24 messages of 1 queue; not read: 1 queue")
-	term.press(keyEsc)
-	term.await("CAUSE")
-	term.press("d")
-	term.await("enter drop 24 messages", "not read: 1 queue")
-	term.press(keyEnter)
-	term.await("24 messages dropped", "not read: 1 queue", "esc close")
+	term.press("x").await("all of the cause in 1 queue: 24 messages", "24 messages of 1 queue; not read: 1 queue")
+	term.press(keyEsc).await("CAUSE")
+	term.press("d").await("enter drop 24 messages", "not read: 1 queue")
+	term.press(keyEnter).await("24 messages dropped", "not read: 1 queue", "esc close")
 	if strings.Contains(term.screen(), "o resolved") {
 		t.Errorf("it is offered as resolved\n%s", term.screen())
 	}
@@ -449,15 +395,13 @@ func TestCauseIsStoppedAtTheEndOfAQueue(t *testing.T) {
 		return a, nil
 	}
 	term := onSMTP(t, o, 120, 36)
-	term.press("r")
-	term.await("enter replay 64 messages")
+	term.press("r").await("enter replay 64 messages")
 	term.press("S") // the last queue first; what runs is under the cursor all the same
 	term.press(keyEnter)
 	<-began
 	term.await("40 of 40", "esc stop")
 	assert.Contains(t, term.cursorRow(), "mail.failed", "the cursor is on")
-	term.press(keyEsc)
-	term.await("40 messages moved", "it ended before 1 queue: 24 messages are untouched")
+	term.press(keyEsc).await("40 messages moved", "it ended before 1 queue: 24 messages are untouched")
 	wantFroms(t, b, "mail.failed 40")
 }
 
@@ -466,8 +410,7 @@ func TestCauseIsNotAgreedToByAClick(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Mouse = true
 	term := onSMTP(t, o, 120, 36)
-	term.press("r")
-	term.await("enter replay 64 messages")
+	term.press("r").await("enter replay 64 messages")
 	term.clickLast("enter replay")
 	term.click("enter replay 64")
 	term.press("G")
@@ -482,10 +425,8 @@ func TestNumberOfACauseWhilePlansAreMade(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Production = true
 	term := onSMTP(t, o, 120, 36)
-	term.press("r")
-	term.await("type 64:")
-	term.press("c64")
-	term.await("enter replay 64 messages", "c no canary")
+	term.press("r").await("type 64:")
+	term.press("c64").await("enter replay 64 messages", "c no canary")
 	wantFroms(t, b)
 }
 
@@ -493,21 +434,14 @@ func TestNumberOfACauseWhilePlansAreMade(t *testing.T) {
 func TestProgramOfACauseIsKept(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36)
-	term.press("E")
-	term.await("Edit 64 messages with jq")
-	term.press(".headers.fixed = true", keyEnter)
-	term.await("enter to the replay")
-	term.press(keyEnter)
-	term.await("enter replay 64 messages", "by        .headers.fixed = true")
-	term.press("E")
-	term.await("try it")
+	term.press("E").await("Edit 64 messages with jq")
+	term.press(".headers.fixed = true", keyEnter).await("enter to the replay")
+	term.press(keyEnter).await("enter replay 64 messages", "by        .headers.fixed = true")
+	term.press("E").await("try it")
 	term.retype(".headers.other = 1")
-	term.press(keyEnter)
-	term.await("with the header other", "enter to the replay")
-	term.press(keyEsc)
-	term.await("enter replay 64 messages", "by        .headers.fixed = true")
-	term.press(keyEnter)
-	term.await("64 messages moved", "esc close")
+	term.press(keyEnter).await("with the header other", "enter to the replay")
+	term.press(keyEsc).await("enter replay 64 messages", "by        .headers.fixed = true")
+	term.press(keyEnter).await("64 messages moved", "esc close")
 	for _, p := range b.executed() {
 		assert.That(t, p.Mend != nil && p.Mend.Text == ".headers.fixed = true", "%s ran with %v", p.From, p.Mend)
 	}

@@ -111,10 +111,8 @@ func TestStoryOfCauses(t *testing.T) {
 				wanted[c.worker] += c.n
 			}
 		}
-		screen := newTerminal(t, o, width, height)
-		screen.await("mail ")
-		screen.press("3")
-		screen.await("   "+model.Count(int64(left))+" read", "all 7")
+		screen := newTerminal(t, o, width, height).await("mail ")
+		screen.press("3").await("   "+model.Count(int64(left))+" read", "all 7")
 		for todo := storyCauses(); len(todo) > 0; {
 			now := todo[:1]
 			if now[0].several {
@@ -125,8 +123,7 @@ func TestStoryOfCauses(t *testing.T) {
 			for _, c := range now {
 				left -= c.n
 			}
-			screen.press(keyCtrlR)
-			screen.await("   " + model.Count(int64(left)) + " read")
+			screen.press(keyCtrlR).await("   " + model.Count(int64(left)) + " read")
 		}
 		screen.await("the failed queues are empty")
 		for _, c := range storyCauses() {
@@ -154,8 +151,7 @@ func workDown(screen *terminal, queues ...storyCause) {
 		workDownOne(screen, c)
 	}
 	screen.await("5 failed queues   ")
-	screen.press(keyEsc)
-	screen.awaitGone("esc clears")
+	screen.press(keyEsc).awaitGone("esc clears")
 }
 
 // words are what the key of a cause does, and what is said when it has.
@@ -176,8 +172,7 @@ func workDownOne(screen *terminal, c storyCause) {
 	}
 	screen.agree(does, fmt.Sprintf("%d messages %s", c.n, done))
 	screen.await("What happened")
-	screen.press(keyEnter)
-	screen.await("none of this cause is left here")
+	screen.press(keyEnter).await("none of this cause is left here")
 	screen.press("q")
 }
 
@@ -188,18 +183,15 @@ func workDownSeveral(screen *terminal, queues []storyCause) {
 	for _, c := range queues {
 		all += c.n
 	}
-	screen.press(keyEnter)
-	screen.await(fmt.Sprintf("%d found", all), "complete")
-	screen.press("q")
-	screen.await("5 failed queues   ")
+	screen.press(keyEnter).await(fmt.Sprintf("%d found", all), "complete")
+	screen.press("q").await("5 failed queues   ")
 	screen.press(c.key)
 	screen.await(fmt.Sprintf("%s %d messages of %d queues, as read at", does, all, len(queues)),
 		fmt.Sprintf("type %d:", all))
 	screen.press(fmt.Sprint(all))
 	screen.agree(fmt.Sprintf("%s %d messages", does, all), fmt.Sprintf(" %d messages %s", all, done))
 	screen.await("esc close")
-	screen.press("o")
-	screen.await("marked as resolved")
+	screen.press("o").await("marked as resolved")
 	screen.press(keyEsc)
 }
 
@@ -217,35 +209,28 @@ func TestStoryOfManyQueues(t *testing.T) {
 			}
 			return ready
 		}
-		screen := newTerminal(t, o, width, height)
-		screen.await("mail ")
+		screen := newTerminal(t, o, width, height).await("mail ")
 		screen.press("3")
 		screen.readFailed(3 * each)
-		screen.press("E")
-		screen.await("Edit 60 messages with jq", "all of the cause in 3 queues")
+		screen.press("E").await("Edit 60 messages with jq", "all of the cause in 3 queues")
 		screen.press(`if .body.to == "sms-7" then error("unknown") else .body.to += "@example.com" end`, keyEnter)
 		screen.await("59 of 60 messages are changed, 1 stays in the queue", "to the replay")
-		screen.press(keyEnter)
-		screen.await("replay 60 messages of 3 queues")
+		screen.press(keyEnter).await("replay 60 messages of 3 queues")
 		screen.agree("replay 60 messages", "59 of 60 messages moved")
 		screen.await("esc close")
 		screen.awaitThat("one is left", func(string) bool { return depths() == [4]int{0, 1, 0, 0} })
-		screen.press(keyEsc)
-		screen.await("CAUSE")
+		screen.press(keyEsc).await("CAUSE")
 
 		publish(t, channel, "mail.failed", unaddressed("mail-later"))
 		publish(t, channel, "push.failed", unaddressed("push-later"))
 		screen.press(keyCtrlR)
 		screen.readFailed(3)
-		screen.press("m")
-		screen.await("Move 3 messages")
-		screen.press("parking", keyEnter)
-		screen.await("move 3 messages of 3 queues")
+		screen.press("m").await("Move 3 messages")
+		screen.press("parking", keyEnter).await("move 3 messages of 3 queues")
 		screen.agree("move 3 messages", "3 messages moved")
 		screen.await("esc close")
 		screen.awaitThat("all are moved", func(string) bool { return depths() == [4]int{0, 0, 0, 3} })
-		screen.press("u")
-		screen.await("Undo all 3: bring back 3 messages")
+		screen.press("u").await("Undo all 3: bring back 3 messages")
 		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
 		assert.Equal(t, depths(), [4]int{1, 1, 1, 0}, "after the undo the failed queues and parking hold")
 		for _, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
@@ -362,29 +347,23 @@ func TestStoryOfMending(t *testing.T) {
 				_ = d.Reject(false)
 			}
 		}()
-		screen := newTerminal(t, o, width, height)
-		screen.await("orders ")
-		screen.press("3")
-		screen.await("   600 read", "all 1")
+		screen := newTerminal(t, o, width, height).await("orders ")
+		screen.press("3").await("   600 read", "all 1")
 		mendAll(screen, n, `.body.amount = 0`)
 		screen.await("c canary")
-		screen.press("c")
-		screen.await("c no canary")
+		screen.press("c").await("c no canary")
 		screen.agree("replay", "1 of 600 messages moved")
 		screen.await("What happened", "1 of 1 came back", "untouched 599")
 		must.Do(t, channel.Cancel("worker", false))
 		<-over
-		screen.press(keyEnter, "q")
-		screen.await("CAUSE")
-		screen.press(keyCtrlR)
-		screen.await("   600 read", "all 2")
+		screen.press(keyEnter, "q").await("CAUSE")
+		screen.press(keyCtrlR).await("   600 read", "all 2")
 		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
 		screen.agree("replay", "599 messages moved")
 		screen.await("What happened")
 		here, there := depth.Of(t, channel, "orders.failed"), depth.Of(t, channel, "orders")
 		must.That(t, here == 1 && there == n-1, "%d are in the failed queue, %d in the worker's", here, there)
-		screen.press("u")
-		screen.await("bring back 599 messages", "type 599:")
+		screen.press("u").await("bring back 599 messages", "type 599:")
 		screen.press("599")
 		screen.agree("bring back", "599 of 599 messages brought back")
 		changed := 0
@@ -408,14 +387,10 @@ func mendAll(screen *terminal, n int, program string) {
 	screen.awaitThat("the cause is under the cursor", func(string) bool {
 		return strings.Contains(screen.cursorRow(), "ValueError: no amount")
 	})
-	screen.press("E")
-	screen.await(fmt.Sprintf("Edit %d messages with jq", n), "all of the cause")
-	screen.press(program, keyEnter)
-	screen.await(fmt.Sprintf("%d of %[1]d messages are changed", n), "to the replay")
-	screen.press(keyEnter)
-	screen.await(fmt.Sprintf("Replay %d messages", n), fmt.Sprintf("type %d:", n))
-	screen.press(fmt.Sprint(n))
-	screen.await("enter replay")
+	screen.press("E").await(fmt.Sprintf("Edit %d messages with jq", n), "all of the cause")
+	screen.press(program, keyEnter).await(fmt.Sprintf("%d of %[1]d messages are changed", n), "to the replay")
+	screen.press(keyEnter).await(fmt.Sprintf("Replay %d messages", n), fmt.Sprintf("type %d:", n))
+	screen.press(fmt.Sprint(n)).await("enter replay")
 }
 
 // TestStoryOfOneOrder: one order's id in 200 queues of 500 messages is found by its text, while the search goes on, and
@@ -438,14 +413,12 @@ func TestStoryOfOneOrder(t *testing.T) {
 			}
 			publish(t, channel, name, messages...)
 		}
-		screen := newTerminal(t, o, width, height)
-		screen.await("No flows here")
+		screen := newTerminal(t, o, width, height).await("No flows here")
 		screen.command("find b-4711", "▸ find b-4711")
 		screen.press(keyEnter)
 		queue := fmt.Sprintf("orders-%03d.failed", wanted)
 		screen.await("1 found", queue)
 		screen.await(fmt.Sprintf("%d queues", queues))
-		screen.press(keyEnter)
-		screen.await(queue+"   ", fmt.Sprintf("▸ %6d ", each/2+1))
+		screen.press(keyEnter).await(queue+"   ", fmt.Sprintf("▸ %6d ", each/2+1))
 	})
 }

@@ -60,10 +60,8 @@ func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 
 func onCauses(t *testing.T, o Options, width, height int) *terminal {
 	t.Helper()
-	term := newTerminal(t, o, width, height)
-	term.await("ucenter@user ")
-	term.press("3")
-	term.await("CAUSE", "TimeoutError: smtp gateway did")
+	term := newTerminal(t, o, width, height).await("ucenter@user ")
+	term.press("3").await("CAUSE", "TimeoutError: smtp gateway did")
 	return term
 }
 
@@ -83,8 +81,7 @@ func TestCausesGolden(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}} {
 		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
 			o, _, _, _ := manyFailed()
-			term := onCauses(t, o, size.width, size.height)
-			term.await("88 of 90 read", "not read: 2 of lots.failed")
+			term := onCauses(t, o, size.width, size.height).await("88 of 90 read", "not read: 2 of lots.failed")
 			term.settle()
 			term.golden()
 		})
@@ -94,17 +91,12 @@ func TestCausesGolden(t *testing.T) {
 // What a look costs is asked for, and paid once.
 func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36)
-	term.await("88 of 90 read", "not read: 2 of lots.failed: a look has a cost")
+	term := onCauses(t, o, 120, 36).await("88 of 90 read", "not read: 2 of lots.failed: a look has a cost")
 	must.Equal(t, b.looksAt("lots.failed"), 0, "it was looked at")
-	term.press("i")
-	term.await("Read 1 failed queue", "lots.failed, 2 messages", "delivery limit")
-	term.press(keyEsc)
-	term.awaitGone("Read 1 failed queue")
-	term.press("i")
-	term.await("Read 1 failed queue")
-	term.press(keyEnter)
-	term.await("   90 read", "KeyError")
+	term.press("i").await("Read 1 failed queue", "lots.failed, 2 messages", "delivery limit")
+	term.press(keyEsc).awaitGone("Read 1 failed queue")
+	term.press("i").await("Read 1 failed queue")
+	term.press(keyEnter).await("   90 read", "KeyError")
 	term.press(keyCtrlR)
 	term.settle()
 	term.await("   90 read")
@@ -114,23 +106,17 @@ func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 // A cause opens those of its messages that are in one queue, and acts on them alone.
 func TestCauseOpensItsMessages(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36)
-	term.await("ValueError: the user has no valid e-mail address")
+	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address")
 	term.press(keyDown, keyEnter)
 	term.await("cause: ValueError: the user has no valid e-mail address", "47 messages", "showing 23")
 	if strings.Contains(term.screen(), "TimeoutError") {
 		t.Errorf("messages of another cause are shown:\n%s", term.screen())
 	}
-	term.press("/", "user3@", keyEnter)
-	term.await("showing 1 ")
-	term.press(keyEsc)
-	term.await("showing 23 ")
-	term.press("q")
-	term.await("CAUSE")
-	term.press("d")
-	term.await("Drop 23 messages", "all of the cause, as read at 03:04:05", "enter drop")
-	term.press(keyEnter)
-	term.await("What happened")
+	term.press("/", "user3@", keyEnter).await("showing 1 ")
+	term.press(keyEsc).await("showing 23 ")
+	term.press("q").await("CAUSE")
+	term.press("d").await("Drop 23 messages", "all of the cause, as read at 03:04:05", "enter drop")
+	term.press(keyEnter).await("What happened")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].From == ref(failedQueue), "it did %+v", plans)
 }
@@ -139,38 +125,27 @@ func TestCauseOpensItsMessages(t *testing.T) {
 func TestOneQueueOfACause(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36)
-	term.press(keyEnter)
-	term.await("messages of a cause")
-	term.press("f")
-	term.await("OF THE CAUSE", "mail.failed", failedQueue)
-	term.press("m")
-	term.await("Move 40 messages", "Type a part of the queue's name")
-	term.press(keyEsc)
-	term.await("41 messages", "showing 40")
-	term.press("q")
-	term.await("OF THE CAUSE")
-	term.press(keyDown, "d")
-	term.await("Drop 24 messages", failedQueue, "enter drop")
-	term.press(keyEnter)
-	term.await("What happened", "enter close")
-	term.press(keyEnter)
-	term.await("24 messages dropped")
+	term.press(keyEnter).await("messages of a cause")
+	term.press("f").await("OF THE CAUSE", "mail.failed", failedQueue)
+	term.press("m").await("Move 40 messages", "Type a part of the queue's name")
+	term.press(keyEsc).await("41 messages", "showing 40")
+	term.press("q").await("OF THE CAUSE")
+	term.press(keyDown, "d").await("Drop 24 messages", failedQueue, "enter drop")
+	term.press(keyEnter).await("What happened", "enter close")
+	term.press(keyEnter).await("24 messages dropped")
 	wantFroms(t, b, failedQueue+" 24")
 	b.mu.Lock()
 	b.messages[ref("mail.failed")] = nil
 	b.mu.Unlock()
-	term.press("q")
-	term.await("OF THE CAUSE")
-	term.press(keyUp, "d")
-	term.await("no message of this cause is in the queue any more")
+	term.press("q").await("OF THE CAUSE")
+	term.press(keyUp, "d").await("no message of this cause is in the queue any more")
 }
 
 // A cause that comes later stands behind those that are there, however many messages it has, until a key sorts them.
 func TestCausesStayWhereTheyAre(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
-	term := onCauses(t, o, 120, 36)
-	term.await("88 of 90 read")
+	term := onCauses(t, o, 120, 36).await("88 of 90 read")
 	before := term.cursorRow()
 	for i := range 200 {
 		b.put("mail.failed", failedFor(1000+i, "KeyError: 'customer_id'"))
@@ -202,8 +177,7 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 func TestCausesForget(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
-	term := onCauses(t, o, 120, 36)
-	term.await("88 of 90 read", "ValueError")
+	term := onCauses(t, o, 120, 36).await("88 of 90 read", "ValueError")
 	b.mu.Lock()
 	b.messages[ref(failedQueue)] = nil
 	b.mu.Unlock()
@@ -222,8 +196,7 @@ func TestCausesForget(t *testing.T) {
 func TestHostileCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	b.put(failedQueue, failedFor(100, "Evil\x1b[2J\x1b]0;title\x07: \u202egnp "+strings.Repeat("x y ", 1<<18)))
-	term := onCauses(t, o, 120, 36)
-	term.await("89 of 91 read")
+	term := onCauses(t, o, 120, 36).await("89 of 91 read")
 	term.press("G")
 	term.settle()
 	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\x07\u202e") || !strings.Contains(screen, "q quit") {
@@ -240,10 +213,8 @@ func TestTooManyCauses(t *testing.T) {
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 6041})))
 	term := onCauses(t, o, 120, 36)
 	term.await("1,047 of 6,090 read; M reads the rest", "≥ 1", "the first 1,000 messages were read")
-	term.press("M")
-	term.await("6,088 of 6,090 read")
-	term.press("/", "OddError: no way to…", keyEnter)
-	term.await("errors that begin alike", "6,000")
+	term.press("M").await("6,088 of 6,090 read")
+	term.press("/", "OddError: no way to…", keyEnter).await("errors that begin alike", "6,000")
 }
 
 // letters is a number as a word, so that it cannot be folded.
@@ -293,44 +264,32 @@ func TestCausesBudget(t *testing.T) {
 // F shows the causes of one flow, and reads its queues only.
 func TestCausesOfAFlow(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user ")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user ")
 	term.press("/ucenter@user", keyEnter)
 	term.awaitThat("it is under the cursor", func(string) bool { return strings.Contains(term.cursorRow(), "@user ") })
-	term.press("F")
-	term.await("1 failed queue ", "47 messages", "   47 read", smtpCause)
+	term.press("F").await("1 failed queue ", "47 messages", "   47 read", smtpCause)
 	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
-	term.press(keyEnter)
-	term.await("showing 24", "cause: "+smtpCause)
+	term.press(keyEnter).await("showing 24", "cause: "+smtpCause)
 }
 
 // On the picture of a flow, too; there f still opens the messages.
 func TestCausesFromThePicture(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onFlow(t, o, "ucenter@user", 120, 36)
-	term.await("MOVED  ", "F causes of failures")
-	term.press("F")
-	term.await("1 failed queue ", "47 messages", "   47 read", smtpCause)
+	term := onFlow(t, o, "ucenter@user", 120, 36).await("MOVED  ", "F causes of failures")
+	term.press("F").await("1 failed queue ", "47 messages", "   47 read", smtpCause)
 	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
-	term.press("q")
-	term.await("MOVED  ", "F causes of failures")
-	term.press("f")
-	term.await("Story")
+	term.press("q").await("MOVED  ", "F causes of failures")
+	term.press("f").await("Story")
 }
 
 // E on a cause changes all its messages, and no others.
 func TestMendACause(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36)
-	term.await("ValueError: the user has no valid e-mail address")
-	term.press(keyDown, "E")
-	term.await("Edit 23 messages with jq", "all of the cause, as read at 03:04:05")
-	term.press(".body.name = 5", keyEnter)
-	term.await("23 of 23 messages are changed")
-	term.press(keyEnter)
-	term.await("Replay 23 messages", "enter replay")
-	term.press(keyEnter)
-	term.await("What happened")
+	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address")
+	term.press(keyDown, "E").await("Edit 23 messages with jq", "all of the cause, as read at 03:04:05")
+	term.press(".body.name = 5", keyEnter).await("23 of 23 messages are changed")
+	term.press(keyEnter).await("Replay 23 messages", "enter replay")
+	term.press(keyEnter).await("What happened")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].Mend != nil, "it did %+v", plans)
 }
@@ -340,36 +299,24 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36)
 	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
-	term.press(keyEnter)
-	term.await("messages of a cause   64 found", "complete", "cause: "+smtpCause, "MESSAGE ID")
-	term.press(keyEnter)
-	term.await("showing 40 ", "mail.failed")
-	term.press("q")
-	term.await("64 found")
-	term.press("G", keyEnter)
-	term.await("showing 24 ", failedQueue)
+	term.press(keyEnter).await("messages of a cause   64 found", "complete", "cause: "+smtpCause, "MESSAGE ID")
+	term.press(keyEnter).await("showing 40 ", "mail.failed")
+	term.press("q").await("64 found")
+	term.press("G", keyEnter).await("showing 24 ", failedQueue)
 	term.awaitThat("the cursor is on the last", func(string) bool { return strings.Contains(term.cursorRow(), " 47 ") })
-	term.press("q")
-	term.await("64 found")
-	term.press("f")
-	term.await("OF THE CAUSE")
-	term.press("q")
-	term.await("64 found")
+	term.press("q").await("64 found")
+	term.press("f").await("OF THE CAUSE")
+	term.press("q").await("64 found")
 	term.press("G", "d") // as everywhere, the message under the cursor
 	term.await("Drop 1 message", "the message under the cursor: #47")
-	term.press(keyEsc, "q")
-	term.await("64 found", "R replay all 64")
-	term.press("D")
-	term.await("drop 64 messages of 2 queues", "mail.failed", failedQueue)
-	term.press(keyEsc)
-	term.await("64 found")
-	term.press("o")
-	term.await("marked as resolved")
+	term.press(keyEsc, "q").await("64 found", "R replay all 64")
+	term.press("D").await("drop 64 messages of 2 queues", "mail.failed", failedQueue)
+	term.press(keyEsc).await("64 found")
+	term.press("o").await("marked as resolved")
 	b.mu.Lock()
 	b.messages = map[model.QueueRef][]message.Message{}
 	b.mu.Unlock()
-	term.press(keyCtrlR)
-	term.await("0 found", "none of this cause is left")
+	term.press(keyCtrlR).await("0 found", "none of this cause is left")
 	unread := messages.FindScreen{Topology: &model.Topology{}, Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
 	unread.Missed = make([]find.Reason, 1)
 	assert.Equal(t, unread.Emptiness(), "none of this cause in what was read", "where a queue was not read it")
@@ -387,8 +334,7 @@ func onMarked(t *testing.T, path string, width, height int) (*terminal, *recorde
 	t.Helper()
 	o, b, source, c := manyFailed()
 	o.Interval, o.Marks = 10*time.Millisecond, kept.File{Path: path}
-	term := onCauses(t, o, width, height)
-	term.await("88 of 90 read")
+	term := onCauses(t, o, width, height).await("88 of 90 read")
 	return term, b, source, c
 }
 
@@ -397,8 +343,7 @@ func TestResolvedCauseComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
 	term, b, source, c := onMarked(t, path, 120, 36)
 	term.awaitThat("it is new", func(string) bool { return strings.Contains(term.cursorRow(), "new") })
-	term.press("o")
-	term.await("marked as resolved")
+	term.press("o").await("marked as resolved")
 	term.awaitThat("it is resolved", func(string) bool { return strings.Contains(term.cursorRow(), "resolved") })
 	term.press("o")
 	term.awaitThat("it is not", func(string) bool { return strings.Contains(term.cursorRow(), "seen") })
@@ -423,10 +368,8 @@ func TestResolvedCauseComesBack(t *testing.T) {
 func TestNoteOfACause(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
 	term, _, _, _ := onMarked(t, path, 80, 24)
-	term.press("W")
-	term.await("one line, kept beside the journal")
-	term.press("gateway down, ticket 12", keyEnter)
-	term.await("note      gateway down, ticket 12")
+	term.press("W").await("one line, kept beside the journal")
+	term.press("gateway down, ticket 12", keyEnter).await("note      gateway down, ticket 12")
 	again, _, _, _ := onMarked(t, path, 120, 36)
 	again.await("note      gateway down, ticket 12")
 }
@@ -435,27 +378,19 @@ func TestNoteOfACause(t *testing.T) {
 func TestEmptiedCauseIsResolved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
 	term, _, _, _ := onMarked(t, path, 120, 36)
-	term.press(keyDown, "d")
-	term.await("Drop 23 messages", "enter drop")
-	term.press(keyEnter)
-	term.await("What happened", "23")
-	term.press(keyEnter)
-	term.await("none of this cause is left here: o marks it as resolved")
-	term.press("o")
-	term.await("marked as resolved")
+	term.press(keyDown, "d").await("Drop 23 messages", "enter drop")
+	term.press(keyEnter).await("What happened", "23")
+	term.press(keyEnter).await("none of this cause is left here: o marks it as resolved")
+	term.press("o").await("marked as resolved")
 }
 
 // One that is resolved already is not offered: the key would take that back.
 func TestEmptiedCauseStaysResolved(t *testing.T) {
 	term, _, _, _ := onMarked(t, filepath.Join(t.TempDir(), kept.CausesName), 120, 36)
-	term.press(keyDown, "o")
-	term.await("marked as resolved")
-	term.press("d")
-	term.await("Drop 23 messages", "enter drop")
-	term.press(keyEnter)
-	term.await("What happened", "23")
-	term.press(keyEnter)
-	term.await("none of this cause is left here")
+	term.press(keyDown, "o").await("marked as resolved")
+	term.press("d").await("Drop 23 messages", "enter drop")
+	term.press(keyEnter).await("What happened", "23")
+	term.press(keyEnter).await("none of this cause is left here")
 	if strings.Contains(term.screen(), "marks it as resolved") {
 		t.Error(term.screen())
 	}
@@ -467,10 +402,8 @@ func TestDamagedMarks(t *testing.T) {
 	must.Do(t, f.Save([]byte("{damaged")))
 	o, _, _, _ := manyFailed()
 	o.Marks = f
-	term := onCauses(t, o, 120, 36)
-	term.await("the states of causes cannot be used")
-	term.press("o")
-	term.await("states of causes were damaged: they begin again", "causes.json.damaged")
+	term := onCauses(t, o, 120, 36).await("the states of causes cannot be used")
+	term.press("o").await("states of causes were damaged: they begin again", "causes.json.damaged")
 	term.awaitThat("it is resolved", func(string) bool { return strings.Contains(term.cursorRow(), "resolved") })
 	text, err := (kept.File{Path: f.Path + ".damaged"}).Load()
 	assert.That(t, string(text) == "{damaged" && err == nil, "what was set aside has %q: %v", text, err)
@@ -480,8 +413,7 @@ func TestDamagedMarks(t *testing.T) {
 func TestReadingCausesGoesOn(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
-	term := onCauses(t, o, 120, 36)
-	term.await("88 of 90 read")
+	term := onCauses(t, o, 120, 36).await("88 of 90 read")
 	b.fail(errors.New("access to queue 'mail.failed' refused"))
 	c.advance(causes.Pause + time.Second)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 40})))
@@ -491,7 +423,6 @@ func TestReadingCausesGoesOn(t *testing.T) {
 	b.messages[ref("mail.failed")] = b.messages[ref("mail.failed")][:40]
 	b.mu.Unlock()
 	c.advance(causes.Retry + time.Second)
-	term.press("j")
-	term.await("87 of 89 read")
+	term.press("j").await("87 of 89 read")
 	term.awaitGone("refused")
 }

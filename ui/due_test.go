@@ -56,15 +56,11 @@ func TestBlockedWhileItLasts(t *testing.T) {
 		term := onQueue(t, o, "buffer-queue", width, height)
 		term.await("message 1 (TTL 5s) blocks 4 messages; it leaves in 5.0s")
 		c.advance(2500 * time.Millisecond)
-		term.press(keyDown)
-		term.await("2.5s !", "overdue 2, behind another", "it leaves in 2.5s; 2 are overdue")
-		term.golden()
+		term.press(keyDown).await("2.5s !", "overdue 2, behind another", "it leaves in 2.5s; 2 are overdue").golden()
 		c.advance(2 * time.Second)
-		term.press(keyDown)
-		term.await("overdue 4")
+		term.press(keyDown).await("overdue 4")
 		c.advance(time.Second)
-		term.press(keyDown)
-		term.await("left")
+		term.press(keyDown).await("left")
 		term.awaitGone("blocks")
 		assert.Equal(t, b.peeked(), 1, "it was looked")
 	})
@@ -73,8 +69,7 @@ func TestBlockedWhileItLasts(t *testing.T) {
 func TestNothingBlocked(t *testing.T) {
 	c := newClock()
 	o, _, _ := waiting(c, 1, 2, 3, 4, 5)
-	term := onQueue(t, o, "buffer-queue", 120, 36)
-	term.await("1.0s", "5.0s")
+	term := onQueue(t, o, "buffer-queue", 120, 36).await("1.0s", "5.0s")
 	for range 6 {
 		screen := term.screen()
 		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind"), "%v", screen)
@@ -90,12 +85,9 @@ func TestALookIsRemembered(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		c := newClock()
 		o, source, b := waiting(c, 50, 4, 3, 2, 1)
-		term := onFlow(t, o, "worker-queue", width, height)
-		term.await("head due: unknown")
-		term.press("k")
-		term.await("each message has a TTL of its own, enter looks at them")
-		term.press(keyEnter)
-		term.await("50s", "blocks 4 messages")
+		term := onFlow(t, o, "worker-queue", width, height).await("head due: unknown")
+		term.press("k").await("each message has a TTL of its own, enter looks at them")
+		term.press(keyEnter).await("50s", "blocks 4 messages")
 		term.press("q")
 		c.advance(3500 * time.Millisecond)
 		term.press("k")
@@ -142,14 +134,10 @@ func TestStoryOfARetry(t *testing.T) {
 			},
 		})
 		o := Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}
-		term := onQueue(t, o, "mail.retry.60s", width, height)
-		term.await("≤ 1m", "LAST FAILURE")
-		term.press(keyEnter)
-		term.await("message 1 of 1", "10s ✓ › ▸1m ✓ › 5m", "next      mail  in ≤ 1m")
-		term.golden()
+		term := onQueue(t, o, "mail.retry.60s", width, height).await("≤ 1m", "LAST FAILURE")
+		term.press(keyEnter).await("message 1 of 1", "10s ✓ › ▸1m ✓ › 5m", "next      mail  in ≤ 1m").golden()
 		c.advance(21 * time.Second)
-		term.press(keyDown)
-		term.await("in ≤ 39s")
+		term.press(keyDown).await("in ≤ 39s")
 	})
 }
 
@@ -186,8 +174,7 @@ func TestHostileTimes(t *testing.T) {
 			}
 		}
 	}
-	term.press("q", "4", "/", "clock", keyEnter)
-	term.await("this machine's clock is 3m12s ahead of the broker's")
+	term.press("q", "4", "/", "clock", keyEnter).await("this machine's clock is 3m12s ahead of the broker's")
 }
 
 // A message that is in its retry buffer again after it was to have left it has come back, also where no broker counts
@@ -277,8 +264,7 @@ func TestBlockedOnARealBroker(t *testing.T) {
 	for i := range 5 {
 		publish(t, channel, buffer, delayed(i, time.Duration(i+6)*time.Second))
 	}
-	term := onQueue(t, o, buffer, 120, 36)
-	term.await("5 messages", "DUE")
+	term := onQueue(t, o, buffer, 120, 36).await("5 messages", "DUE")
 	term.awaitThat("the last has left", func(screen string) bool {
 		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind another"),
 			"something is said to block:\n%s", screen)
@@ -354,8 +340,7 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 		}
 		term = onFlow(t, o, name, 120, 36)
 		term.await("head due: unknown")
-		term.press("k")
-		term.await("enter looks at them")
+		term.press("k").await("enter looks at them")
 		term.press(keyEnter)
 		blocks := false
 		term.awaitThat("it was looked at", func(screen string) bool {
@@ -368,10 +353,8 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 		}
 	}
 	term.await("blocks 4 messages")
-	term.press("q")
-	term.await("blocks 4", "4 are overdue")
-	term.press("q", "/", name, keyEnter)
-	term.await("blocked 4")
+	term.press("q").await("blocks 4", "4 are overdue")
+	term.press("q", "/", name, keyEnter).await("blocked 4")
 	term.awaitGone("blocked 4")
 	if got := depth.Of(t, channel, name); got < 5 {
 		// They were to leave together; the last of them may be on its way.
@@ -491,8 +474,7 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 func TestSeenToArriveOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	buffer := delayLine(t, channel, "ui.seen", amqp.Table{"x-message-ttl": 8000})
-	term := onFlow(t, o, "ui.seen", 120, 36)
-	term.await("delayed 8s", "deliveries to consumers")
+	term := onFlow(t, o, "ui.seen", 120, 36).await("delayed 8s", "deliveries to consumers")
 	began := time.Now()
 	publish(t, channel, buffer, amqp.Publishing{Body: []byte("x")})
 	published := time.Now()

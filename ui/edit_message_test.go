@@ -41,10 +41,8 @@ func TestEditDialogGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
 		o.Editor, _ = scripted(t, `sed -i 's/"app_id": "ucenter"/"app_id": "by-hand"/; s/guan yu/zhang fei/; s/"headers": {/"headers": {"fixed": true,/' "$f"`)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press("e")
-		term.await("app_id: ucenter → by-hand", "with the header fixed: true", "guan yu", "zhang fei")
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press("e").await("app_id: ucenter → by-hand", "with the header fixed: true", "guan yu", "zhang fei")
 		term.golden()
 	})
 }
@@ -54,8 +52,7 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	editor, dir := scripted(t, "")
 	o.Editor = editor
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
 	term.press("e")
 	term.await("Replay 1 message", "nothing was changed in the editor: this is a plain replay", "e edit")
 	assert.Equal(t, strings.TrimSpace(read(t, dir, "mode")), "-rw-------", "the file's mode")
@@ -72,8 +69,7 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 		assert.That(t, strings.Contains(given, want), "%s is not in\n%s", want, given)
 	}
 	assert.That(t, !strings.Contains(given, "x-death"), "what is stripped is offered:\n%s", given)
-	term.press(keyEnter)
-	term.await("1 message moved")
+	term.press(keyEnter).await("1 message moved")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Edited == nil, "executed %+v", plans)
 }
@@ -83,16 +79,13 @@ func TestBadEditIsNotLost(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	editor, dir := scripted(t, `if [ -e broken ]; then sed -i 's/priority": "high"/priority": 7/' "$f"; else touch broken; sed -i 's/"properties": {/"properties": {\n    "priority": "high",/; s/guan yu/zhang fei/' "$f"; fi`)
 	o.Editor = editor
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
 	term.press("e")
 	term.await("Edit, then replay", "what was typed cannot be read: line 7: properties.priority has the wrong",
 		"Nothing is lost", "e edit again")
-	term.press("e")
-	term.await(`priority: "" → 7`, "zhang fei")
+	term.press("e").await(`priority: "" → 7`, "zhang fei")
 	assert.Contains(t, read(t, dir, "given"), "zhang fei", "the second time it had")
-	term.press(keyEsc)
-	term.awaitGone("Replay 1 message")
+	term.press(keyEsc).awaitGone("Replay 1 message")
 	plans := b.executed()
 	assert.That(t, len(plans) == 0, "executed %+v", plans)
 }
@@ -100,10 +93,8 @@ func TestBadEditIsNotLost(t *testing.T) {
 func TestEditIsRefused(t *testing.T) {
 	edits := func(t *testing.T, o Options, words string, keys ...string) {
 		t.Helper()
-		term := onQueue(t, o, failedQueue, 120, 36)
-		term.await("5 messages")
-		term.press(append(keys, "e")...)
-		term.await(words)
+		term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+		term.press(append(keys, "e")...).await(words)
 	}
 	t.Run("more than one", func(t *testing.T) {
 		o, _, _ := failedOptions(5)
@@ -145,13 +136,11 @@ func TestEditOnARealBroker(t *testing.T) {
 		})
 	editor, _ := scripted(t, `sed -i 's/"exchange": ".*"/"exchange": ""/; s/"routing_key": ".*"/"routing_key": "ui.edit.worker"/; s/the end/another end/; s/"x": "y"/"x": "z"/' "$f"`)
 	o.Editor = editor
-	term := onQueue(t, o, "ui.edit.failed", 120, 36)
-	term.await("1 message")
+	term := onQueue(t, o, "ui.edit.failed", 120, 36).await("1 message")
 	term.press("e")
 	term.await("routing_key: ", "→ ui.edit.worker", `header x: "y" → "z"`,
 		"body: 300007 → 300,011 bytes, different from byte 300001 on", "reaches   ui.edit.worker")
-	term.press(keyEnter)
-	term.await("1 message moved to ui.edit.worker")
+	term.press(keyEnter).await("1 message moved to ui.edit.worker")
 	term.awaitThat("it arrived", func(string) bool { return depth.Of(t, channel, "ui.edit.worker") == 1 })
 	d, ok, err := channel.Get("ui.edit.worker", false)
 	must.That(t, err == nil && ok, "%v %v", ok, err)
@@ -159,10 +148,8 @@ func TestEditOnARealBroker(t *testing.T) {
 		d.Headers["x"] == "z" && d.Priority == 3 && d.Headers[message.ReplayHeader] != nil, "%v %+v %d bytes", d.Headers,
 		d.Priority, len(d.Body))
 	must.Do(t, d.Nack(false, true))
-	term.press(keyEnter, "u")
-	term.await("enter bring back")
-	term.press(keyEnter)
-	term.await("1 of 1 message brought back")
+	term.press(keyEnter, "u").await("enter bring back")
+	term.press(keyEnter).await("1 of 1 message brought back")
 	term.awaitThat("it is back", func(string) bool { return depth.Of(t, channel, "ui.edit.failed") == 1 })
 	d, ok, err = channel.Get("ui.edit.failed", true)
 	assert.That(t, err == nil && ok && string(d.Body) == body && d.Headers["x"] == "y" && len(d.Headers) == 2 &&
@@ -182,10 +169,8 @@ func TestMendGolden(t *testing.T) {
 		} {
 			t.Run(name+"/"+size.name, func(t *testing.T) {
 				o, _, _ := failedOptions(47)
-				term := onQueue(t, o, failedQueue, size.width, size.height)
-				term.await("47 messages")
-				term.press("E")
-				term.await("Edit 47 messages with jq")
+				term := onQueue(t, o, failedQueue, size.width, size.height).await("47 messages")
+				term.press("E").await("Edit 47 messages with jq")
 				if len(keys) > 0 && keys[0] == keyEnter {
 					term.press(`if .body.id % 7 == 3 then empty elif .body.name then .body.name |= ascii_upcase | ` +
 						`.headers.fixed = true else . end`)
@@ -213,72 +198,48 @@ func TestMendGolden(t *testing.T) {
 // TestMendSelection: what is selected is changed, and the replay that follows has the program.
 func TestMendSelection(t *testing.T) {
 	o, b, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press(" ", " ", "E")
-	term.await("Edit 2 messages with jq", "the selection: 2 messages")
-	term.press(".body.name = 5", keyEnter)
-	term.await("2 of 2 messages are changed", "E edit the program")
-	term.press("E")
-	term.awaitGone("E edit the program")
-	term.press(` | .body.new = "x"`, keyEnter)
-	term.await("2 of 2 messages are changed", "to the replay")
-	term.press(keyEnter)
-	term.await("edited", "enter replay")
-	term.press("E")
-	term.await("Edit 2 messages with jq", "earlier programs")
-	term.press(keyEnter)
-	term.await("to the replay")
-	term.press(keyEnter)
-	term.await("enter replay")
-	term.press("c")
-	term.await("c no canary", "enter replay")
-	term.press("c")
-	term.awaitGone("c no canary")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press(" ", " ", "E").await("Edit 2 messages with jq", "the selection: 2 messages")
+	term.press(".body.name = 5", keyEnter).await("2 of 2 messages are changed", "E edit the program")
+	term.press("E").awaitGone("E edit the program")
+	term.press(` | .body.new = "x"`, keyEnter).await("2 of 2 messages are changed", "to the replay")
+	term.press(keyEnter).await("edited", "enter replay")
+	term.press("E").await("Edit 2 messages with jq", "earlier programs")
+	term.press(keyEnter).await("to the replay")
+	term.press(keyEnter).await("enter replay")
+	term.press("c").await("c no canary", "enter replay")
+	term.press("c").awaitGone("c no canary")
 	term.await("enter replay") // the plan without it is there
-	term.press(keyEnter)
-	term.await("2 messages moved")
+	term.press(keyEnter).await("2 messages moved")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Mend != nil && plans[0].Mend.Text == `.body.name = 5 | .body.new = "x"` &&
 		plans[0].Mended.Changed == 2, "executed %+v", plans)
-	term.press(keyEnter)
-	term.awaitGone("What happened")
-	term.press("E", keyUp)
-	term.await(`program   .body.name = 5 | .body.new = "x"`)
-	term.press(keyUp)
-	term.awaitGone(".body.new")
-	term.press("\x1b[B", "\x1b[B")
-	term.awaitGone(".body.name")
-	term.press(keyEsc)
-	term.awaitGone("with jq")
+	term.press(keyEnter).awaitGone("What happened")
+	term.press("E", keyUp).await(`program   .body.name = 5 | .body.new = "x"`)
+	term.press(keyUp).awaitGone(".body.new")
+	term.press("\x1b[B", "\x1b[B").awaitGone(".body.name")
+	term.press(keyEsc).awaitGone("with jq")
 }
 
 func TestMendIsRefused(t *testing.T) {
 	o, b, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
 	term.press("E", ".body", keyEnter)
 	term.await("not possible: the jq program gives another object instead", "5 messages: the jq program",
 		"E edit the program")
-	term.press(keyEnter, "E")
-	term.await("earlier programs")
+	term.press(keyEnter, "E").await("earlier programs")
 	for range len(".body") {
 		term.press("\x7f")
 	}
-	term.press(keyEnter)
-	term.await("this is not a jq program")
-	term.press("def f: f; f", keyEnter)
-	term.await("did not end within 1 million steps")
-	term.press(keyEsc)
-	term.awaitGone("with jq")
+	term.press(keyEnter).await("this is not a jq program")
+	term.press("def f: f; f", keyEnter).await("did not end within 1 million steps")
+	term.press(keyEsc).awaitGone("with jq")
 	plans := b.executed()
 	assert.That(t, len(plans) == 0, "executed %+v", plans)
 	o, _, _ = failedOptions(5)
 	o.ReadOnly = true
-	readOnly := onQueue(t, o, failedQueue, 120, 36)
-	readOnly.await("5 messages")
-	readOnly.press("E")
-	readOnly.await("read-only:")
+	readOnly := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	readOnly.press("E").await("read-only:")
 }
 
 // TestRecordNamesTheProgram: the journal says what changed the messages.
@@ -296,21 +257,16 @@ func TestRecordNamesTheProgram(t *testing.T) {
 	}
 	must.Do(t, err)
 	term := newTerminal(t, o, 120, 36)
-	term.press("5")
-	term.await("1 gone")
-	term.press(keyEnter)
-	term.await("changed by the jq program .body.fixed = true")
+	term.press("5").await("1 gone")
+	term.press(keyEnter).await("changed by the jq program .body.fixed = true")
 }
 
 func TestExportDialogGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
 		o.Files = export.Files{}
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press("x")
-		term.await("Export 47 messages", "ucenter@user@failed-20260301-030405.jsonl")
-		term.golden()
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press("x").await("Export 47 messages", "ucenter@user@failed-20260301-030405.jsonl").golden()
 	})
 }
 
@@ -331,10 +287,8 @@ func TestExportOfTheSelection(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o, _, _ := failedOptions(5)
 	o.Files = export.Files{}
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press(keyDown, " ", keyDown, " ", "x")
-	term.await("Export 2 messages", "the selection: 2 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press(keyDown, " ", keyDown, " ", "x").await("Export 2 messages", "the selection: 2 messages")
 	term.press(keyEnter)
 	const name = failedQueue + "-20260301-030405.jsonl"
 	term.await("2 messages written to", "/"+name)
@@ -343,19 +297,13 @@ func TestExportOfTheSelection(t *testing.T) {
 		got[0].Properties.MessageID == "0f3c9a01-user", "%+v", got)
 	info, err := os.Stat(name)
 	assert.That(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", err, info)
-	term.press("x", keyEnter)
-	term.await("is there already", "Export 2 messages")
+	term.press("x", keyEnter).await("is there already", "Export 2 messages")
 	term.retype("")
-	term.press(keyEnter)
-	term.await("name a file")
-	term.press("other.jsonl", keyEnter)
-	term.await("2 messages written to", "/other.jsonl")
-	term.press(keyEsc)
-	term.awaitGone("selected")
-	term.press("x")
-	term.await("Export 5 messages")
-	term.press(keyEsc)
-	term.awaitGone("Export 5 messages")
+	term.press(keyEnter).await("name a file")
+	term.press("other.jsonl", keyEnter).await("2 messages written to", "/other.jsonl")
+	term.press(keyEsc).awaitGone("selected")
+	term.press("x").await("Export 5 messages")
+	term.press(keyEsc).awaitGone("Export 5 messages")
 	files, _ := os.ReadDir(".")
 	assert.That(t, len(files) == 2, "there are %v", files)
 }
@@ -371,16 +319,13 @@ func TestExportWritesWholeBodies(t *testing.T) {
 		amqp.Publishing{MessageId: "large", Body: []byte(strings.Repeat("l", 300_000))},
 		amqp.Publishing{MessageId: "huge", Body: []byte(strings.Repeat("h", 6_000_000))},
 	)
-	term := onQueue(t, o, "ui.export", 120, 36)
-	term.await("3 messages")
+	term := onQueue(t, o, "ui.export", 120, 36).await("3 messages")
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	path := filepath.Join(home, "all.jsonl")
-	term.press("x")
-	term.await("Export 3 messages")
+	term.press("x").await("Export 3 messages")
 	term.retype("~/all.jsonl")
-	term.press(keyEnter)
-	term.await("3 messages written", path)
+	term.press(keyEnter).await("3 messages written", path)
 	got := exported(t, path)
 	assert.That(t, len(got) == 3 && len(got[1].Body) == 300_000 && len(got[2].Body) == 6_000_000 &&
 		got[0].Properties.MessageID == "small", "%d messages", len(got))
@@ -390,10 +335,7 @@ func TestExportWritesWholeBodies(t *testing.T) {
 func TestExportWaitsForTheFilter(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	o.Files = export.Files{}
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("/", "= body_bytes +")
-	term.await("cannot be read")
-	term.press(keyEnter, "x")
-	term.await("the filter is not complete")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("/", "= body_bytes +").await("cannot be read")
+	term.press(keyEnter, "x").await("the filter is not complete")
 }

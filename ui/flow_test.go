@@ -33,8 +33,7 @@ func TestFlowGolden(t *testing.T) {
 		t.Run(worker, func(t *testing.T) {
 			atSizes(t, func(t *testing.T, width, height int) {
 				o, _, _ := failedOptions(47)
-				term := onFlow(t, o, worker, width, height)
-				term.await("MOVED  ")
+				term := onFlow(t, o, worker, width, height).await("MOVED  ")
 				term.awaitGone("reading the failed")
 				term.golden()
 			})
@@ -64,14 +63,12 @@ func TestFlowMoves(t *testing.T) {
 	source := &recorded{snapshot: before}
 	c := newClock()
 	o := Options{Source: source, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour}
-	term := onFlow(t, o, "worker-queue", 120, 36)
-	term.await("25 ready", "nothing moved while this is open")
+	term := onFlow(t, o, "worker-queue", 120, 36).await("25 ready", "nothing moved while this is open")
 	if strings.Contains(term.screen(), picture.MarkDot) {
 		t.Errorf("dots move though nothing does:\n%s", term.screen())
 	}
 	source.tell(after)
-	term.press(keyCtrlR)
-	term.await("5 left buffer-queue, 5 arrived in worker-queue", "2.5/s", picture.MarkDot)
+	term.press(keyCtrlR).await("5 left buffer-queue, 5 arrived in worker-queue", "2.5/s", picture.MarkDot)
 }
 
 func TestFlowLeadsNowhere(t *testing.T) {
@@ -126,27 +123,19 @@ func TestBufferThatIsAnExchange(t *testing.T) {
 
 func TestFlowCursor(t *testing.T) {
 	o, _, _ := failedOptions(4)
-	term := onFlow(t, o, "ucenter@user", 120, 36)
-	term.await("▸ ucenter@user ")
-	term.press(keyTab)
-	term.await("▸ ucenter@user@retry ")
-	term.press("j")
-	term.await("▸ ucenter@user@failed ")
-	term.press(keyTab)
-	term.await("▸ ucenter@user ")
-	term.press("f")
-	term.await("4 messages", "ucenter@user › ucenter@user@failed")
-	term.press("q")
-	term.await("MOVED  ")
-	term.press(keyTab, keyEnter)
-	term.await("ucenter@user › ucenter@user@retry")
+	term := onFlow(t, o, "ucenter@user", 120, 36).await("▸ ucenter@user ")
+	term.press(keyTab).await("▸ ucenter@user@retry ")
+	term.press("j").await("▸ ucenter@user@failed ")
+	term.press(keyTab).await("▸ ucenter@user ")
+	term.press("f").await("4 messages", "ucenter@user › ucenter@user@failed")
+	term.press("q").await("MOVED  ")
+	term.press(keyTab, keyEnter).await("ucenter@user › ucenter@user@retry")
 }
 
 func TestFlowVanishes(t *testing.T) {
 	o, _, _ := failedOptions(4)
 	o.Interval = 10 * time.Millisecond
-	term := onFlow(t, o, "ucenter@user", 80, 24)
-	term.await("ucenter@user@retry")
+	term := onFlow(t, o, "ucenter@user", 80, 24).await("ucenter@user@retry")
 	o.Source.(*recorded).tell(recording(queue("another")))
 	term.await("this flow is no more", "ucenter@user@retry")
 }
@@ -163,16 +152,13 @@ func TestFlowWithManyBuffers(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		c := newClock()
 		o := Options{Source: &recorded{snapshot: recording(parts...)}, Broker: newRecordedBroker(c), Now: c.now}
-		term := onFlow(t, o, "work", width, height)
-		term.await("MOVED  ")
-		term.press("g")
-		term.await("▸ work.delay.00")
+		term := onFlow(t, o, "work", width, height).await("MOVED  ")
+		term.press("g").await("▸ work.delay.00")
 		for range 29 {
 			term.press("j")
 		}
 		term.await("▸ work.delay.29")
-		term.press("G")
-		term.await("▸ work.failed  failed queue")
+		term.press("G").await("▸ work.failed  failed queue")
 		term.awaitGone("reading the failed")
 		term.golden()
 	})
@@ -181,8 +167,7 @@ func TestFlowWithManyBuffers(t *testing.T) {
 // TestSortMarkCutsNoTitle: the mark of a title that fills its column stands in the gap before it, and nothing is moved.
 func TestSortMarkCutsNoTitle(t *testing.T) {
 	source := &recorded{snapshot: busyBroker()}
-	term := newTerminal(t, frozen(source), 120, 36)
-	term.await("  WAITING  ")
+	term := newTerminal(t, frozen(source), 120, 36).await("  WAITING  ")
 	term.press("ss")
 	term.awaitThat("the mark is there", func(screen string) bool {
 		return strings.Contains(screen, " ▼WAITING  ") || strings.Contains(screen, " ▲WAITING  ")
@@ -209,14 +194,12 @@ func TestOneCountOnAScreen(t *testing.T) {
 		must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
 		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
 		publish(t, channel, "ship.failed", make([]amqp.Publishing, 699)...)
-		screen := newTerminal(t, o, width, height)
-		screen.await("3 Failed 700", "700 ready")
+		screen := newTerminal(t, o, width, height).await("3 Failed 700", "700 ready")
 		everywhere, least := regexp.MustCompile(`\b(70\d)\b`), 4
 		for n := 701; n < 705; n++ {
 			if n == 703 {
 				everywhere, least = regexp.MustCompile(`3 Failed (70\d)|\b(70\d) (?:failed|ready|messages  )`), 2
-				screen.press(keyEnter)
-				screen.await("MOVED  live")
+				screen.press(keyEnter).await("MOVED  live")
 			}
 			publish(t, channel, "ship.failed", amqp.Publishing{})
 			screen.awaitThat("the new count", func(s string) bool {
@@ -252,8 +235,7 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	screen := newTerminal(t, o, 120, 36)
 	screen.awaitThat("it moves", func(s string) bool { return regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString(s) })
-	screen.press(keyEnter)
-	screen.await("story/ship", "MOVED  ")
+	screen.press(keyEnter).await("story/ship", "MOVED  ")
 	rate := regexp.MustCompile(picture.MarkDot + `| (0\.[1-9]|[1-9]\d*\.\d)/s`)
 	moving := func(s string) {
 		must.That(t, !rate.MatchString(s) || !strings.Contains(s, "nothing moved"),
@@ -344,8 +326,7 @@ func TestNextDue(t *testing.T) {
 // read where a look is free, and only while they are seen.
 func TestFlowBesideItsCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onFlow(t, o, "ucenter@user", 80, 24)
-	term.await("MOVED  ")
+	term := onFlow(t, o, "ucenter@user", 80, 24).await("MOVED  ")
 	term.settle()
 	assert.Equal(t, b.looksAt(failedQueue), 0, "without room for its causes the queue was looked at")
 	term.resize(200, 50)
@@ -375,19 +356,15 @@ func TestFlowAboveItsCauses(t *testing.T) {
 		must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
 		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 3)
 		failInto(t, channel, "ship.dead", "quorum", "TimeoutError: too late", 2)
-		screen := newTerminal(t, o, width, height)
-		screen.await("3 Failed 5")
-		screen.press(keyEnter)
-		screen.await("ValueError: no address")
+		screen := newTerminal(t, o, width, height).await("3 Failed 5")
+		screen.press(keyEnter).await("ValueError: no address")
 		screen.awaitThat("the other queue is read, or has a cost", func(s string) bool {
 			return strings.Contains(s, "TimeoutError") || strings.Contains(s, "i reads 2, at a cost")
 		})
 		if !strings.Contains(screen.screen(), "TimeoutError") { // before 4.3
 			screen.await("3 of 5 read", "a look has a cost: ")
-			screen.press("i")
-			screen.await("Read 1 failed queue", "costs more than the mark")
-			screen.press(keyEsc)
-			screen.awaitGone("Read 1 failed queue")
+			screen.press("i").await("Read 1 failed queue", "costs more than the mark")
+			screen.press(keyEsc).awaitGone("Read 1 failed queue")
 			screen.await("i reads 2, at a cost")
 			screen.press("i", keyEnter)
 		}
@@ -403,8 +380,7 @@ func TestFlowAboveItsCauses(t *testing.T) {
 // room.
 func TestHomeMoves(t *testing.T) {
 	o, b := countedOptions()
-	term := newTerminal(t, o, 120, 36)
-	term.await("MOVED/s", "25 ready", "╭ ")
+	term := newTerminal(t, o, 120, 36).await("MOVED/s", "25 ready", "╭ ")
 	term.awaitThat("it is counted", func(string) bool { return b.times() > 1 })
 	left, asked := int64(25), b.times()
 	term.awaitThat("messages move, one a count", func(screen string) bool {
@@ -435,18 +411,14 @@ func sideBySideOn(screen string) bool {
 
 // TestHomeFollowsTheCursor: the picture follows the cursor.
 func TestHomeFollowsTheCursor(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36)
-	term.await("example.delay.life  ")
-	term.press("j")
-	term.await("ucenter@user@retry ─", "via master.retry")
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36).await("example.delay.life  ")
+	term.press("j").await("ucenter@user@retry ─", "via master.retry")
 	term.awaitGone("example.delay.life ─")
-	term.press("/", "user-monitor", keyEnter)
-	term.await("▸ user-monitor ─")
+	term.press("/", "user-monitor", keyEnter).await("▸ user-monitor ─")
 }
 
 func TestHomeWide(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 200, 50)
-	term.await("example.delay.life  ")
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 200, 50).await("example.delay.life  ")
 	term.settle()
 	term.golden()
 }

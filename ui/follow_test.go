@@ -50,16 +50,13 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { conn.Close(); <-over })
-	term := onQueue(t, o, failed, 120, 36)
-	term.await("2 messages")
+	term := onQueue(t, o, failed, 120, 36).await("2 messages")
 	term.press("R")
 	term.agree("replay", "What happened")
 	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
 	term.await("after     all taken", "1 came back; watched for ")
-	term.press(keyEnter)
-	term.awaitGone("What happened")
-	term.press("5")
-	term.await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
+	term.press(keyEnter).awaitGone("What happened")
+	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
 }
 
 // TestEndOfASequelIsTold: how long it is watched counts down, and what came back is told on every screen.
@@ -81,14 +78,12 @@ func TestEndOfASequelIsTold(t *testing.T) {
 		progress(s)
 		return s, nil
 	}
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("47 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
 	term.press("R")
 	term.agree("replay", "What happened")
 	term.await("40 of 47 taken, 38 of 47 acknowledged, none came back, 7 still waiting;", "watched until 1m39s after all")
 	term.golden()
-	term.press(keyEnter, "1")
-	term.await("DUE")
+	term.press(keyEnter, "1").await("DUE")
 	close(over)
 	term.await("the replay of " + failedQueue + ": all taken, 38 of 47 acknowledged, 2 came back within 1m39s")
 }

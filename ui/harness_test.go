@@ -91,13 +91,14 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	return term
 }
 
-// press types keys: text, or the escape sequences of key* below.
-func (term *terminal) press(keys ...string) {
+// press types keys: text, or the escape sequences of key* below. It returns the terminal, for what they lead to.
+func (term *terminal) press(keys ...string) *terminal {
 	for _, k := range keys {
 		if _, err := io.WriteString(term.keys, k); err != nil {
 			term.t.Fatalf("press %q: %v", k, err)
 		}
 	}
+	return term
 }
 
 const (
@@ -116,7 +117,7 @@ const (
 func (term *terminal) screen() string { return term.glass.text() }
 
 // await waits until all texts are on the screen.
-func (term *terminal) await(texts ...string) {
+func (term *terminal) await(texts ...string) *terminal {
 	term.t.Helper()
 	term.awaitThat("there is "+strings.Join(texts, ", "), func(screen string) bool {
 		for _, text := range texts {
@@ -126,6 +127,7 @@ func (term *terminal) await(texts ...string) {
 		}
 		return true
 	})
+	return term
 }
 
 // awaitGone waits until a text is not on the screen.

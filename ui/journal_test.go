@@ -78,9 +78,7 @@ func TestJournalGolden(t *testing.T) {
 		o, _, c := failedOptions(5)
 		withJournal(t, &o, c, 3)
 		term := newTerminal(t, o, width, height)
-		term.press("5")
-		term.await("3 dropped", "guest@mq1:5672")
-		term.golden()
+		term.press("5").await("3 dropped", "guest@mq1:5672").golden()
 	})
 }
 
@@ -89,10 +87,8 @@ func TestRecordGolden(t *testing.T) {
 		o, _, c := failedOptions(5)
 		withJournal(t, &o, c, 3)
 		term := newTerminal(t, o, width, height)
-		term.press("5")
-		term.await("3 dropped")
-		term.press(keyEnter)
-		term.await("MESSAGE ID", "OUTCOME")
+		term.press("5").await("3 dropped")
+		term.press(keyEnter).await("MESSAGE ID", "OUTCOME")
 		term.settle()
 		term.golden()
 	})
@@ -110,36 +106,24 @@ func TestBodiesOfTheJournal(t *testing.T) {
 	must.Do(t, j.Write(id, []plan.Entry{e}, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
 	must.Do(t, j.Finish(id, nil, plan.Account{Planned: 1, Moved: 1}))
 	term := newTerminal(t, o, 80, 24)
-	term.press("5")
-	term.await("3 dropped", "1 moved")
-	term.press(keyEnter)
-	term.await("MESSAGE ID", "enter message")
-	term.press(keyEnter)
-	term.await("The journal has no body of it", `journal = "full"`)
-	term.press(keyEsc)
-	term.await("MESSAGE ID")
-	term.press(keyEsc)
-	term.await("3 dropped")
-	term.press("j", keyEnter)
-	term.await("0f3c9a01-user")
+	term.press("5").await("3 dropped", "1 moved")
+	term.press(keyEnter).await("MESSAGE ID", "enter message")
+	term.press(keyEnter).await("The journal has no body of it", `journal = "full"`)
+	term.press(keyEsc).await("MESSAGE ID")
+	term.press(keyEsc).await("3 dropped")
+	term.press("j", keyEnter).await("0f3c9a01-user")
 	term.press("j", keyEnter)
 	term.await("dropped, by the drop 1 of", "message_id  0f3c9a01-user", "x-orig-routing-key  user.created")
-	term.press("G")
-	term.await(`"name": "guan yu"`, `"email": "user1@example.com"`)
-	term.press("b")
-	term.await(`{"id":121,"name":"guan yu"`)
-	term.golden()
+	term.press("G").await(`"name": "guan yu"`, `"email": "user1@example.com"`)
+	term.press("b").await(`{"id":121,"name":"guan yu"`).golden()
 }
 
 func TestUndoGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, c := failedOptions(5)
 		withJournal(t, &o, c, 3)
-		term := newTerminal(t, o, width, height)
-		term.await("ucenter@user")
-		term.press("u")
-		term.await("Undo 1: bring back 3 messages", "byte for byte")
-		term.golden()
+		term := newTerminal(t, o, width, height).await("ucenter@user")
+		term.press("u").await("Undo 1: bring back 3 messages", "byte for byte").golden()
 	})
 }
 
@@ -155,8 +139,7 @@ func TestUndoFromAnyScreen(t *testing.T) {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {
 			o, _, c := failedOptions(5)
 			withJournal(t, &o, c, 3)
-			term := newTerminal(t, o, 120, 36)
-			term.await("ucenter@user")
+			term := newTerminal(t, o, 120, 36).await("ucenter@user")
 			for _, k := range keys {
 				term.press(k)
 				switch k {
@@ -167,8 +150,7 @@ func TestUndoFromAnyScreen(t *testing.T) {
 				}
 			}
 			term.await("Undo 1: bring back 3 messages", "enter bring back")
-			term.press(keyEnter)
-			term.await("3 of 3 messages brought back to ucenter@user@failed")
+			term.press(keyEnter).await("3 of 3 messages brought back to ucenter@user@failed")
 			term.press(keyEnter)
 			term.awaitThat("the box is closed", func(screen string) bool { return !strings.Contains(screen, "What happened") })
 		})
@@ -189,10 +171,8 @@ func TestUndoIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, _, c := failedOptions(5)
 			test.change(&o, withJournal(t, &o, c, 3))
-			term := newTerminal(t, o, 120, 36)
-			term.await("ucenter@user")
-			term.press("u")
-			term.await(test.words)
+			term := newTerminal(t, o, 120, 36).await("ucenter@user")
+			term.press("u").await(test.words)
 			term.press(keyEnter)
 			term.settle()
 		})
@@ -203,15 +183,11 @@ func TestUndoIsRefused(t *testing.T) {
 func TestManyAreTyped(t *testing.T) {
 	o, _, c := failedOptions(5)
 	withJournal(t, &o, c, 150)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
-	term.press("u")
-	term.await("To bring 150 messages back to " + failedQueue + ", type 150:")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term.press("u").await("To bring 150 messages back to " + failedQueue + ", type 150:")
 	term.press(keyEnter)
-	term.press("150")
-	term.await("enter bring back")
-	term.press(keyEnter)
-	term.await("150 of 150 messages brought back")
+	term.press("150").await("enter bring back")
+	term.press(keyEnter).await("150 of 150 messages brought back")
 }
 
 func TestUnfinishedIsTold(t *testing.T) {
@@ -223,23 +199,18 @@ func TestUnfinishedIsTold(t *testing.T) {
 	}
 	term := newTerminal(t, o, 120, 36)
 	term.await(fmt.Sprintf("ended during the drop %d of ucenter@user@failed", id), "5 shows what is certain")
-	term.press("5")
-	term.await("4 dropped; unfinish", "none is lost: r looks for them")
+	term.press("5").await("4 dropped; unfinish", "none is lost: r looks for them")
 	assert.That(t, len(b.executed()) == 0, "something was done")
 }
 
 func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withJournal(t, &o, c, 1)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("d")
-	term.await("journal   yes, u undoes it", "enter drop 1 message ")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("d").await("journal   yes, u undoes it", "enter drop 1 message ")
 	term.press(keyEsc)
-	term.press("r")
-	term.await("enter replay", "journal   yes, u undoes it")
-	term.press(keyEnter)
-	term.await("What happened")
+	term.press("r").await("enter replay", "journal   yes, u undoes it")
+	term.press(keyEnter).await("What happened")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Mark, "%+v", plans)
 }
@@ -249,10 +220,8 @@ func TestReplayedIsTold(t *testing.T) {
 	m := failedMessage(1)
 	m.Headers[message.ReplayHeader] = model.Table{"count": int64(2), "time": c.now().Add(-time.Minute)}
 	b.put(failedQueue, m)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("replayed 2 times; ValueError")
-	term.press(keyEnter)
-	term.await("replayed 2 times", "Story")
+	term := onQueue(t, o, failedQueue, 120, 36).await("replayed 2 times; ValueError")
+	term.press(keyEnter).await("replayed 2 times", "Story")
 }
 
 // TestRecordThatCannotBeReadToItsEnd: what was read is shown, with why it is not all; a reading that ends earlier than
@@ -316,15 +285,12 @@ func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 	o, b, c := failedOptions(0)
 	id := withUnfinishedDrop(t, &o, c)
 	b.unreadable = errors.New("the node shut the channel down")
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
-	term.press("5")
-	term.await("unfinish")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term.press("5").await("unfinish")
 	term.press("u")
 	term.await("look whether messages are there already: the node shut the",
 		"i insists: messages that are already there are then there twice")
-	term.press("i")
-	term.await(fmt.Sprintf("Undo %d: bring back 1 message", id), "enter bring back")
+	term.press("i").await(fmt.Sprintf("Undo %d: bring back 1 message", id), "enter bring back")
 }
 
 // TestUndoLeftWhileItIsChecked: who leaves an undo that was agreed to, while its plan is made again, does not start it.
@@ -385,38 +351,26 @@ func TestResumeGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, c := failedOptions(5)
 		withReplay(t, &o, b, c)
-		term := newTerminal(t, o, width, height)
-		term.await("ended during the replay 1", "r resumes it")
-		term.press("5")
-		term.await("r resume this")
-		term.press("r")
-		term.await("Resume 1: continue the replay", "2 messages: undecided")
-		term.golden()
+		term := newTerminal(t, o, width, height).await("ended during the replay 1", "r resumes it")
+		term.press("5").await("r resume this")
+		term.press("r").await("Resume 1: continue the replay", "2 messages: undecided").golden()
 	})
 }
 
 func TestResume(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withReplay(t, &o, b, c)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
-	term.press("5")
-	term.await("r resume this")
-	term.press("r")
-	term.await("stay as they are, and unknown", "2 messages at most")
-	term.press(keyTab)
-	term.await("published again: they may be there twice", "4 messages at most")
-	term.press(keyTab)
-	term.await("stay in their queue, and count as done", "2 messages at most")
-	term.press(keyTab)
-	term.await("stay as they are, and unknown")
-	term.press(keyEnter)
-	term.await("What happened", "undecided 2  they stay in their queue")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term.press("5").await("r resume this")
+	term.press("r").await("stay as they are, and unknown", "2 messages at most")
+	term.press(keyTab).await("published again: they may be there twice", "4 messages at most")
+	term.press(keyTab).await("stay in their queue, and count as done", "2 messages at most")
+	term.press(keyTab).await("stay as they are, and unknown")
+	term.press(keyEnter).await("What happened", "undecided 2  they stay in their queue")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Resuming != nil && plans[0].MarkName == "MARK" &&
 		len(plans[0].Selection.Except) == 2 && plans[0].Resuming.Gone == 1, "%+v", plans)
-	term.press(keyEnter)
-	term.await("r resume this")
+	term.press(keyEnter).await("r resume this")
 }
 
 // TestResumeIsCheckedAgain: a plan that was agreed to is made again, from the topology of then.
@@ -425,22 +379,17 @@ func TestResumeIsCheckedAgain(t *testing.T) {
 	withReplay(t, &o, b, c)
 	o.Interval = time.Hour
 	source := o.Source.(*recorded)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
-	term.press("5")
-	term.await("r resume this")
-	term.press("r")
-	term.await("2 messages at most")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term.press("5").await("r resume this")
+	term.press("r").await("2 messages at most")
 	source.fail(errors.New("the API is away"))
-	term.press(keyEnter)
-	term.await("the topology could not be read again, and nothing was changed")
+	term.press(keyEnter).await("the topology could not be read again, and nothing was changed")
 	without := *source.snapshot
 	without.Queues = slices.DeleteFunc(slices.Clone(without.Queues), func(q model.Queue) bool {
 		return q.QueueRef == ref(failedQueue)
 	})
 	source.tell(&without)
-	term.press(keyEnter)
-	term.await("there is no queue " + failedQueue + " here any more")
+	term.press(keyEnter).await("there is no queue " + failedQueue + " here any more")
 	term.press(keyEnter)
 	term.settle()
 	plans := b.executed()
@@ -451,12 +400,9 @@ func TestResumeReadOnly(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withReplay(t, &o, b, c)
 	o.ReadOnly = true
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
-	term.press("5")
-	term.await("r resume this")
-	term.press("r")
-	term.await("read-only: nothing is changed here")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term.press("5").await("r resume this")
+	term.press("r").await("read-only: nothing is changed here")
 	term.press(keyEnter)
 	term.settle()
 	assert.That(t, len(b.executed()) == 0, "something was done")

@@ -103,13 +103,11 @@ func TestCountsStopWhenNobodyLooks(t *testing.T) {
 		assert.That(t, got == asked, "counted %d times %s", got-asked, why)
 	}
 	term.await("live, 4 counts a second")
-	term.press("2")
-	term.await("QUEUE")
+	term.press("2").await("QUEUE")
 	still("while another tab is seen")
 	term.press("1")
 	term.awaitThat("it is counted again", func(string) bool { return b.times() > 6 })
-	term.press("p")
-	term.await("paused")
+	term.press("p").await("paused")
 	still("while paused")
 	term.press("p")
 	asked := b.times()
@@ -165,14 +163,12 @@ func TestChart(t *testing.T) {
 			asked := b.times()
 			term.awaitThat("it was counted", func(string) bool { return b.times() > asked+1 })
 		}
-		term.press("c", "g")
-		term.await("LAST 5 MINUTES  buffer-queue", "5m ago", "now", "MOVED", "0┤", "out ")
+		term.press("c", "g").await("LAST 5 MINUTES  buffer-queue", "5m ago", "now", "MOVED", "0┤", "out ")
 		for _, line := range strings.Split(term.screen(), "\n") {
 			assert.That(t, !strings.Contains(line, "in 1") || strings.Contains(line, picture.MarkUnknown),
 				"what was not known is drawn: %s", line)
 		}
-		term.press("c")
-		term.awaitGone("LAST 5 MINUTES")
+		term.press("c").awaitGone("LAST 5 MINUTES")
 	})
 }
 
@@ -242,15 +238,12 @@ func TestDelayLevels(t *testing.T) {
 		term := onFlow(t, Options{Source: source, Broker: b, Now: c.now, Title: "prod", Interval: time.Hour},
 			"orders", width, height)
 		term.await("celery_delayed_0…27", "3 ready in 2 levels")
-		term.press("k")
-		term.await("2 in celery_delayed_6, 1 in celery_delayed_3; enter opens celery_delayed_6")
-		term.golden()
+		term.press("k").await("2 in celery_delayed_6, 1 in celery_delayed_3; enter opens celery_delayed_6").golden()
 		c.advance(4 * time.Second)
 		source.tell(countedAt(c, later(s, 4*time.Second, nil)))
 		term.press(keyCtrlR)
 		term.await("≤ 11s") // 8 s, and 7 s of the levels below
-		term.press(keyEnter)
-		term.await("celery_delayed_6", "2 messages", "LAST FAILURE")
+		term.press(keyEnter).await("celery_delayed_6", "2 messages", "LAST FAILURE")
 	})
 }
 
@@ -290,15 +283,12 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 			"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": due.Format(time.RFC3339Nano),
 		},
 	})
-	term := onFlow(t, o, worker, 120, 36)
-	term.await("celery_delayed_0…27", "1 ready in 1 level", "celery_delayed_27")
+	term := onFlow(t, o, worker, 120, 36).await("celery_delayed_0…27", "1 ready in 1 level", "celery_delayed_27")
 	publishTo(t, channel, "celery_delayed_27", levelKey(16, worker), amqp.Publishing{MessageId: "soon"})
 	term.await("2 ready in 2 levels")
 	term.await("1 ready in 1 level")
-	term.press("k")
-	term.await("1 in celery_delayed_6; enter opens celery_delayed_6")
-	term.press(keyEnter)
-	term.await("celery_delayed_6", "1 message ", "at the earliest", "shop.charge")
+	term.press("k").await("1 in celery_delayed_6; enter opens celery_delayed_6")
+	term.press(keyEnter).await("celery_delayed_6", "1 message ", "at the earliest", "shop.charge")
 	term.press("q")
 	term.awaitThat("the first has arrived", func(string) bool { return depth.Of(t, channel, worker) == 1 })
 	term.await("1 in celery_delayed_5; enter opens celery_delayed_5")
@@ -409,18 +399,13 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	}))(t)
 	ok, err := confirm.WaitContext(t.Context())
 	must.That(t, err == nil && ok, "not confirmed: %v", err)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ways.audit")
+	term := newTerminal(t, o, 120, 36).await("ways.audit")
 	screen := term.screen()
 	must.That(t, !strings.Contains(screen, "ways.save"), "no binding says that ways.later leads to ways.save:\n%s", screen)
-	term.press("/", "w", "a", "y", "s", keyEnter, keyEnter)
-	term.await("▸ ways.audit", "MOVED  ")
-	term.press(keyTab)
-	term.await("▸ ways.later")
-	term.press(keyEnter)
-	term.await("1 message", "save.created")
-	term.press("q", "q")
-	term.await("ways.audit", "ways.save")
+	term.press("/", "w", "a", "y", "s", keyEnter, keyEnter).await("▸ ways.audit", "MOVED  ")
+	term.press(keyTab).await("▸ ways.later")
+	term.press(keyEnter).await("1 message", "save.created")
+	term.press("q", "q").await("ways.audit", "ways.save")
 }
 
 // A worker that sends its failures to a buffer with keys in CC, as Rascal does: a look shows it, which no binding does.
@@ -448,14 +433,10 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	must.Do(t, err)
 	ok, err := confirm.WaitContext(t.Context())
 	must.That(t, err == nil && ok, "not confirmed: %v", err)
-	term := onFlow(t, o, "back.save", 120, 36)
-	term.await("delayed 10m", "╭ back.delay ╮")
-	term.press(keyTab)
-	term.await("▸ back.later")
-	term.press(keyEnter)
-	term.await("1 message", "back.save.created")
-	term.press("q")
-	term.await("retry 10m", "via back.delay", "╭ back.in ")
+	term := onFlow(t, o, "back.save", 120, 36).await("delayed 10m", "╭ back.delay ╮")
+	term.press(keyTab).await("▸ back.later")
+	term.press(keyEnter).await("1 message", "back.save.created")
+	term.press("q").await("retry 10m", "via back.delay", "╭ back.in ")
 }
 
 // A worker that gives back what it gets: the picture has the way back to itself, and the finding since when.
@@ -490,6 +471,5 @@ func TestAWorkerThatRequeues(t *testing.T) {
 	term.press("q", "/", "again.work", keyEnter)
 	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "seen", "since ")
 	term.resize(80, 24)
-	term.press(keyEnter)
-	term.await("/s redelivered", "1 consumer")
+	term.press(keyEnter).await("/s redelivered", "1 consumer")
 }

@@ -29,12 +29,9 @@ func indexed(t *testing.T, dir string) (Options, *recordedBroker, *recorded, *cl
 	o, b, source, c := manyFailed()
 	o.Index = kept.Index{Dir: dir}
 	source.snapshot.Overview.ClusterName = "rabbit@mq1"
-	term := onCauses(t, o, 120, 36)
-	term.await("88 of 90 read")
-	term.press("i")
-	term.await("Read 1 failed queue")
-	term.press(keyEnter)
-	term.await("   90 read", "KeyError")
+	term := onCauses(t, o, 120, 36).await("88 of 90 read")
+	term.press("i").await("Read 1 failed queue")
+	term.press(keyEnter).await("   90 read", "KeyError")
 	term.awaitGone("as of")
 	term.press("q")
 	<-term.ended
@@ -70,15 +67,12 @@ func TestCausesOfEarlierStarts(t *testing.T) {
 	term.settle()
 	term.golden()
 	b.fail(nil)
-	term.press(keyCtrlR)
-	term.await("90 read, 2 of them as of 03:04", "example  ")
+	term.press(keyCtrlR).await("90 read, 2 of them as of 03:04", "example  ")
 	if n := b.looksAt("lots.failed"); n != looks {
 		t.Errorf("it looked %d times where a look has a cost", n-looks)
 	}
-	term.press("i")
-	term.await("Read 1 failed queue", "lots.failed, 2 messages")
-	term.press(keyEnter)
-	term.awaitGone("as of")
+	term.press("i").await("Read 1 failed queue", "lots.failed, 2 messages")
+	term.press(keyEnter).awaitGone("as of")
 	if n := b.looksAt("lots.failed"); n != looks+1 {
 		t.Errorf("it looked %d times when it was asked to", n-looks)
 	}
@@ -115,12 +109,9 @@ func TestEarlierCausesThatAreUnknownNow(t *testing.T) {
 func TestCostlyCausesThatAreUnknownNow(t *testing.T) {
 	o, _, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
-	term := onCauses(t, o, 120, 36)
-	term.await("88 of 90 read")
-	term.press("i")
-	term.await("Read 1 failed queue")
-	term.press(keyEnter)
-	term.await("   90 read", "KeyError")
+	term := onCauses(t, o, 120, 36).await("88 of 90 read")
+	term.press("i").await("Read 1 failed queue")
+	term.press(keyEnter).await("   90 read", "KeyError")
 	c.advance(time.Minute)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 1})))
 	term.await("88 of 89 read", "not read: 1 of lots.failed: a look has a cost")
@@ -137,8 +128,7 @@ func TestDamagedIndex(t *testing.T) {
 		text := [][]byte{[]byte("dlxtop causes 1\n…"), {}, []byte("{}")}[i]
 		must.Do(t, os.WriteFile(path, text, 0o600))
 	}
-	term := onCauses(t, o, 120, 36)
-	term.await("88 of 90 read", "not read: 2 of lots.failed")
+	term := onCauses(t, o, 120, 36).await("88 of 90 read", "not read: 2 of lots.failed")
 	term.awaitGone("as of")
 	term.press("q")
 	<-term.ended
@@ -212,14 +202,11 @@ func TestQuietLooksGiveWay(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	stuck := stuckBroker{b, make(chan struct{}, 1)}
 	o.Broker = stuck
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user ")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user ")
 	term.press("3")
 	<-stuck.began
-	term.press("f")
-	term.await("FAILED QUEUE")
-	term.press(keyEnter)
-	term.await("5 messages", "TimeoutError")
+	term.press("f").await("FAILED QUEUE")
+	term.press(keyEnter).await("5 messages", "TimeoutError")
 }
 
 // Who asks goes on when the messages are back, not before.
@@ -346,8 +333,7 @@ func TestLeavingEndsTheLook(t *testing.T) {
 				}
 			}
 			await("no look began", looks.began)
-			term.press(keyEsc)
-			term.await("NEXT DUE")
+			term.press(keyEsc).await("NEXT DUE")
 			await("the look goes on", looks.ended)
 		})
 	}
@@ -372,12 +358,9 @@ func countedLooks(looked map[model.QueueRef]model.Looked) (Options, *recordedBro
 func TestLooksLeftBeforeALook(t *testing.T) {
 	o, b, _ := countedLooks(map[model.QueueRef]model.Looked{ref("orders.failed"): {Highest: 3, Limit: 20}})
 	term := newTerminal(t, o, 120, 36)
-	term.press("2")
-	term.await("at most 20 looks left (delivery limit)")
-	term.press(keyDown)
-	term.await("17 looks left of 20")
-	term.press("3", "f")
-	term.await("LOOKS LEFT", "17 of 20")
+	term.press("2").await("at most 20 looks left (delivery limit)")
+	term.press(keyDown).await("17 looks left of 20")
+	term.press("3", "f").await("LOOKS LEFT", "17 of 20")
 	assert.Equal(t, b.peeked(), 0, "it looked")
 }
 
@@ -407,8 +390,7 @@ func TestLookThatItsLimitEnds(t *testing.T) {
 func TestNoLookAfterAFailedOne(t *testing.T) {
 	o, b, source := countedLooks(nil)
 	b.err = errors.New("the connection was lost")
-	term := onQueue(t, o, "orders.failed", 120, 36)
-	term.await("not read: the connection was lost")
+	term := onQueue(t, o, "orders.failed", 120, 36).await("not read: the connection was lost")
 	wantNoFurtherLook(t, term, b, source)
 }
 

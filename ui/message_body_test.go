@@ -53,13 +53,11 @@ func TestPackedBodyGolden(t *testing.T) {
 		b := newRecordedBroker(c)
 		b.put(failedQueue, packedMessage(t))
 		o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Title: "prod", Now: c.now}
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("1 message")
+		term := onQueue(t, o, failedQueue, width, height).await("1 message")
 		if term.press(keyEnter); height < messages.SplitHeight {
 			term.press(keyTab, keyTab) // else it begins with the body
 		}
-		term.await("▸ Body", "gzip → JSON, 153B from ", `"payload": (JSON in a string) {`)
-		term.golden()
+		term.await("▸ Body", "gzip → JSON, 153B from ", `"payload": (JSON in a string) {`).golden()
 	})
 }
 
@@ -69,16 +67,12 @@ func TestBodyRawAndFolded(t *testing.T) {
 	b := newRecordedBroker(c)
 	b.put(failedQueue, packedMessage(t))
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
-	term := onQueue(t, o, failedQueue, 80, 24)
-	term.await("1 message")
-	term.press(keyEnter, keyTab, keyTab)
-	term.await("▸ Body", "gzip → JSON", `"event": {`)
+	term := onQueue(t, o, failedQueue, 80, 24).await("1 message")
+	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "gzip → JSON", `"event": {`)
 	term.press("z")
 	term.await("▸ Body (folded)", `"event": { … 2 lines }`, `"payload": (JSON in a string) { … 5 lines }`)
-	term.press("b")
-	term.await("▸ Body (raw)", "00000000  1f 8b 08")
-	term.press("b", "z")
-	term.awaitGone("(folded)")
+	term.press("b").await("▸ Body (raw)", "00000000  1f 8b 08")
+	term.press("b", "z").awaitGone("(folded)")
 	term.await(`"event": {`, `"name": "guan yu"`)
 }
 
@@ -148,22 +142,14 @@ func TestDumpFitsItsPane(t *testing.T) {
 // n and N go from match to match, round the end, and say which one it is.
 func TestStepThroughMatches(t *testing.T) {
 	o, _, _ := failedOptions(47)
-	terms := onQueue(t, o, failedQueue, 120, 36)
-	terms.await("47 messages")
-	terms.press("/", "valueerror")
-	terms.await("match 1 of 23 in 47")
-	terms.press(keyEnter, "n")
-	terms.await("match 2 of 23 in 47", "user3@")
-	terms.press("n")
-	terms.await("match 3 of 23 in 47", "user5@")
-	terms.press("N", "N", "N")
-	terms.await("match 23 of 23 in 47")
-	terms.press("n")
-	terms.await("match 1 of 23 in 47", "user1@")
-	terms.press(keyEnter)
-	terms.await("message 1 of 23")
-	terms.press("n")
-	terms.await("message 2 of 23", "user3@")
+	terms := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+	terms.press("/", "valueerror").await("match 1 of 23 in 47")
+	terms.press(keyEnter, "n").await("match 2 of 23 in 47", "user3@")
+	terms.press("n").await("match 3 of 23 in 47", "user5@")
+	terms.press("N", "N", "N").await("match 23 of 23 in 47")
+	terms.press("n").await("match 1 of 23 in 47", "user1@")
+	terms.press(keyEnter).await("message 1 of 23")
+	terms.press("n").await("message 2 of 23", "user3@")
 }
 
 // In a body, each line with what is looked for is a step, then the next message; back from its end.
@@ -183,12 +169,9 @@ func TestStepThroughABody(t *testing.T) {
 		})
 	}
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
-	terms := onQueue(t, o, failedQueue, 80, 24)
-	terms.await("2 messages")
-	terms.press("/", "needle", keyEnter, keyEnter)
-	terms.await("message 1 of 2")
-	terms.press(keyTab, keyTab)
-	terms.await("▸ Body", "the first Needle 100", "line 100")
+	terms := onQueue(t, o, failedQueue, 80, 24).await("2 messages")
+	terms.press("/", "needle", keyEnter, keyEnter).await("message 1 of 2")
+	terms.press(keyTab, keyTab).await("▸ Body", "the first Needle 100", "line 100")
 	for _, step := range []struct{ key, seen string }{
 		{"n", "the first Needle 150"},
 		{"n", "the second Needle 100"},
@@ -198,8 +181,7 @@ func TestStepThroughABody(t *testing.T) {
 		{"N", "the second Needle 100"},
 		{"N", "the first Needle 150"},
 	} {
-		terms.press(step.key)
-		terms.await("▸ Body", step.seen)
+		terms.press(step.key).await("▸ Body", step.seen)
 	}
 }
 
@@ -207,32 +189,22 @@ func TestStepThroughABody(t *testing.T) {
 func TestFilterCompletes(t *testing.T) {
 	o, _, _ := failedOptions(47)
 	o.Filters = filter.Saved{"smtp": `failure contains "smtp"`, "often": "deaths > 3"}
-	terms := onQueue(t, o, failedQueue, 120, 36)
-	terms.await("47 messages")
-	terms.press("/")
-	terms.await("text in any case, or = and an expression: =deaths > 3, or a saved one: =@often")
-	terms.press("=")
-	terms.await("tab completes  body  json  headers  exchange")
-	terms.press("fail")
-	terms.await("tab completes  failure  failure_kind  failure_message")
-	terms.press(keyTab, keyTab)
-	terms.await("/ =failure_kind")
+	terms := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+	terms.press("/").await("text in any case, or = and an expression: =deaths > 3, or a saved one: =@often")
+	terms.press("=").await("tab completes  body  json  headers  exchange")
+	terms.press("fail").await("tab completes  failure  failure_kind  failure_message")
+	terms.press(keyTab, keyTab).await("/ =failure_kind")
 	terms.press(keyBackTab, ` contains "x" and json.em`)
 	terms.await(`/ =failure contains "x" and json.em`, "tab completes  json.email")
 	terms.press(keyTab, " ==")
 	terms.await(`/ =failure contains "x" and json.email ==`, "! the filter cannot be read at character", "showing 0")
-	terms.press(` "user3@example.com" or headers["x-er`)
-	terms.await(`tab completes  headers["x-error"]`)
-	terms.press(keyTab, ` == 1 or json.email == "user3@example.com"`)
-	terms.await("match 1 of 1 in 47", "user3@")
-	terms.press(keyEsc, "/", "=@s")
-	terms.await("tab completes  @smtp")
-	terms.press(keyTab)
-	terms.await("/ =@smtp", "match 4 of 24 in 47")
+	terms.press(` "user3@example.com" or headers["x-er`).await(`tab completes  headers["x-error"]`)
+	terms.press(keyTab, ` == 1 or json.email == "user3@example.com"`).await("match 1 of 1 in 47", "user3@")
+	terms.press(keyEsc, "/", "=@s").await("tab completes  @smtp")
+	terms.press(keyTab).await("/ =@smtp", "match 4 of 24 in 47")
 	terms.press("x")
 	terms.await("! there is no saved filter @smtpx: [filters] in the configuration file has @often, @smtp")
-	terms.press(keyEnter, "D")
-	terms.await("the filter is not complete")
+	terms.press(keyEnter, "D").await("the filter is not complete")
 }
 
 func TestFilterLineGolden(t *testing.T) {
@@ -240,8 +212,7 @@ func TestFilterLineGolden(t *testing.T) {
 		for name, text := range map[string]string{"completes": "=json.", "wrong": "=deaths > > ", "text": "valueerror"} {
 			t.Run(fmt.Sprintf("%s/%dx%d", name, size.width, size.height), func(t *testing.T) {
 				o, _, _ := failedOptions(47)
-				terms := onQueue(t, o, failedQueue, size.width, size.height)
-				terms.await("47 messages")
+				terms := onQueue(t, o, failedQueue, size.width, size.height).await("47 messages")
 				terms.press("/", text)
 				terms.await(map[string]string{
 					"completes": "tab completes  json.active", "wrong": "character 10: unexpected token", "text": "of 23 in 47",
@@ -279,18 +250,13 @@ func TestActionsOnMessages(t *testing.T) {
 		}
 	})
 	terms.await("2 messages", "ctrl-t trace", "a say")
-	terms.press("\x14")
-	terms.await("trace: opened and copied: https://t.example/ab%20c%2F%1B%5B2J")
+	terms.press("\x14").await("trace: opened and copied: https://t.example/ab%20c%2F%1B%5B2J")
 	assert.That(t, opened.String() == "https://t.example/ab%20c%2F%1B%5B2J" &&
 		strings.HasPrefix(copied.String(), "\x1b]52;"), "opened %q, copied %q", opened.String(), copied.String())
-	terms.press("a")
-	terms.await(`say: it is ab c/\x1b[2J`)
-	terms.press(keyDown)
-	terms.awaitGone("ctrl-t trace")
-	terms.press("\x14")
-	terms.await("trace: not opened: this message has no headers.trace")
-	terms.press("a")
-	terms.await("say: not run: this message has no headers.trace")
+	terms.press("a").await(`say: it is ab c/\x1b[2J`)
+	terms.press(keyDown).awaitGone("ctrl-t trace")
+	terms.press("\x14").await("trace: not opened: this message has no headers.trace")
+	terms.press("a").await("say: not run: this message has no headers.trace")
 }
 
 // Where no desktop is, the URL is copied and shown.
@@ -304,8 +270,7 @@ func TestActionWithoutADesktop(t *testing.T) {
 			a.env.Opener = func(context.Context, string) error { return err }
 		})
 		terms.await("2 messages")
-		terms.press("\x14")
-		terms.await(want)
+		terms.press("\x14").await(want)
 	}
 }
 
@@ -372,17 +337,14 @@ func TestWidthsByContent(t *testing.T) {
 		"x-exception-stacktrace": "java.lang.IllegalStateException: customer 7 has no address for the invoice\n" +
 			"\tat com.acme.AddressBook.require(AddressBook.java:88)\n\tat com.acme.Invoices.render(Invoices.java:142)",
 	}})
-	wide := newTerminal(t, o, 200, 50)
-	wide.await("story/"+worker+" ", "NEXT DUE", "LAST 5 MIN", "── story/"+worker)
+	wide := newTerminal(t, o, 200, 50).await("story/"+worker+" ", "NEXT DUE", "LAST 5 MIN", "── story/"+worker)
 
-	term := newTerminal(t, o, 80, 24)
-	term.await("story/" + worker)
+	term := newTerminal(t, o, 80, 24).await("story/" + worker)
 	term.press("3")
 	term.await(`body      {"order": 1}`, "trace     java.lang.IllegalStateException: customer 7",
 		"\n                 at com.acme.AddressBook.require(AddressBook.java:88)")
 	term.press("1")
-	term.press("f")
-	term.await("IllegalStateException: customer 7", "FAILURE")
+	term.press("f").await("IllegalStateException: customer 7", "FAILURE")
 	head := strings.Split(term.screen(), "\n")[5]
 	failure := strings.Index(head, "FAILURE")
 	assert.That(t, failure <= strings.Index(head, "ROUTING KEY") && failure >= 0 && !strings.Contains(head, "DEATHS"),
@@ -398,8 +360,7 @@ func TestWidthsByContent(t *testing.T) {
 	wide.awaitThat("the story is alone", func(s string) bool {
 		return strings.Contains(s, "▸ Story") && !strings.Contains(s, `"order": 1`)
 	})
-	wide.press(keyEnter)
-	wide.await("▸ Story", `"order": 1`)
+	wide.press(keyEnter).await("▸ Story", `"order": 1`)
 }
 
 // A body of a queue that the configuration has a type for is shown with its names, also beside another one; what is
@@ -436,15 +397,12 @@ func TestProtobufByName(t *testing.T) {
 				b.put(failedQueue, m)
 			}
 			o.Schemas = test.schemas
-			term := onQueue(t, o, failedQueue, 160, 36)
-			term.await("2 messages")
-			term.press(keyEnter)
-			term.await(test.seen...)
+			term := onQueue(t, o, failedQueue, 160, 36).await("2 messages")
+			term.press(keyEnter).await(test.seen...)
 			if test.name != "its type" {
 				return
 			}
-			term.press("q")
-			term.await("2 messages")
+			term.press("q").await("2 messages")
 			term.press(" ", keyDown, " ", "=")
 			term.await("protobuf shop.Order", `"customer": "guan yu"`, `"customer": "zhang fei"`)
 		})

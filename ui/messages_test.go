@@ -50,8 +50,7 @@ func atSizes(t *testing.T, test func(t *testing.T, width, height int)) {
 func TestMessagesGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
 		term.golden()
 	})
 }
@@ -59,28 +58,19 @@ func TestMessagesGolden(t *testing.T) {
 func TestMessageDetailGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press(keyDown, keyEnter)
-		term.await("message 2 of 47")
-		term.golden()
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press(keyDown, keyEnter).await("message 2 of 47").golden()
 	})
 }
 
 func TestMessageDetailPanes(t *testing.T) {
 	o, _, _ := failedOptions(3)
-	term := onQueue(t, o, failedQueue, 80, 24)
-	term.await("3 messages")
-	term.press(keyEnter)
-	term.await("▸ Story", "published  user.created")
-	term.press(keyTab)
-	term.await("▸ Headers", "x-orig-routing-key", "message_id")
-	term.press(keyTab)
-	term.await("▸ Body", `"email": "user0@example.com"`)
-	term.press("l")
-	term.await("message 2 of 3", `"email": "user1@example.com"`)
-	term.press(keyTab, "q")
-	term.await("FAILURE")
+	term := onQueue(t, o, failedQueue, 80, 24).await("3 messages")
+	term.press(keyEnter).await("▸ Story", "published  user.created")
+	term.press(keyTab).await("▸ Headers", "x-orig-routing-key", "message_id")
+	term.press(keyTab).await("▸ Body", `"email": "user0@example.com"`)
+	term.press("l").await("message 2 of 3", `"email": "user1@example.com"`)
+	term.press(keyTab, "q").await("FAILURE")
 	assert.Contains(t, term.cursorRow(), " 2 ", "the cursor did not follow to message 2")
 }
 
@@ -96,20 +86,15 @@ func TestLongBodyScrolls(t *testing.T) {
 		Properties: message.Properties{ContentType: "text/plain"},
 	})
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
-	term := onQueue(t, o, failedQueue, 80, 24)
-	term.await("1 message")
-	term.press(keyEnter, keyTab, keyTab)
-	term.await("▸ Body", "line 0")
-	term.press("G")
-	term.await("line 199")
-	term.press("g")
-	term.await("line 0")
+	term := onQueue(t, o, failedQueue, 80, 24).await("1 message")
+	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "line 0")
+	term.press("G").await("line 199")
+	term.press("g").await("line 0")
 }
 
 func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	o, b, c := failedOptions(30)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("30 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("30 messages")
 	term.press(keyDown, keyDown, " ", keyDown) // chooses #3, and goes on to #5
 	term.awaitThat("the cursor is on #5", func(string) bool { return strings.Contains(term.cursorRow(), " 5  4m 56s") })
 	term.await("1 selected")
@@ -122,22 +107,19 @@ func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	b.mu.Unlock()
 	b.put(failedQueue, append(kept, failedMessage(99))...)
 	c.advance(12 * time.Second)
-	term.press(keyCtrlR)
-	term.await("29 messages", "1 selected")
+	term.press(keyCtrlR).await("29 messages", "1 selected")
 	now := term.cursorRow()
 	body := func(row string) string { return row[strings.Index(row, `{"id"`):] }
 	assert.That(t, strings.Contains(now, " 3 ") && body(now) == body(aimed),
 		"the cursor is on another message:\nbefore %q\nafter  %q", aimed, now)
-	term.press("r")
-	term.await("Replay 1 message", "the selection: #1, id 0f3c9a02-user")
+	term.press("r").await("Replay 1 message", "the selection: #1, id 0f3c9a02-user")
 }
 
 func TestNoReadWithoutAsking(t *testing.T) {
 	o, b, c := failedOptions(47)
 	source := o.Source.(*recorded)
 	o.Interval = 10 * time.Millisecond
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("47 messages", "read 0s ago")
+	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages", "read 0s ago")
 	c.advance(12 * time.Second)
 	next := later(busyBroker(), 12*time.Second, map[string]int64{failedQueue: 49})
 	for i := range next.Queues {
@@ -150,30 +132,21 @@ func TestNoReadWithoutAsking(t *testing.T) {
 
 func TestMoreMessages(t *testing.T) {
 	o, b, _ := failedOptions(700)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("500 of 700 read")
-	term.press("R")
-	term.await("Replay 500 messages", "the other 200 in the queue")
-	term.press(keyEsc)
-	term.awaitGone("Replay 500")
-	term.press("M")
-	term.awaitGone("read of")
+	term := onQueue(t, o, failedQueue, 120, 36).await("500 of 700 read")
+	term.press("R").await("Replay 500 messages", "the other 200 in the queue")
+	term.press(keyEsc).awaitGone("Replay 500")
+	term.press("M").awaitGone("read of")
 	term.await("700 messages")
 	assert.Equal(t, b.peeks[1].Limit, 5000, "more asked for")
 }
 
 func TestFilter(t *testing.T) {
 	o, b, _ := failedOptions(40)
-	terms := onQueue(t, o, failedQueue, 120, 36)
-	terms.await("40 messages")
-	terms.press("/", "valueerror")
-	terms.await("match 1 of 20 in 40", "showing 20")
-	terms.press(keyEnter, "R")
-	terms.await("Replay 20 messages", "all that the filter shows", "enter replay")
-	terms.press(keyEnter)
-	terms.await("20 messages moved to ucenter@user")
-	terms.press(keyEnter, keyEsc)
-	terms.await("20 messages", "20 taken out")
+	terms := onQueue(t, o, failedQueue, 120, 36).await("40 messages")
+	terms.press("/", "valueerror").await("match 1 of 20 in 40", "showing 20")
+	terms.press(keyEnter, "R").await("Replay 20 messages", "all that the filter shows", "enter replay")
+	terms.press(keyEnter).await("20 messages moved to ucenter@user")
+	terms.press(keyEnter, keyEsc).await("20 messages", "20 taken out")
 	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 20 || len(plans[0].Selection.Fingerprints) != 20 {
 		t.Errorf("executed %d plans: %+v", len(plans), plans)
 	}
@@ -181,14 +154,12 @@ func TestFilter(t *testing.T) {
 	terms.awaitThat("the expression is complained about", func(screen string) bool {
 		return strings.Contains(screen, term.MarkWarning+" ") && strings.Contains(screen, "cannot be read")
 	})
-	terms.press(keyEnter, "D")
-	terms.await("the filter is not complete")
+	terms.press(keyEnter, "D").await("the filter is not complete")
 }
 
 func TestSort(t *testing.T) {
 	o, _, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
 	term.press("S")
 	term.awaitThat("the last message stands first", func(screen string) bool {
 		return strings.Index(screen, `{"id":124`) < strings.Index(screen, `{"id":120`)
@@ -198,10 +169,8 @@ func TestSort(t *testing.T) {
 func TestEmptyQueue(t *testing.T) {
 	c := newClock()
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: newRecordedBroker(c), Now: c.now}
-	term := onQueue(t, o, "ucenter@enterprise@failed", 80, 24)
-	term.await("the queue is empty", "0 messages")
-	term.press("r", "d", "R", "D", keyEnter, "y", "*", " ", "v", "s")
-	term.await("the queue is empty")
+	term := onQueue(t, o, "ucenter@enterprise@failed", 80, 24).await("the queue is empty", "0 messages")
+	term.press("r", "d", "R", "D", keyEnter, "y", "*", " ", "v", "s").await("the queue is empty")
 }
 
 // TestNoLongerEmpty: a queue is called empty only while nothing newer says otherwise.
@@ -241,19 +210,15 @@ func TestHostileMessage(t *testing.T) {
 			message.Message{RoutingKey: "plain", Body: []byte("after it")},
 		)
 		o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Title: "prod", Now: c.now}
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("2 messages", "malformed")
-		term.press(keyEnter)
-		term.await("message 1 of 2")
+		term := onQueue(t, o, failedQueue, width, height).await("2 messages", "malformed")
+		term.press(keyEnter).await("message 1 of 2")
 		if width < 100 {
 			term.await("x-death:")
 			term.press(keyTab, keyTab)
 		}
 		term.await("▸ Body")
-		term.press(keyEsc)
-		term.await("malformed")
-		term.press("r")
-		term.await("Replay 1 message")
+		term.press(keyEsc).await("malformed")
+		term.press("r").await("Replay 1 message")
 		lines := strings.Split(term.screen(), "\n")
 		if !strings.HasPrefix(lines[0], " dlxtop") {
 			t.Errorf("the message moved the screen:\n%s", term.screen())
@@ -271,17 +236,14 @@ func TestHugeBody(t *testing.T) {
 		Properties: message.Properties{ContentType: "application/json"},
 	})
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("1 message", "10M")
-	term.press(keyEnter, "G")
-	term.await("▸ Body")
+	term := onQueue(t, o, failedQueue, 120, 36).await("1 message", "10M")
+	term.press(keyEnter, "G").await("▸ Body")
 }
 
 func TestCopy(t *testing.T) {
 	var copied lockedBuilder
 	o, _, _ := failedOptions(3)
-	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) { a.env.Clipboard = &copied })
-	term.await("3 messages")
+	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) { a.env.Clipboard = &copied }).await("3 messages")
 	for _, test := range []struct{ key, want string }{
 		{"b", `{"id":120,"name":"guan yu","email":"user0@example.com","roles":["admin","mail"],"active":true}`},
 		{"i", "0f3c9a00-user"},
@@ -289,10 +251,8 @@ func TestCopy(t *testing.T) {
 		{"j", `"routing_key": "ucenter@user@failed"`},
 	} {
 		copied.take()
-		term.press("y")
-		term.await("b body  h headers  i message id  j JSON")
-		term.press(test.key)
-		term.await("copied")
+		term.press("y").await("b body  h headers  i message id  j JSON")
+		term.press(test.key).await("copied")
 		sequence := copied.take()
 		payload := strings.TrimSuffix(strings.TrimPrefix(sequence, "\x1b]52;c;"), "\x07")
 		text, err := base64.StdEncoding.DecodeString(payload)
@@ -325,16 +285,13 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 	}
 	term.awaitThat("the cursor is on message 101",
 		func(string) bool { return strings.Contains(term.cursorRow(), " 101 ") })
-	term.press("/", "valueerror")
-	term.await("of 10,000 in 20,000")
+	term.press("/", "valueerror").await("of 10,000 in 20,000")
 }
 
 func TestResizeWithDialog(t *testing.T) {
 	o, _, _ := failedOptions(47)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("47 messages")
-	term.press("r")
-	term.await("Replay 1 message")
+	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+	term.press("r").await("Replay 1 message")
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 10}, {1, 1}, {120, 36}} {
 		term.resize(size[0], size[1])
 	}
@@ -379,10 +336,8 @@ func TestDeliveryBudget(t *testing.T) {
 	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "orders.failed", 120, 36)
 	term.await("2 messages", "16 looks left of 20")
 	put(17)
-	term.press(keyCtrlR)
-	term.await("2 looks left of 20")
-	term.press(keyCtrlR)
-	term.await("not read: 2 looks left of 20 (default)", "i looks anyway")
+	term.press(keyCtrlR).await("2 looks left of 20")
+	term.press(keyCtrlR).await("not read: 2 looks left of 20 (default)", "i looks anyway")
 	assert.Equal(t, b.peeked(), 2, "the queue was read")
 	term.press("i")
 	term.awaitThat("insisting reads it", func(string) bool { return b.peeked() == 3 })
@@ -426,11 +381,9 @@ func TestReadTroubles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, b, _ := failedOptions(4)
-			term := onQueue(t, o, failedQueue, 120, 36)
-			term.await("4 messages")
+			term := onQueue(t, o, failedQueue, 120, 36).await("4 messages")
 			b.fail(test.err)
-			term.press(keyCtrlR)
-			term.await(test.want, "below is what was read at", `{"id":120`)
+			term.press(keyCtrlR).await(test.want, "below is what was read at", `{"id":120`)
 		})
 	}
 }
@@ -439,20 +392,17 @@ func TestQueueVanishes(t *testing.T) {
 	o, _, _ := failedOptions(4)
 	o.Interval = 10 * time.Millisecond
 	source := o.Source.(*recorded)
-	term := onQueue(t, o, failedQueue, 80, 24)
-	term.await("4 messages")
+	term := onQueue(t, o, failedQueue, 80, 24).await("4 messages")
 	source.tell(recording(queue("another")))
 	term.await("the queue does not exist any more", "5m 00s")
-	term.press("r")
-	term.await("not possible: there is no queue ucenter@user@failed")
+	term.press("r").await("not possible: there is no queue ucenter@user@failed")
 }
 
 func TestExclusiveQueueIsRefused(t *testing.T) {
 	c := newClock()
 	b := newRecordedBroker(c)
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
-	term := onQueue(t, o, "example.delay.life", 80, 24)
-	term.await("not read", "exclusive")
+	onQueue(t, o, "example.delay.life", 80, 24).await("not read", "exclusive")
 	assert.That(t, b.peeked() == 0, "a refused plan was run")
 }
 
@@ -464,8 +414,7 @@ func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
 	d := drive(t, o)
 	d.await("ucenter@user")
 	d.press("3")
-	d.press("f")
-	d.await("FAILED QUEUE")
+	d.press("f").await("FAILED QUEUE")
 	d.press(keyEnter)
 	const first, second = "user0@example.com", "user1@example.com"
 	d.await(`"email": "` + first)

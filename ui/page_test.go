@@ -59,10 +59,8 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 			a.env.NewPage(messages.NewScreen(a.env, ref(failedQueue))))
 	})
 	term.await("5 messages")
-	term.press("d")
-	term.await("enter drop 1 message")
-	term.press(keyEnter)
-	term.await("What happened", "1 message dropped")
+	term.press("d").await("enter drop 1 message")
+	term.press(keyEnter).await("What happened", "1 message dropped")
 	assert.That(t, below.of(shell.TopologyMsg{}) != 0, "a screen of the tab that is seen got no poll")
 	for name, o := range map[string]*overhearing{"below": below, "beside": beside} {
 		o.mu.Lock()
@@ -179,43 +177,32 @@ func remembering(m *memory) Options {
 // What is hidden stays so, from start to start, until it is shown again.
 func TestColumnsAreChosenAndKept(t *testing.T) {
 	m := &memory{}
-	term := newTerminal(t, remembering(m), 120, 36)
-	term.await("IN WORKER")
+	term := newTerminal(t, remembering(m), 120, 36).await("IN WORKER")
 	term.command("columns", "▸ columns")
-	term.press(keyEnter)
-	term.await("columns of flows", "[x] WAITING", "▸ [x] WAITING")
-	term.press(" ", keyDown, keyDown, " ")
-	term.await("[ ] WAITING", "[ ] NEXT DUE")
+	term.press(keyEnter).await("columns of flows", "[x] WAITING", "▸ [x] WAITING")
+	term.press(" ", keyDown, keyDown, " ").await("[ ] WAITING", "[ ] NEXT DUE")
 	m.awaitKept(term, "WAITING", "NEXT DUE")
 	head := func(term *terminal) string { return strings.Split(term.screen(), "\n")[3] }
 	term.awaitThat("the list hides them, too", func(string) bool { return !strings.Contains(head(term), "NEXT DUE") })
 	term.golden()
-	term.press(keyEsc)
-	term.awaitGone("columns of flows")
+	term.press(keyEsc).awaitGone("columns of flows")
 	if h := head(term); strings.Contains(h, "WAITING") || strings.Contains(h, "NEXT DUE") || !strings.Contains(h, "FLOW") {
 		t.Errorf("the head is %q", h)
 	}
 	term.press("2")
 	term.await("UNACKED") // other lists have their own
 
-	again := newTerminal(t, remembering(m), 120, 36)
-	again.await("IN WORKER")
+	again := newTerminal(t, remembering(m), 120, 36).await("IN WORKER")
 	again.awaitThat("what was hidden is", func(string) bool { return !strings.Contains(head(again), "WAITING") })
-	again.press(":", keyUp)
-	again.await(" : columns ")
-	again.press(keyEnter)
-	again.await("[ ] WAITING")
-	again.press("*")
-	again.await("[x] WAITING", "[x] NEXT DUE")
+	again.press(":", keyUp).await(" : columns ")
+	again.press(keyEnter).await("[ ] WAITING")
+	again.press("*").await("[x] WAITING", "[x] NEXT DUE")
 	again.awaitThat("nothing is hidden", func(string) bool { return !strings.Contains(m.now(), "hidden_columns") })
-	again.press(keyEsc)
-	again.awaitGone("columns of flows")
+	again.press(keyEsc).awaitGone("columns of flows")
 	again.command("findings", "▸ findings")
-	again.press(keyEnter)
-	again.await("WHERE")
+	again.press(keyEnter).await("WHERE")
 	again.command("columns", "▸ columns")
-	again.press(keyEnter)
-	again.await("columns are chosen on 1 flows, 2 queues and 3 failed")
+	again.press(keyEnter).await("columns are chosen on 1 flows, 2 queues and 3 failed")
 }
 
 // A file that is damaged, foreign or full of what cannot be is no error; one that cannot be written is said once.
@@ -223,11 +210,9 @@ func TestChoicesOfAnyFile(t *testing.T) {
 	many := `{"commands":["` + strings.Repeat(`queue x\u001b[2J","flows","`, 5000) + `queues"]}`
 	for _, text := range []string{"", "{", "[1]", "\x00\xff", `{"commands":7}`, `{"hidden_columns":{"flows":["FLOW","NO SUCH"]}}`, many} {
 		m := &memory{text: text, err: errors.New("read-only file system")}
-		term := newTerminal(t, remembering(m), 80, 24)
-		term.await("FLOW", "WAITING")
+		term := newTerminal(t, remembering(m), 80, 24).await("FLOW", "WAITING")
 		term.command("queues", "▸ queues")
-		term.press(keyEnter)
-		term.await("! columns and commands are not kept for the next start: read-only file system")
+		term.press(keyEnter).await("! columns and commands are not kept for the next start: read-only file system")
 		term.command("flows", "▸ flows")
 		term.press(keyEnter)
 		term.awaitThat("it was tried again", func(string) bool {
@@ -250,8 +235,7 @@ func TestChoicesOfAnyFile(t *testing.T) {
 // Commands of earlier starts are behind ↑, drawn printable.
 func TestCommandsOfEarlierStarts(t *testing.T) {
 	m := &memory{text: `{"commands":["journal","queue evil\u001b[2J\u202e"]}`}
-	term := newTerminal(t, remembering(m), 80, 24)
-	term.await("WAITING")
+	term := newTerminal(t, remembering(m), 80, 24).await("WAITING")
 	term.awaitThat("they are read", func(string) bool {
 		term.press(":", keyUp)
 		term.settle()
@@ -259,8 +243,7 @@ func TestCommandsOfEarlierStarts(t *testing.T) {
 		must.That(t, !strings.ContainsAny(screen, "\x1b\u202e"), "something unprintable is on the screen:\n%q", screen)
 		return strings.Contains(screen, "evil")
 	})
-	term.press(keyUp)
-	term.await(" : journal ")
+	term.press(keyUp).await(" : journal ")
 }
 
 const (
@@ -301,8 +284,7 @@ func clicking(n int) (Options, *recordedBroker) {
 
 func TestMouse(t *testing.T) {
 	o, broker := clicking(47)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user ")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user ")
 	term.press(wheelDown)
 	term.awaitThat("the cursor is three rows on", func(string) bool {
 		return strings.Contains(term.cursorRow(), "ucenter@enterprise")
@@ -313,8 +295,7 @@ func TestMouse(t *testing.T) {
 	})
 	term.click("3 Failed")
 	term.await("3 failed queues")
-	term.press("f")
-	term.await("FAILED QUEUE")
+	term.press("f").await("FAILED QUEUE")
 	before := broker.peeked()
 	term.click("ucenter@enterprise@failed")
 	term.awaitThat("the cursor is on the row", func(string) bool {
@@ -348,12 +329,9 @@ func TestMouse(t *testing.T) {
 // The cursor that a key has put on a row is no first click.
 func TestClickAfterAKey(t *testing.T) {
 	o, broker := clicking(5)
-	term := newTerminal(t, o, 80, 24)
-	term.await("ucenter@user ")
-	term.press("3")
-	term.await("TimeoutError")
-	term.press("f")
-	term.await("▸ ucenter@user@failed")
+	term := newTerminal(t, o, 80, 24).await("ucenter@user ")
+	term.press("3").await("TimeoutError")
+	term.press("f").await("▸ ucenter@user@failed")
 	before := broker.peeked()
 	term.click("ucenter@user@failed  ")
 	term.settle()
@@ -368,8 +346,7 @@ func TestClickAfterAKey(t *testing.T) {
 func TestNoMouse(t *testing.T) {
 	o, _ := clicking(5)
 	o.Mouse = false
-	term := newTerminal(t, o, 80, 24)
-	term.await("ucenter@user ")
+	term := newTerminal(t, o, 80, 24).await("ucenter@user ")
 	term.click("3 Failed")
 	term.press(wheelDown)
 	term.settle()

@@ -23,87 +23,66 @@ import (
 // command types into the palette and waits until it shows something.
 func (term *terminal) command(text string, shows ...string) {
 	term.t.Helper()
-	term.press(":", text)
-	term.await(shows...)
+	term.press(":", text).await(shows...)
 }
 
 // The palette offers flows and queues by parts of their names, tab completes them, and enter opens what is named.
 func TestPaletteOpensByName(t *testing.T) {
 	o, _, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
 	term.command("user@fai", "▸ queue ucenter@user@failed")
-	term.press(keyEnter)
-	term.await("5 messages")
+	term.press(keyEnter).await("5 messages")
 
 	term.command("flow work", "▸ flow worker-queue")
-	term.press(keyTab)
-	term.await(" : flow worker-queue ")
-	term.press(keyEnter)
-	term.await("ucenter@user@failed › worker-queue")
+	term.press(keyTab).await(" : flow worker-queue ")
+	term.press(keyEnter).await("ucenter@user@failed › worker-queue")
 }
 
 // What tab completes goes round, and a command that takes a name offers the names.
 func TestPaletteCompletes(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
-	term.await("ucenter@user")
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
 	term.command("f", "▸ flows")
-	term.press(keyTab)
-	term.await(" : flows ")
-	term.press(keyTab)
-	term.await(" : failed ")
-	term.press("\x1b[Z")
-	term.await(" : flows ")
+	term.press(keyTab).await(" : flows ")
+	term.press(keyTab).await(" : failed ")
+	term.press("\x1b[Z").await(" : flows ")
 	term.press("\x15ta", keyTab) // ctrl-u empties the line
 	term.await(" : tap ", "▸ tap RetryExchange")
-	term.press("RetryEx", keyTab)
-	term.await(" : tap RetryExchange ")
-	term.press(keyEnter)
-	term.await("Tap RetryExchange")
+	term.press("RetryEx", keyTab).await(" : tap RetryExchange ")
+	term.press(keyEnter).await("Tap RetryExchange")
 }
 
 // ↑ and ↓ go through earlier commands; what was being typed is behind the newest.
 func TestPaletteRemembers(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
-	term.await("ucenter@user")
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
 	for _, c := range [][2]string{{"queues", "READY"}, {"findings", "WHAT"}, {"findings", "WHAT"}} {
-		term.press(":", c[0], keyEnter)
-		term.await(c[1])
+		term.press(":", c[0], keyEnter).await(c[1])
 		term.awaitGone("tab completes")
 	}
 	term.command("jour", "▸ journal")
-	term.press(keyUp)
-	term.await(" : findings ")
+	term.press(keyUp).await(" : findings ")
 	term.press(keyUp)
 	term.await(" : queues ") // done twice in a row, findings is there once
-	term.press(keyUp, keyDown, keyDown)
-	term.await(" : jour ")
-	term.press(keyUp, keyEnter)
-	term.await("WHAT")
+	term.press(keyUp, keyDown, keyDown).await(" : jour ")
+	term.press(keyUp, keyEnter).await("WHAT")
 }
 
 func TestPaletteSaysWhatItDoesNotFind(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
-	term.await("ucenter@user")
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
 	term.command("zzzz", "✗ no command, flow or queue has that name")
 	term.press(keyEnter)
 	term.settle()
 	term.await("✗ no command, flow or queue has that name")
-	term.press("\x15", "queue no\x1b")
-	term.awaitGone("tab completes")
+	term.press("\x15", "queue no\x1b").awaitGone("tab completes")
 	term.command("queue zzzz", "✗ there is no queue zzzz")
 }
 
 // What keys do on this screen can be found by its words. Nothing that a dialog asks is among it.
 func TestPaletteOffersKeys(t *testing.T) {
 	o, broker, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
-	term.press("3", "f", keyEnter)
-	term.await("5 messages")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term.press("3", "f", keyEnter).await("5 messages")
 	term.command("replay all", "▸ replay all shown", "key R")
-	term.press(keyEnter)
-	term.await("enter replay")
+	term.press(keyEnter).await("enter replay")
 	assert.Equal(t, len(broker.executed()), 0, "plans were executed: only the dialog was asked for")
 }
 
@@ -112,14 +91,12 @@ func TestPaletteOffersWhatComesLater(t *testing.T) {
 	o, broker, _ := failedOptions(5)
 	source := &hanging{recorded: recorded{snapshot: o.Source.(*recorded).snapshot}, turn: make(chan struct{})}
 	o.Source, o.Interval = source, time.Hour
-	term := newTerminal(t, o, 120, 36)
-	term.await("Flows")
+	term := newTerminal(t, o, 120, 36).await("Flows")
 	term.command("queue user@failed", "✗ no such command, and the broker has not been read yet")
 	source.turn <- struct{}{}
 	term.await("▸ queue ucenter@user@failed")
 	broker.mu.Lock()
-	term.press(keyEnter)
-	term.await("reading the queue")
+	term.press(keyEnter).await("reading the queue")
 	term.command("replay all", "✗ no command, flow or queue has that name")
 	broker.mu.Unlock()
 	term.await("▸ replay all shown", "key R")
@@ -137,17 +114,14 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	c := newClock()
 	broker := newRecordedBroker(c)
 	o.Broker, o.Now = broker, c.now
-	term := newTerminal(t, o, 120, 36)
-	term.await("No flows here")
+	term := newTerminal(t, o, 120, 36).await("No flows here")
 	term.command("evil", "▸ queue evil ")
 	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\u202e") || !utf8.ValidString(screen) {
 		t.Fatalf("something unprintable is on the screen:\n%q", screen)
 	}
-	term.press(keyTab, keyEnter)
-	term.await("now 1")
+	term.press(keyTab, keyEnter).await("now 1")
 	term.command("failed", "vhost orders", "vhost /")
-	term.press("\x15queue orders/failed")
-	term.await("▸ queue orders/failed")
+	term.press("\x15queue orders/failed").await("▸ queue orders/failed")
 	term.press(keyTab, keyTab, keyEnter)
 	term.awaitThat("both were opened", func(string) bool { return broker.peeked() == 2 })
 	broker.mu.Lock()
@@ -159,8 +133,7 @@ func TestPaletteTakesAnyName(t *testing.T) {
 
 // Before the broker was read there are commands, and no names.
 func TestPaletteBeforeTheFirstAnswer(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{err: fmt.Errorf("no broker")}), 80, 24)
-	term.await("lost")
+	term := newTerminal(t, frozen(&recorded{err: fmt.Errorf("no broker")}), 80, 24).await("lost")
 	term.command("queue x", "the broker has not been read yet")
 	term.press("\x15quit", keyEnter)
 	term.awaitEnd()
@@ -245,54 +218,37 @@ func TestLastScreen(t *testing.T) {
 		return strings.TrimSpace(path)
 	}
 	term.await("ucenter@user")
-	term.press("-")
-	term.await("no other screen was seen before this one")
-	term.press("j", keyEnter)
-	term.await("next queue")
-	term.press("f")
-	term.await("5 messages   read")
+	term.press("-").await("no other screen was seen before this one")
+	term.press("j", keyEnter).await("next queue")
+	term.press("f").await("5 messages   read")
 	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way")
 	looks := broker.peeked() // with that of the picture
-	term.press("4")
-	term.await("WHAT")
-	term.press("-")
-	term.await("5 messages   read")
-	term.press("-")
-	term.await("WHAT")
+	term.press("4").await("WHAT")
+	term.press("-").await("5 messages   read")
+	term.press("-").await("WHAT")
 	assert.Equal(t, way(), "", "the way to the findings")
-	term.press("-")
-	term.await("5 messages   read")
+	term.press("-").await("5 messages   read")
 	assert.Equal(t, broker.peeked(), looks, "looked at what was on the screen all the time")
 
 	term.press("q") // closes the messages
 	term.await("next queue")
-	term.press("-")
-	term.await("5 messages   read")
+	term.press("-").await("5 messages   read")
 	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way to what was closed")
 	assert.Equal(t, broker.peeked(), looks+1, "looked at what was opened again")
-	term.press("-")
-	term.await("next queue")
-	term.press("-")
-	term.await("5 messages   read")
+	term.press("-").await("next queue")
+	term.press("-").await("5 messages   read")
 }
 
 // The help is over when it was closed: "-" goes past it. In a text "-" is a letter.
 func TestLastScreenPassesWhatIsOver(t *testing.T) {
 	o, _, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user")
-	term.press("2")
-	term.await("UNACKED")
-	term.press("?")
-	term.await("everywhere")
-	term.press("?")
-	term.await("UNACKED")
-	term.press("-")
-	term.await("MOVED/s")
-	term.press("-")
-	term.await("UNACKED")
-	term.press("/a-b")
-	term.await("/ a-b")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term.press("2").await("UNACKED")
+	term.press("?").await("everywhere")
+	term.press("?").await("UNACKED")
+	term.press("-").await("MOVED/s")
+	term.press("-").await("UNACKED")
+	term.press("/a-b").await("/ a-b")
 }
 
 // going are options with contexts to go to.
@@ -305,14 +261,11 @@ func going(n int) (Options, *recordedBroker) {
 func TestContextIsChosenInThePalette(t *testing.T) {
 	o, _ := going(5)
 	o.Trouble = "still prod, not away: nothing listens"
-	term := newTerminal(t, o, 120, 36)
-	term.await("ucenter@user", "! still prod, not away: nothing listens")
+	term := newTerminal(t, o, 120, 36).await("ucenter@user", "! still prod, not away: nothing listens")
 	term.command("context ", `evil\x1b[2J`, "context prod", "this one", "context staging")
-	term.press("prod", keyEnter)
-	term.await("this is prod")
+	term.press("prod", keyEnter).await("this is prod")
 	term.command("context nowhere", "✗ there is no context nowhere")
-	term.press(keyEsc)
-	term.awaitGone("tab completes")
+	term.press(keyEsc).awaitGone("tab completes")
 	term.command("context st", "▸ context staging")
 	term.press(keyEnter)
 	term.awaitEnd()
@@ -323,8 +276,7 @@ func TestContextIsChosenInThePalette(t *testing.T) {
 func TestContextIsChosenWithoutABroker(t *testing.T) {
 	o, _ := going(5)
 	o.Source = &recorded{err: context.DeadlineExceeded}
-	term := newTerminal(t, o, 80, 24)
-	term.await("lost")
+	term := newTerminal(t, o, 80, 24).await("lost")
 	term.command("context evil", `▸ context evil\x1b[2J`)
 	term.press(keyEnter)
 	term.awaitEnd()
@@ -347,50 +299,38 @@ func TestContextWaitsForWhatRuns(t *testing.T) {
 func TestMoveDialogGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press("m")
-		term.await("Type a part of the queue's name")
-		term.golden()
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press("m").await("Type a part of the queue's name").golden()
 	})
 }
 
 func TestMoveToAQueueOfChoice(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withJournal(t, &o, c, 0)
-	terms := onQueue(t, o, failedQueue, 120, 36)
-	terms.await("5 messages")
-	terms.press(" ", keyDown, " ", "m")
-	terms.await("Move 2 messages", "Type a part of the queue's name")
+	terms := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	terms.press(" ", keyDown, " ", "m").await("Move 2 messages", "Type a part of the queue's name")
 	if strings.Contains(terms.screen(), term.MarkCursor+" "+failedQueue) {
 		t.Errorf("the source is offered:\n%s", terms.screen())
 	}
-	terms.press("no such queue")
-	terms.await("no queue has that in its name")
+	terms.press("no such queue").await("no queue has that in its name")
 	terms.press(keyEnter)
 	terms.settle()
 	terms.await("no queue has that in its name")
 	for range "no such queue" {
 		terms.press("\x7f")
 	}
-	terms.press("USER")
-	terms.await(term.MarkCursor + " ucenter@user ")
-	terms.press(keyDown)
-	terms.await(term.MarkCursor + " ucenter@user@retry")
+	terms.press("USER").await(term.MarkCursor + " ucenter@user ")
+	terms.press(keyDown).await(term.MarkCursor + " ucenter@user@retry")
 	terms.press(keyUp, keyEnter)
 	terms.await("through (default), key ucenter@user", "reaches   ucenter@user, 3 consumers", "strips    x-death",
 		"other queue", "enter move")
 	if strings.Contains(terms.screen(), "adds") {
 		t.Errorf("a move adds no header:\n%s", terms.screen())
 	}
-	terms.press(keyTab)
-	terms.await("Type a part of the queue's name", "> USER")
-	terms.press("@retry", keyEnter)
-	terms.await("reaches   ucenter@user@retry", "strips    x-death", "expire, after 30s")
-	terms.press(keyEnter)
-	terms.await("2 messages moved to ucenter@user@retry")
-	terms.press(keyEnter)
-	terms.await("3 messages", "2 taken out")
+	terms.press(keyTab).await("Type a part of the queue's name", "> USER")
+	terms.press("@retry", keyEnter).await("reaches   ucenter@user@retry", "strips    x-death", "expire, after 30s")
+	terms.press(keyEnter).await("2 messages moved to ucenter@user@retry")
+	terms.press(keyEnter).await("3 messages", "2 taken out")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Move && plans[0].To() == "queue:ucenter@user@retry" &&
 		!plans[0].Mark, "executed %+v", plans)
@@ -399,10 +339,8 @@ func TestMoveToAQueueOfChoice(t *testing.T) {
 func TestReadOnlyMovesNothing(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	o.ReadOnly = true
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("m", keyEnter)
-	term.await("read-only:")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("m", keyEnter).await("read-only:")
 	term.press(keyEnter, keyEnter)
 	term.settle()
 	plans := b.executed()

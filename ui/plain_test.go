@@ -122,8 +122,7 @@ func TestPlainListScrolls(t *testing.T) {
 	o.Plain = true
 	screen := newTerminal(t, o, 120, 24)
 	screen.onRow("mail ")
-	screen.press("f")
-	screen.await("story/mail.failed   30 messages")
+	screen.press("f").await("story/mail.failed   30 messages")
 	screen.onRow("number 0 ")
 	screen.awaitPolls(2)
 	screen.voice.heard()
@@ -136,14 +135,12 @@ func TestPlainListScrolls(t *testing.T) {
 		})
 		must.That(t, len(said) == 1 && strings.Contains(said[0], row), "j to %q said %q", row, said)
 	}
-	screen.press("/", "number 1")
-	screen.await("/ number 1")
+	screen.press("/", "number 1").await("/ number 1")
 	screen.awaitThat("the terminal's cursor is in the field", func(s string) bool {
 		x, y := screen.glass.cursor()
 		return strings.HasSuffix(strings.Split(s, "\n")[y][:x], "/ number 1")
 	})
-	screen.press(keyEnter, keyEsc, "r")
-	screen.await("Replay 1 message")
+	screen.press(keyEnter, keyEsc, "r").await("Replay 1 message")
 	if s := screen.screen(); strings.Contains(s, "ValueError: number 3") || strings.ContainsAny(s, "│╭▸─") {
 		t.Errorf("a dialog stands among something else\n%s", s)
 	}

@@ -27,13 +27,9 @@ import (
 func TestCanaryDialogGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press("R")
-		term.await("c canary")
-		term.press("c")
-		term.await("1 message first", "no canary")
-		term.golden()
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press("R").await("c canary")
+		term.press("c").await("1 message first", "no canary").golden()
 	})
 }
 
@@ -59,14 +55,11 @@ func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan
 func TestCanaryIsToldAndHurried(t *testing.T) {
 	o, b, c := failedOptions(47)
 	b.execute = watched
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("47 messages")
-	term.press("R")
-	term.await("c canary")
+	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+	term.press("R").await("c canary")
 	term.press("c")
 	term.await("no canary", "canary    1 message first; when it is taken", "come back within 1m39s", "w wait 10s")
-	term.press("w")
-	term.await("come back within 10s", "a canary of 10s does not see that", "w wait 1m")
+	term.press("w").await("come back within 10s", "a canary of 10s does not see that", "w wait 1m")
 	term.press(keyEnter)
 	term.await("Replaying 47 messages", "1 of 47",
 		"canary    1 sent, waiting until it is taken: no consumers on ucenter@user", "50s left",
@@ -80,15 +73,11 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Canary.Wait == 10*time.Second, "executed %+v", plans)
-	term.press(keyEnter)
-	term.await("reads the queue again")
+	term.press(keyEnter).await("reads the queue again")
 
-	term.press("R")
-	term.await("c canary")
-	term.press("c")
-	term.await("no canary", "enter replay")
-	term.press(keyEnter)
-	term.await("enter do not wait longer")
+	term.press("R").await("c canary")
+	term.press("c").await("no canary", "enter replay")
+	term.press(keyEnter).await("enter do not wait longer")
 	term.press(keyEsc)
 	term.await("1 of 47 messages moved", "stopped before the outcome was known", "stopped   on request")
 }
@@ -97,28 +86,20 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 func TestCanaryKey(t *testing.T) {
 	o, b, _ := failedOptions(47)
 	o.Production = true
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("47 messages")
-	term.press("*", "d")
-	term.await("type 47:")
-	term.press("47")
-	term.await("enter drop")
+	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+	term.press("*", "d").await("type 47:")
+	term.press("47").await("enter drop")
 	if strings.Contains(term.screen(), "canary") {
 		t.Errorf("a drop offers a canary:\n%s", term.screen())
 	}
-	term.press(keyEsc)
-	term.awaitGone("type 47:")
-	term.press("r")
-	term.await("type 47:", "c canary")
-	term.press("4", "c", "7")
-	term.await("no canary", "> 47", "enter replay")
-	term.press("c")
-	term.awaitGone("1 message first")
+	term.press(keyEsc).awaitGone("type 47:")
+	term.press("r").await("type 47:", "c canary")
+	term.press("4", "c", "7").await("no canary", "> 47", "enter replay")
+	term.press("c").awaitGone("1 message first")
 	term.press("c", "c", "c") // quickly: each counts
 	term.settle()             // the first of them looks like the last one
 	term.await("1 message first", "no canary")
-	term.press(keyEnter)
-	term.await("What happened")
+	term.press(keyEnter).await("What happened")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Canary != nil, "executed %+v", plans)
 }
@@ -149,14 +130,11 @@ func TestCanaryOnARealBroker(t *testing.T) {
 		}
 	}()
 	o.Production = true
-	term := onQueue(t, o, "ui.canary.failed", 80, 24)
-	term.await("120 messages")
+	term := onQueue(t, o, "ui.canary.failed", 80, 24).await("120 messages")
 	term.press("R")
 	term.await("Production: to replay 120 messages of ui.canary.failed to", "ui.canary, type 120:", "c canary")
-	term.press("c", "o", "1", "2", "1")
-	term.await("no canary", "spread over 5m")
-	term.press(keyEnter)
-	term.await("Nothing was changed: you typed 121, not 120.")
+	term.press("c", "o", "1", "2", "1").await("no canary", "spread over 5m")
+	term.press(keyEnter).await("Nothing was changed: you typed 121, not 120.")
 	term.press("\x7f", "0")
 	term.agree("replay", "What happened")
 	term.await("1 of 120 messages moved", "1 of 1 came back", "untouched 119")
@@ -184,10 +162,8 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 	}
 	bind("ui.check")
 	publish(t, channel, "ui.check.failed", amqp.Publishing{MessageId: "m", Body: []byte("body")})
-	term := onQueue(t, o, "ui.check.failed", 120, 36)
-	term.await("1 message")
-	term.press("r")
-	term.await("through ui.check.x, key ui.check", "reaches   ui.check,")
+	term := onQueue(t, o, "ui.check.failed", 120, 36).await("1 message")
+	term.press("r").await("through ui.check.x, key ui.check", "reaches   ui.check,")
 	bind("ui.check.audit")
 	counts := func() string {
 		return fmt.Sprint(depth.Of(t, channel, "ui.check.failed"), depth.Of(t, channel, "ui.check"), depth.Of(t, channel,
@@ -218,10 +194,8 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	}
 	publish(t, channel, "ui.limit.failed", messages...)
 	publish(t, channel, "ui.limit.there", messages[:3]...)
-	term := onQueue(t, o, "ui.limit.failed", 120, 36)
-	term.await("12 messages")
-	term.press("*", "m")
-	term.await("ui.limit.there")
+	term := onQueue(t, o, "ui.limit.failed", 120, 36).await("12 messages")
+	term.press("*", "m").await("ui.limit.there")
 	term.press("ui.limit.there", keyEnter)
 	term.await("ui.limit.there keeps at most 5 messages", "7 of these 12", "i insists")
 	term.press(keyEnter)
@@ -229,13 +203,10 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	if got := depth.Of(t, channel, "ui.limit.failed"); got != 12 {
 		t.Fatalf("%d are left\n%s", got, term.screen())
 	}
-	term.press("i")
-	term.await("enter move", "would be dropped")
+	term.press("i").await("enter move", "would be dropped")
 	term.agree("move", "12 messages moved to ui.limit.there")
-	term.press("u")
-	term.await("and from the journal those that its limit", "enter bring back")
-	term.press(keyEnter)
-	term.await("12 of 12 messages brought back to ui.limit.failed")
+	term.press("u").await("and from the journal those that its limit", "enter bring back")
+	term.press(keyEnter).await("12 of 12 messages brought back to ui.limit.failed")
 	if strings.Contains(term.screen(), "consumer") {
 		t.Errorf("a consumer is blamed:\n%s", term.screen())
 	}
@@ -255,18 +226,14 @@ func TestTopologyCannotBeReadAgain(t *testing.T) {
 	o, b, _ := failedOptions(3)
 	o.Interval = time.Hour
 	source := o.Source.(*recorded)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("3 messages")
-	term.press("r")
-	term.await("enter replay")
+	term := onQueue(t, o, failedQueue, 120, 36).await("3 messages")
+	term.press("r").await("enter replay")
 	source.fail(fmt.Errorf("the API is away"))
-	term.press(keyEnter)
-	term.await("the topology could not be read again, and nothing was changed")
+	term.press(keyEnter).await("the topology could not be read again, and nothing was changed")
 	plans := b.executed()
 	assert.That(t, len(plans) == 0, "executed %+v", plans)
 	source.tell(source.snapshot)
-	term.press(keyEnter)
-	term.await("1 message moved")
+	term.press(keyEnter).await("1 message moved")
 }
 
 // TestWhomElseItReached: an account with queues that the plan did not name is not a complete one.
@@ -294,30 +261,20 @@ func TestTabReachesAQueueOfChoice(t *testing.T) {
 	})
 	o := Options{Source: &recorded{snapshot: recording(queue("billing.parking", ready(1)),
 		queue("billing.invoice", consumers(1)), queue("stock", consumers(1)))}, Broker: b, Now: c.now}
-	term := onQueue(t, o, "billing.parking", 120, 36)
-	term.await("1 message")
+	term := onQueue(t, o, "billing.parking", 120, 36).await("1 message")
 	term.press("r")
 	term.await("not possible: the worker is not here", "old.invoice, which is gone", "it could be billing.invoice")
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
 	term.await("origin: where each")
-	term.press(keyTab)
-	term.await("enter replay", "queue: billing.invoice (a similar name)")
-	term.press(keyTab)
-	term.await("Type a part of the queue's name", "2 of 2")
-	term.press(keyEsc)
-	term.await("not possible: the worker is not here")
-	term.press(keyTab)
-	term.await("origin: where each")
-	term.press(keyTab)
-	term.await("queue: billing.invoice")
-	term.press(keyTab)
-	term.await("2 of 2")
-	term.press("s", "t", "o", "c")
-	term.await("1 of 2")
-	term.press(keyEnter)
-	term.await("enter replay", "queue: stock of choice", "stock, 1 consumer")
-	term.press(keyEnter)
-	term.await("1 message moved")
+	term.press(keyTab).await("enter replay", "queue: billing.invoice (a similar name)")
+	term.press(keyTab).await("Type a part of the queue's name", "2 of 2")
+	term.press(keyEsc).await("not possible: the worker is not here")
+	term.press(keyTab).await("origin: where each")
+	term.press(keyTab).await("queue: billing.invoice")
+	term.press(keyTab).await("2 of 2")
+	term.press("s", "t", "o", "c").await("1 of 2")
+	term.press(keyEnter).await("enter replay", "queue: stock of choice", "stock, 1 consumer")
+	term.press(keyEnter).await("1 message moved")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Replay && plans[0].Target.Fixed.RoutingKey == "stock",
 		"ran %+v", plans)
@@ -334,10 +291,8 @@ func TestDeadLettersThatNoFlowHas(t *testing.T) {
 		Source: &recorded{snapshot: recording(queue("attention", ready(1)), queue("orders", consumers(1)))}, Broker: b,
 		Now: c.now, Interval: 10 * time.Millisecond,
 	}
-	term := onQueue(t, o, "attention", 120, 36)
-	term.await("1 message")
-	term.press("3", "f")
-	term.await("FAILED QUEUE", "no flow has it", "failures in 1 of 1 message read there")
+	term := onQueue(t, o, "attention", 120, 36).await("1 message")
+	term.press("3", "f").await("FAILED QUEUE", "no flow has it", "failures in 1 of 1 message read there")
 }
 
 // TestInsistIsForOneTarget: who insists that a limit of one queue may drop messages has not agreed to that of another.
@@ -360,8 +315,7 @@ func TestInsistIsForOneTarget(t *testing.T) {
 			o := Options{Source: &recorded{snapshot: recording(
 				queue("parking", ready(12)), queue("limited.one", limit), queue("limited.two", limit),
 			)}, Broker: b, Now: c.now}
-			term := onQueue(t, o, "parking", 120, 36)
-			term.await("12 messages")
+			term := onQueue(t, o, "parking", 120, 36).await("12 messages")
 			choose := func(keys ...string) {
 				term.await("Type a part of the queue's name", "2 of 2")
 				term.press(keys...)
@@ -379,8 +333,7 @@ func TestInsistIsForOneTarget(t *testing.T) {
 			turn()
 			choose(keyEnter)
 			term.await("limited.one keeps at most 5 messages", "i insists")
-			term.press("i")
-			term.await(test.agrees)
+			term.press("i").await(test.agrees)
 			term.press(keyTab)
 			turn()
 			choose(keyDown, keyEnter)
@@ -446,13 +399,10 @@ func TestWhatComesLaterStays(t *testing.T) {
 				}
 				return map[model.QueueRef]model.QueueCounts{refs[0]: counts}, nil
 			}
-			term := onCauses(t, o, 120, 36)
-			term.await("ValueError: the user has no valid e-mail address")
-			term.press(keyDown, "d")
-			term.await("Drop 23 messages", "all of the cause, as read at 03:04:05: 23 messages")
+			term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address")
+			term.press(keyDown, "d").await("Drop 23 messages", "all of the cause, as read at 03:04:05: 23 messages")
 			term.await("23 messages; 3 came later and stay", "enter drop")
-			term.press(keyEnter)
-			term.await(append(test.last, "What happened")...)
+			term.press(keyEnter).await(append(test.last, "What happened")...)
 			if test.not != "" {
 				term.awaitGone(test.not)
 			}
@@ -480,10 +430,7 @@ func TestArrivalsAreCountedWhenTheQueueIsWhole(t *testing.T) {
 		}
 		return map[model.QueueRef]model.QueueCounts{refs[0]: {Ready: model.Some(ready), Held: held}}, nil
 	}
-	term := onCauses(t, o, 120, 36)
-	term.await("ValueError: the user has no valid e-mail address")
-	term.press(keyDown, "d")
-	term.await("Drop 23 messages", "enter drop")
-	term.press(keyEnter)
-	term.await("What happened", "2 came later and stay")
+	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address")
+	term.press(keyDown, "d").await("Drop 23 messages", "enter drop")
+	term.press(keyEnter).await("What happened", "2 came later and stay")
 }

@@ -43,22 +43,16 @@ func (l *lockedBuilder) take() string {
 func TestReplayDialogGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press("r")
-		term.await("ucenter@user, 3 consumers")
-		term.golden()
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press("r").await("ucenter@user, 3 consumers").golden()
 	})
 }
 
 func TestDropDialogGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := failedOptions(47)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press("*", "d")
-		term.await("drop 47 messages for good")
-		term.golden()
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press("*", "d").await("drop 47 messages for good").golden()
 	})
 }
 
@@ -79,13 +73,9 @@ func TestAccountGolden(t *testing.T) {
 			progress(a)
 			return a, nil
 		}
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("47 messages")
-		term.press("R")
-		term.await("enter replay")
-		term.press(keyEnter)
-		term.await("What happened", "40 of 47 messages moved")
-		term.golden()
+		term := onQueue(t, o, failedQueue, width, height).await("47 messages")
+		term.press("R").await("enter replay")
+		term.press(keyEnter).await("What happened", "40 of 47 messages moved").golden()
 	})
 }
 
@@ -114,12 +104,9 @@ func TestNothingToUndo(t *testing.T) {
 	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
 		return plan.Account{Operation: p.Operation, From: p.From, Planned: 1, Gone: 1, JournalID: 2}, nil
 	}
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("d")
-	term.await("enter drop 1 message ")
-	term.press(keyEnter)
-	term.await("0 of 1 message dropped", "journal   2")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("d").await("enter drop 1 message ")
+	term.press(keyEnter).await("0 of 1 message dropped", "journal   2")
 	if strings.Contains(term.screen(), "undoes it") {
 		t.Errorf("it offers an undo:\n%s", term.screen())
 	}
@@ -132,14 +119,10 @@ func TestUndoOfWhatHappened(t *testing.T) {
 	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
 		return plan.Account{Operation: p.Operation, From: p.From, Planned: 1, Dropped: 1, JournalID: 1}, nil
 	}
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("d")
-	term.await("enter drop 1 message ")
-	term.press(keyEnter)
-	term.await("What happened", "u undoes it", "u undo  enter close")
-	term.press("u")
-	term.await("Undo 1: bring back 3 messages")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("d").await("enter drop 1 message ")
+	term.press(keyEnter).await("What happened", "u undoes it", "u undo  enter close")
+	term.press("u").await("Undo 1: bring back 3 messages")
 	term.press(keyEsc)
 	term.awaitThat("the messages are seen again, without a box", func(screen string) bool {
 		return strings.Contains(screen, "ucenter@user@failed") && !strings.Contains(screen, "What happened") &&
@@ -149,18 +132,12 @@ func TestUndoOfWhatHappened(t *testing.T) {
 
 func TestReplayTargets(t *testing.T) {
 	o, b, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("r")
-	term.await("auto: the narrowest way", "through master, key ucenter@user")
-	term.press(keyTab)
-	term.await("origin: where each was first published")
-	term.press(keyTab)
-	term.await("queue: ucenter@user by name", "through (default), key ucenter@user")
-	term.press(keyEnter)
-	term.await("1 message moved to ucenter@user")
-	term.press(keyEnter)
-	term.await("4 messages", "1 taken out")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("r").await("auto: the narrowest way", "through master, key ucenter@user")
+	term.press(keyTab).await("origin: where each was first published")
+	term.press(keyTab).await("queue: ucenter@user by name", "through (default), key ucenter@user")
+	term.press(keyEnter).await("1 message moved to ucenter@user")
+	term.press(keyEnter).await("4 messages", "1 taken out")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Target.Mode == target.ToQueue, "executed %+v", plans)
 }
@@ -169,16 +146,12 @@ func TestKeysNeverRunTwice(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	step := make(chan struct{})
 	b.execute = runs(step)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("rrr")
-	term.await("enter replay")
-	term.press(keyEnter, keyEnter, keyEnter, "r", "d", keyEnter)
-	term.await("Replaying 1 message")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("rrr").await("enter replay")
+	term.press(keyEnter, keyEnter, keyEnter, "r", "d", keyEnter).await("Replaying 1 message")
 	step <- struct{}{}
 	term.await("1 message moved")
-	term.press(keyEnter)
-	term.await("4 messages")
+	term.press(keyEnter).await("4 messages")
 	assert.Equal(t, len(b.executed()), 1, "plans ran")
 }
 
@@ -188,20 +161,16 @@ func TestStopARun(t *testing.T) {
 			o, b, _ := failedOptions(47)
 			step := make(chan struct{})
 			b.execute = runs(step)
-			term := onQueue(t, o, failedQueue, 120, 36)
-			term.await("47 messages")
-			term.press("R")
-			term.await("enter replay")
-			term.press(keyEnter)
-			term.await("Replaying 47 messages")
+			term := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+			term.press("R").await("enter replay")
+			term.press(keyEnter).await("Replaying 47 messages")
 			for range 10 {
 				step <- struct{}{}
 			}
 			term.await("10 of 47")
 			term.press(stop)
 			term.await("What happened", "10 of 47 messages moved", "37  still in the queue", "you stopped it")
-			term.press(keyEnter)
-			term.await("ctrl-r reads the queue again")
+			term.press(keyEnter).await("ctrl-r reads the queue again")
 		})
 	}
 }
@@ -215,12 +184,9 @@ func TestQuitWhileARunIsStopping(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // what is in flight is waited for
 		return plan.Account{Operation: p.Operation, Planned: p.Planned}, ctx.Err()
 	}
-	term := onQueue(t, o, failedQueue, 80, 24)
-	term.await("3 messages")
-	term.press("R")
-	term.await("enter replay")
-	term.press(keyEnter)
-	term.await("Replaying 3 messages")
+	term := onQueue(t, o, failedQueue, 80, 24).await("3 messages")
+	term.press("R").await("enter replay")
+	term.press(keyEnter).await("Replaying 3 messages")
 	term.press(keyCtrlC, keyCtrlC)
 	term.awaitEnd()
 	select {
@@ -244,23 +210,17 @@ func TestNameIsTyped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, b, _ := failedOptions(test.messages)
 			o.Production = test.production
-			term := onQueue(t, o, failedQueue, 120, 36)
-			term.await(fmt.Sprintf("%d message", test.messages))
-			term.press("D")
-			term.await(fmt.Sprintf("Drop %d message", test.messages), "dropped messages are gone")
+			term := onQueue(t, o, failedQueue, 120, 36).await(fmt.Sprintf("%d message", test.messages))
+			term.press("D").await(fmt.Sprintf("Drop %d message", test.messages), "dropped messages are gone")
 			if !test.typed {
-				term.press(keyEnter)
-				term.await("dropped", "What happened")
+				term.press(keyEnter).await("dropped", "What happened")
 				return
 			}
 			term.await(fmt.Sprintf("of %s, type %d:", failedQueue, test.messages))
-			term.press(keyEnter, "1", keyEnter)
-			term.await("Nothing was changed: you typed 1, not ")
+			term.press(keyEnter, "1", keyEnter).await("Nothing was changed: you typed 1, not ")
 			must.That(t, len(b.executed()) == 0, "it ran without the number")
-			term.press("\x7f", fmt.Sprint(test.messages))
-			term.await("enter drop")
-			term.press(keyEnter)
-			term.await("What happened", fmt.Sprintf("%d messages dropped", test.messages))
+			term.press("\x7f", fmt.Sprint(test.messages)).await("enter drop")
+			term.press(keyEnter).await("What happened", fmt.Sprintf("%d messages dropped", test.messages))
 		})
 	}
 }
@@ -268,15 +228,12 @@ func TestNameIsTyped(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	o.ReadOnly = true
-	term := onQueue(t, o, failedQueue, 80, 24)
-	term.await("5 messages")
+	term := onQueue(t, o, failedQueue, 80, 24).await("5 messages")
 	for _, k := range []string{"r", "d", "R", "D"} {
-		term.press(k)
-		term.await("not possible: read-only:")
+		term.press(k).await("not possible: read-only:")
 		screen := term.screen()
 		assert.That(t, !strings.Contains(screen, "undoes it"), "an undo is promised of what is not possible:\n%s", screen)
-		term.press(keyEnter, keyEsc)
-		term.awaitGone("not possible")
+		term.press(keyEnter, keyEsc).awaitGone("not possible")
 	}
 	assert.Equal(t, len(b.executed()), 0, "plans ran")
 }
@@ -287,14 +244,10 @@ func TestReplayWithoutFlow(t *testing.T) {
 	b.put("orphans", message.Message{RoutingKey: "gone", Exchange: "nowhere", Body: []byte("x")})
 	o := Options{Source: &recorded{snapshot: recording(queue("orphans", ready(1)), exchange("direct", "x"),
 		bind("x", "k", "orphans"))}, Broker: b, Now: c.now}
-	term := onQueue(t, o, "orphans", 80, 24)
-	term.await("1 message")
-	term.press("r")
-	term.await("not possible: this queue belongs to no flow")
-	term.press(keyTab)
-	term.await("the exchange nowhere does not exist")
-	term.press(keyEnter, keyEsc)
-	term.awaitGone("not possible")
+	term := onQueue(t, o, "orphans", 80, 24).await("1 message")
+	term.press("r").await("not possible: this queue belongs to no flow")
+	term.press(keyTab).await("the exchange nowhere does not exist")
+	term.press(keyEnter, keyEsc).awaitGone("not possible")
 	assert.That(t, len(b.executed()) == 0, "a refused plan ran")
 }
 
@@ -306,14 +259,10 @@ func TestOnlyWhatStayedStays(t *testing.T) {
 		a.Add(plan.Returned, &message.Message{Fingerprint: message.FingerprintOf(&m)}, "no queue took it")
 		return a, nil
 	}
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("3 messages")
-	term.press("R")
-	term.await("enter replay")
-	term.press(keyEnter)
-	term.await("2 of 3 messages moved")
-	term.press(keyEnter)
-	term.await("1 message ", `{"id":121`)
+	term := onQueue(t, o, failedQueue, 120, 36).await("3 messages")
+	term.press("R").await("enter replay")
+	term.press(keyEnter).await("2 of 3 messages moved")
+	term.press(keyEnter).await("1 message ", `{"id":121`)
 	term.awaitGone(`{"id":120`)
 }
 
@@ -334,10 +283,8 @@ func TestProgressFeedNeverBlocks(t *testing.T) {
 func TestPlanFollowsTheBroker(t *testing.T) {
 	o, b, c := failedOptions(5)
 	o.Interval = 10 * time.Millisecond
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press("r")
-	term.await("reaches   ucenter@user, 3 consumers")
+	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term.press("r").await("reaches   ucenter@user, 3 consumers")
 	changed := *busyBroker()
 	bind("master", "ucenter@user", "user-monitor")(&changed)
 	changed.TakenAt = c.now().Add(time.Second)
@@ -348,15 +295,11 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	must.That(t, len(b.executed()) == 0, "a plan ran that nobody can have read")
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
 	term.await("target    queue")
-	term.press(keyTab)
-	term.await("target    later")
-	term.press(keyTab)
-	term.await("Type a part of the queue's name")
-	term.press(keyEsc)
-	term.await("target    auto")
+	term.press(keyTab).await("target    later")
+	term.press(keyTab).await("Type a part of the queue's name")
+	term.press(keyEsc).await("target    auto")
 	c.advance(2 * time.Second)
-	term.press(keyEnter)
-	term.await("1 message moved")
+	term.press(keyEnter).await("1 message moved")
 }
 
 // TestKeysWhileItPlans: a plan is made again after each toggle, and keys that are pressed meanwhile count.
@@ -390,23 +333,17 @@ func TestKeysWhileItPlans(t *testing.T) {
 func TestReplayLaterGolden(t *testing.T) {
 	manySizes(t, func(t *testing.T, width, height int) {
 		o, b, _ := failedOptions(60)
-		term := onQueue(t, o, failedQueue, width, height)
-		term.await("60 messages")
-		term.press("R")
-		term.await("o spread over 1m")
-		term.press("o")
-		term.await("at most 1/s: 60 messages take 1m or more")
-		term.press("o")
-		term.await("at most 0.2/s: 60 messages take 5m or more")
+		term := onQueue(t, o, failedQueue, width, height).await("60 messages")
+		term.press("R").await("o spread over 1m")
+		term.press("o").await("at most 1/s: 60 messages take 1m or more")
+		term.press("o").await("at most 0.2/s: 60 messages take 5m or more")
 		for _, shows := range []string{"origin: where each", "queue: ucenter@user by name", "later: 30s in the buffer"} {
-			term.press(keyTab)
-			term.await(shows)
+			term.press(keyTab).await(shows)
 		}
 		term.await("ucenter@user gets them after 30s in the buffer", "enter replay")
 		term.settle()
 		term.golden()
-		term.press(keyEnter)
-		term.await("60 messages moved")
+		term.press(keyEnter).await("60 messages moved")
 		plans := b.executed()
 		assert.That(t, len(plans) == 1 && plans[0].Target.Fixed.RoutingKey == "ucenter@user@retry" && plans[0].Rate == 0.2,
 			"ran %+v", plans)
@@ -437,32 +374,19 @@ func TestReasonIsAskedInProduction(t *testing.T) {
 		return plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Dropped: p.Planned}, nil
 	}
 	term := onSMTP(t, o, 80, 24)
-	term.press("d")
-	term.await("type 64:")
-	term.press("64")
-	term.await("enter drop 64 messages")
-	term.press(keyEnter)
-	term.await("Why? The journal keeps it with your name.", "enter drop 64 messages", "esc back")
-	term.press(keyEnter, "o", "c", "x", keyEsc)
-	term.await("type 64:", "> 64")
-	term.press(keyEnter)
-	term.await("Why?")
-	term.press("INC-4711 jq")
-	term.await("> INC-4711 jq")
-	term.press(keyEnter)
-	term.await("64 messages dropped", "esc close")
-	term.press(keyEsc)
-	term.await("CAUSE")
-	term.press("f")
-	term.await("FAILED QUEUE")
-	term.press("j", keyEnter)
-	term.await("41 messages")
-	term.press("d")
-	term.await("enter drop 1 message")
-	term.press(keyEnter)
-	term.await("Why?", "> INC-4711 jq")
-	term.press("!", keyEnter)
-	term.await("What happened")
+	term.press("d").await("type 64:")
+	term.press("64").await("enter drop 64 messages")
+	term.press(keyEnter).await("Why? The journal keeps it with your name.", "enter drop 64 messages", "esc back")
+	term.press(keyEnter, "o", "c", "x", keyEsc).await("type 64:", "> 64")
+	term.press(keyEnter).await("Why?")
+	term.press("INC-4711 jq").await("> INC-4711 jq")
+	term.press(keyEnter).await("64 messages dropped", "esc close")
+	term.press(keyEsc).await("CAUSE")
+	term.press("f").await("FAILED QUEUE")
+	term.press("j", keyEnter).await("41 messages")
+	term.press("d").await("enter drop 1 message")
+	term.press(keyEnter).await("Why?", "> INC-4711 jq")
+	term.press("!", keyEnter).await("What happened")
 	mu.Lock()
 	defer mu.Unlock()
 	assert.List(t, []string{"INC-4711 jq", "INC-4711 jq", "INC-4711 jq!"}, reasons, "the reasons")

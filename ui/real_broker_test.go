@@ -92,8 +92,7 @@ func TestReplayOnARealBroker(t *testing.T) {
 	must.Do(t, scenario.Declare(t.Context(), node.AMQP()))
 	failed := depth.Of(t, channel, failedQueue)
 	must.That(t, failed >= 3, "the scenario seeds %d failed messages", failed)
-	term := onFlow(t, o, "ucenter@user", 120, 36)
-	term.await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
+	term := onFlow(t, o, "ucenter@user", 120, 36).await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
 	term.press("f")
 	deaths := "expired" // once, as far as the broker tells
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
@@ -103,14 +102,11 @@ func TestReplayOnARealBroker(t *testing.T) {
 	term.press(keyDown)
 	term.awaitThat("the second message is aimed at",
 		func(string) bool { return strings.Contains(term.cursorRow(), " 2 ") })
-	term.press("r")
-	term.await("through master, key ucenter@user", "reaches   ucenter@user", "strips", "#2, id ")
+	term.press("r").await("through master, key ucenter@user", "reaches   ucenter@user", "strips", "#2, id ")
 	dialog := term.screen()
 	id, _, _ := strings.Cut(dialog[strings.Index(dialog, "#2, id ")+len("#2, id "):], " ")
-	term.press(keyEnter)
-	term.await("1 message moved to ucenter@user")
-	term.press(keyEnter)
-	term.await(fmt.Sprintf("%d messages", failed-1))
+	term.press(keyEnter).await("1 message moved to ucenter@user")
+	term.press(keyEnter).await(fmt.Sprintf("%d messages", failed-1))
 
 	for name, want := range map[string]int{
 		failedQueue: failed - 1, "ucenter@user": 1, "ucenter@user@retry": 0, "ucenter@enterprise": 0, "user-monitor": 0,
@@ -137,16 +133,11 @@ func TestDropOnARealBroker(t *testing.T) {
 		messages = append(messages, amqp.Publishing{MessageId: fmt.Sprintf("drop-%d", i), Body: []byte("a body")})
 	}
 	publish(t, channel, "ui.drop", messages...)
-	term := onQueue(t, o, "ui.drop", 80, 24)
-	term.await("6 messages")
-	term.press(" ", keyDown, " ")
-	term.await("2 selected")
-	term.press("d")
-	term.await("Drop 2 messages", "there is no undo")
-	term.press(keyEnter)
-	term.await("2 messages dropped")
-	term.press(keyEnter)
-	term.await("4 messages")
+	term := onQueue(t, o, "ui.drop", 80, 24).await("6 messages")
+	term.press(" ", keyDown, " ").await("2 selected")
+	term.press("d").await("Drop 2 messages", "there is no undo")
+	term.press(keyEnter).await("2 messages dropped")
+	term.press(keyEnter).await("4 messages")
 	var left []string
 	for {
 		d, ok, err := channel.Get("ui.drop", true)
@@ -173,16 +164,12 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 		messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte(strings.Repeat("x", 1000))}
 	}
 	publish(t, channel, "ui.stop.failed", messages...)
-	term := onQueue(t, o, "ui.stop.failed", 120, 36)
-	term.await("500 of 7,000 read")
-	term.press("M")
-	term.await("5,000 of 7,000 read")
-	term.press("R")
-	term.await("Replay 5,000 messages", "reaches   ui.stop")
+	term := onQueue(t, o, "ui.stop.failed", 120, 36).await("500 of 7,000 read")
+	term.press("M").await("5,000 of 7,000 read")
+	term.press("R").await("Replay 5,000 messages", "reaches   ui.stop")
 	term.press("5,000")
 	term.agree("replay", "Replaying 5,000 messages")
-	term.press(keyEsc)
-	term.await("What happened")
+	term.press(keyEsc).await("What happened")
 	var here, there int
 	term.awaitThat("what was released is back, and none is lost", func(string) bool {
 		here, there = depth.Of(t, channel, "ui.stop.failed"), depth.Of(t, channel, "ui.stop")
@@ -226,12 +213,9 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 		},
 		amqp.Publishing{MessageId: "binary", Body: []byte{0, 1, 2, 0xff, 0xfe, 0x1b, '[', '2', 'J'}},
 	)
-	term := onQueue(t, o, "ui.hostile", 120, 36)
-	term.await("3 messages", "10M")
-	term.press(keyDown)
-	term.await("malformed", "x-death")
-	term.press(keyDown, keyEnter)
-	term.await("message 3 of 3", "1b 5b 32")
+	term := onQueue(t, o, "ui.hostile", 120, 36).await("3 messages", "10M")
+	term.press(keyDown).await("malformed", "x-death")
+	term.press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
 	if lines := strings.Split(term.screen(), "\n"); !strings.HasPrefix(lines[0], " dlxtop") {
 		t.Errorf("a message moved the screen:\n%s", term.screen())
 	}
@@ -284,8 +268,7 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	seldom := newTerminal(t, Options{Source: polled(t, node), Broker: client, Title: "real", Interval: 10 * time.Minute},
 		120, 36)
 	often.await(node.Version(), "ucenter@enterprise", "ucenter@user", "user-monitor", "retry 30s", "none !")
-	often.press("/", "ucenter@user", keyEnter)
-	often.await("ucenter@user@failed", "TTL 30s (argument) → master")
+	often.press("/", "ucenter@user", keyEnter).await("ucenter@user@failed", "TTL 30s (argument) → master")
 	for range 2 { // the second time on a connection that was made again
 		seldom.await("live 10m")
 		must.Do(t, node.Halt())

@@ -451,25 +451,20 @@ func TestThemeOfTheMoment(t *testing.T) {
 		e = a.env
 	})
 	terminal.await("ucenter@user")
-	terminal.press(":theme")
-	terminal.await("theme THEME")
-	terminal.press(" li", keyEnter)
-	terminal.awaitGone("tab completes")
+	terminal.press(":theme").await("theme THEME")
+	terminal.press(" li", keyEnter).awaitGone("tab completes")
 	terminal.press("q")
 	terminal.awaitEnd()
 	assert.That(t, *e.Styles == *term.NewStyles(term.Light, termenv.TrueColor) && e.Theme == term.Light, "the theme is %s",
 		e.Theme)
-	other := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
-	other.await("ucenter@user")
-	other.press(":theme sepia", keyEnter)
-	other.await("there is no theme sepia")
+	other := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+	other.press(":theme sepia", keyEnter).await("there is no theme sepia")
 }
 
 func TestOwnThemeIsOffered(t *testing.T) {
 	o, _, _ := failedOptions(3)
 	o.OwnThemes = map[string]map[string]string{"night": {"danger": "#ff00ff"}}
-	screen := newTerminal(t, o, 80, 24)
-	screen.await("ucenter@user")
+	screen := newTerminal(t, o, 80, 24).await("ucenter@user")
 	screen.command("theme ni", "▸ theme night")
 	screen.press(keyEnter)
 	screen.awaitInside("the theme is worn", func(a app) bool { return a.env.Theme == "night" })

@@ -338,11 +338,9 @@ func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
 	o, _, _ := failedOptions(5)
 	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.Styles = term.NewStyles(term.Dark, termenv.TrueColor) })
 	screen.await("ucenter@user")
-	screen.press("2")
-	screen.await("UNACKED")
+	screen.press("2").await("UNACKED")
 	screen.command("snapshot "+path, "▸ snapshot /")
-	screen.press(keyEnter)
-	screen.await("this screen is in ")
+	screen.press(keyEnter).await("this screen is in ")
 	text := must.Get(os.ReadFile(path))(t)
 	return screen, string(text)
 }
@@ -359,11 +357,9 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	term.command("snapshot "+path, "▸ snapshot /")
-	term.press(keyEnter)
-	term.await("the file exists already")
+	term.press(keyEnter).await("the file exists already")
 	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /")
-	term.press(keyEnter)
-	term.await("not written to")
+	term.press(keyEnter).await("not written to")
 }
 
 // :snapshot FILE.ansi writes the screen in its colours; what would have to be a picture is refused.
@@ -372,8 +368,7 @@ func TestSnapshotInColours(t *testing.T) {
 	screen, text := snapshotOfQueues(t, path)
 	assert.That(t, strings.Contains(text, "38;2;255;123;113") && strings.Count(text, "\n") == 36, "%q", text)
 	screen.command("snapshot "+path+".png", "▸ snapshot /")
-	screen.press(keyEnter)
-	screen.await("a snapshot is text")
+	screen.press(keyEnter).await("a snapshot is text")
 	_, err := os.Stat(path + ".png")
 	assert.That(t, err != nil, "there is a picture")
 }

@@ -138,14 +138,15 @@ func (s *Terminal) Row(column int, cell string) int {
 	return -1
 }
 
-// Press types keys.
-func (s *Terminal) Press(keys string) {
+// Press types keys, and returns the terminal, for what they lead to.
+func (s *Terminal) Press(keys string) *Terminal {
 	s.t.Helper()
 	must.Get(s.PTY.WriteString(keys))(s.t)
+	return s
 }
 
 // WaitFor waits until all of these words are on the screen together.
-func (s *Terminal) WaitFor(words ...string) {
+func (s *Terminal) WaitFor(words ...string) *Terminal {
 	s.t.Helper()
 	s.WaitUntil(fmt.Sprintf("the screen shows %q", words), func() bool {
 		text := s.Text()
@@ -156,6 +157,7 @@ func (s *Terminal) WaitFor(words ...string) {
 		}
 		return true
 	})
+	return s
 }
 
 // Polled is what the first line says while the broker answers polls: on a busy machine it takes its time.
