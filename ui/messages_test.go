@@ -414,7 +414,8 @@ func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
 	d := drive(t, o)
 	d.await("ucenter@user")
 	d.press("3")
-	d.press("f").await("FAILED QUEUE")
+	d.press("f")
+	d.await("FAILED QUEUE")
 	d.press(keyEnter)
 	const first, second = "user0@example.com", "user1@example.com"
 	d.await(`"email": "` + first)
