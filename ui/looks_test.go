@@ -370,7 +370,7 @@ func TestLookThatItsLimitEnds(t *testing.T) {
 	o, b, source := countedLooks(nil)
 	b.err = &peek.LimitReached{Queue: ref("orders.failed"), Limit: 20}
 	b.rescued = peek.Rescued{Copied: 1, JournalID: 7}
-	term := onQueue(t, o, "orders.failed", 120, 36)
+	term := onQueue(t, o, "orders.failed", 120, 36).await("i reads it, at a cost").press("i")
 	term.await("not read: 0 looks left of 20",
 		"i looks anyway: messages that are at their limit move to the end of the queue",
 		"1 message at the delivery limit rescued: moved to the end of the queue (journal 7)")
@@ -390,7 +390,8 @@ func TestLookThatItsLimitEnds(t *testing.T) {
 func TestNoLookAfterAFailedOne(t *testing.T) {
 	o, b, source := countedLooks(nil)
 	b.err = errors.New("the connection was lost")
-	term := onQueue(t, o, "orders.failed", 120, 36).await("not read: the connection was lost")
+	term := onQueue(t, o, "orders.failed", 120, 36).await("i reads it, at a cost").press("i")
+	term.await("not read: the connection was lost")
 	wantNoFurtherLook(t, term, b, source)
 }
 
