@@ -191,15 +191,13 @@ func (j JournalScreen) detail(width int) []string {
 	lines := []string{term.Partition(s, fmt.Sprintf("%d  %s %s", r.ID, r.What(),
 		model.Printable(r.From.String())), j.list.Table.Position(), width)}
 	told := r.ToldSince()
-	if r.To != "" {
-		told += ", to " + r.To
-	}
 	if r.Account.Stopped != "" {
 		told += ": " + r.Account.Stopped
 	}
 	type line struct{ name, text string }
 	said := []line{
 		{"outcome", told},
+		{"to", r.To},
 		{"after", r.Sequel.Words(j.env.Shown)},
 		{"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")},
 		{"why", r.Reason},
