@@ -88,7 +88,11 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 		return err
 	}
 	planned.Arrived = s.arrived(planned, &account)
-	if f, ok := planned.Plan.Follow(planned.Topology, &account); ok && d.follow {
+	var f plan.Following
+	if d.follow {
+		f, d.follow = planned.Plan.Follow(planned.Topology, &account)
+	}
+	if d.follow {
 		line := p.progress()
 		sequel, err := s.broker.Follow(ctx, f, func(now plan.Sequel) {
 			if line.terminal {

@@ -80,7 +80,6 @@ func (m machine) written() (files []string) {
 // not say.
 func TestWithoutHome(t *testing.T) {
 	size.Long(t) // it compiles all of the program a second time, without cgo
-	t.Parallel()
 	channel := dial.Channel(t, built.Node.AMQP())
 	queue := must.Get(channel.QueueDeclare("without-home", false, true, false, false, nil))(t)
 	defer func() { _, _ = channel.QueueDelete(queue.Name, false, false, false) }()
