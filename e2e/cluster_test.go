@@ -272,7 +272,7 @@ func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {
 	}
 	screen.Press("q")
 	screen.Press("4")
-	screen.WaitFor("node-down", "node "+gone, "orders.failed is down", "three becomes unavailable when one more")
+	screen.WaitFor("node-down", "node "+gone, "a queue is unavailable", "one more node that stops makes a quorum")
 	screen.Press("2")
 }
 
@@ -291,7 +291,7 @@ func (c *cluster) checkStoppedCommands(gone string) {
 	}
 	status, out, errs := c.run("flows", "-o", "table")
 	assert.That(c.t, status == cli.ExitDone && strings.Contains(out, "down"), "flows: %d %s %s", status, out, errs)
-	status, out, errs = c.run("findings")
+	status, out, errs = c.run("findings", "-o", "json")
 	assert.That(c.t, status == cli.ExitRefused && strings.Contains(out, `"node": "`+gone+`"`) &&
 		strings.Contains(out, `"queue": "orders.failed"`), "findings: %d %s %s", status, out, errs)
 }

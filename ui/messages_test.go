@@ -333,7 +333,8 @@ func TestDeliveryBudget(t *testing.T) {
 			message.Message{RoutingKey: "k"})
 	}
 	put(3)
-	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "orders.failed", 120, 36).await("i reads it, at a cost").press("i")
+	o := Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}
+	term := onQueue(t, o, "orders.failed", 120, 36).await("i reads it, at a cost").press("i")
 	term.await("2 messages", "16 looks left of 20")
 	put(17)
 	term.press(keyCtrlR).await("2 looks left of 20")

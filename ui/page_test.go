@@ -49,7 +49,8 @@ func (o *overhearing) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 }
 
 // TestAnswersReachTheScreenThatAsked: a look, a plan, the progress of a run and its end come to the screen that asked
-// for them. A screen below it on the same stack gets polls and counts, which are for all, and one on another tab nothing.
+// for them. A screen below it on the same stack gets polls and counts, which are for all, and one
+// on another tab nothing.
 func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	below, beside := &overhearing{kinds: map[string]int{}}, &overhearing{kinds: map[string]int{}}
