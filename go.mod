@@ -17,7 +17,6 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/itchyny/gojq v0.12.19
 	github.com/klauspost/compress v1.20.3
-	github.com/michaelklishin/rabbit-hole/v2 v2.16.0
 	github.com/muesli/cancelreader v0.2.2
 	github.com/muesli/termenv v0.16.0
 	github.com/rabbitmq/amqp091-go v1.16.0

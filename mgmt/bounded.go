@@ -10,13 +10,12 @@ import (
 
 // What is read of one answer. The full list of 10,000 queues has 9 MB, their bindings 2 MB (4.3.6); brokers have up to
 // some ten thousand queues, and more than a hundred thousand do not come within the timeout.
-var defaultSizes = sizes{object: 16 << 20, list: 128 << 20, whole: 64 << 20, element: 16 << 20, elements: 500_000}
+var defaultSizes = sizes{object: 16 << 20, list: 128 << 20, element: 16 << 20, elements: 500_000}
 
 // sizes are the most that is read of each kind of answer.
 type sizes struct {
 	object   int64 // bytes
-	list     int64 // bytes of a list that is decoded element by element
-	whole    int64 // bytes of a list that rabbit-hole holds as a whole
+	list     int64 // bytes
 	element  int64 // bytes of one element: what declares a queue has at most some 100 kB
 	elements int
 }

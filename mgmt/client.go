@@ -1,10 +1,8 @@
 // Package mgmt reads a broker through its management API and hands it on as package model's values.
 //
-// Typed lists that rabbit-hole reads well come from it; the queue list, the exchange list and the overview have
-// tolerant decoders of their own, because rabbit-hole loses a whole list over one odd element and does not know all
-// fields; the bindings, the longest list, are read one by one to be in memory once. Every request goes through one
-// transport, which adds what rabbit-hole lacks: a context, a timeout, connections that are kept, and an answer's own
-// words in the error.
+// Its decoders are tolerant: one odd element or field is unknown, and loses no list. Lists are read element by element,
+// to be in memory once. Every request goes through one transport, with a context, a timeout, connections that are kept,
+// and an answer's own words in the error.
 package mgmt
 
 import (
@@ -20,8 +18,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -157,15 +153,6 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 	return context.Cause(ctx)
 }
 
-// rabbit is a rabbit-hole client whose requests end with ctx.
-func (c *Client) rabbit(ctx context.Context) *rabbithole.Client {
-	client, err := rabbithole.NewTLSClient(c.endpoint, c.user, c.password, bound{ctx, c.transport, &c.clock, c.most.whole})
-	if err != nil {
-		panic(err) // only for a URL that does not parse: New has parsed it
-	}
-	return client
-}
-
 // get sends one request of our own, of whose answer limit bytes are read. ctx must live until the body is closed.
 func (c *Client) get(ctx context.Context, path string, query url.Values, limit int64) (*http.Response, error) {
 	target := c.endpoint + "/api/" + path
@@ -177,7 +164,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, limit i
 		return nil, err
 	}
 	req.SetBasicAuth(c.user, c.password)
-	return (&http.Client{Transport: bound{ctx, c.transport, &c.clock, limit}}).Do(req)
+	return (&http.Client{Transport: bound{c.transport, &c.clock, limit}}).Do(req)
 }
 
 // parseURL accepts what people write for the API: also with a slash, "/api" or the web UI's "/#/" at its end.

@@ -8,7 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// exchangeElement is one exchange of the list; rabbit-hole's lacks policy and messages_delayed.
+// exchangeElement is one exchange of the list.
 type exchangeElement struct {
 	Name       field[string]      `json:"name"`
 	VHost      field[string]      `json:"vhost"`
@@ -29,22 +29,8 @@ const exchangeColumns = "name,vhost,type,durable,auto_delete,internal,arguments,
 
 // exchanges reads the exchange list. missing tells, in words, what of it could not be read.
 func (c *Client) exchanges(ctx context.Context) (exchanges []model.Exchange, missing []string, err error) {
-	exchanges = []model.Exchange{}
-	query := url.Values{"columns": {exchangeColumns}}
-	odd, err := getList(ctx, c, c.inVHost("exchanges"), query, func(e *exchangeElement) {
-		exchange, odd := e.exchange(c.vhost)
-		missing = append(missing, odd...)
-		if exchange != nil {
-			exchanges = append(exchanges, *exchange)
-		}
-	})
-	for _, words := range odd {
-		missing = append(missing, "an exchange: "+words)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return exchanges, missing, nil
+	return getParts(ctx, c, c.inVHost("exchanges"), url.Values{"columns": {exchangeColumns}}, "an exchange",
+		func(e *exchangeElement) (*model.Exchange, []string) { return e.exchange(c.vhost) })
 }
 
 // exchange is the element as the model has it, or nil when it cannot be told which exchange it is.
@@ -58,19 +44,6 @@ func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []strin
 	case !e.VHost.known:
 		return nil, []string{fmt.Sprintf("exchange %s: its vhost cannot be read", model.ExchangeName(e.Name.value))}
 	}
-	var unread []string
-	if !e.Type.known {
-		unread = append(unread, "type")
-	}
-	if e.Arguments.odd {
-		unread = append(unread, "arguments")
-	}
-	if e.Policy.odd {
-		unread = append(unread, "policy")
-	}
-	if len(unread) > 0 {
-		odd = append(odd, fmt.Sprintf("exchange %s: its %s cannot be read", model.ExchangeName(e.Name.value), words(unread)))
-	}
 	return &model.Exchange{
 		ExchangeRef:   model.ExchangeRef{VHost: e.VHost.value, Name: e.Name.value},
 		Type:          e.Type.value,
@@ -81,5 +54,7 @@ func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []strin
 		Policy:        e.Policy.value,
 		Delayed:       e.Delayed.opt(),
 		PublishInRate: e.Stats.value.PublishIn.value.Rate.opt(),
-	}, odd
+	}, unread("exchange "+model.ExchangeName(e.Name.value), map[string]bool{
+		"type": !e.Type.known, "arguments": e.Arguments.odd, "policy": e.Policy.odd,
+	})
 }

@@ -119,26 +119,23 @@ func (e *entry) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// decodeNumber keeps a whole number whole when it fits; what no float64 can hold keeps its text.
+// decodeNumber keeps a whole number whole when it fits, also one that RabbitMQ writes as 1.0; what no float64 can hold
+// keeps its text.
 func decodeNumber(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i
 	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return whole(f)
-	}
-	return text
-}
-
-// whole is a whole number as an integer, when it fits: RabbitMQ writes 1.0 for a float, which is 1 elsewhere.
-func whole(f float64) any {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return text
+	case f == math.Trunc(f) && math.Abs(f) < 1<<63:
 		return int64(f)
 	}
 	return f
 }
 
-// tableOf is a decoded object as a table. Numbers are json.Number, or float64 where rabbit-hole decoded it.
+// tableOf is a decoded object as a table. Numbers are json.Number.
 func tableOf(object map[string]any) model.Table {
 	table := make(model.Table, len(object))
 	for key, v := range object {
@@ -159,8 +156,6 @@ func tableValue(v any) any {
 		return list
 	case json.Number:
 		return decodeNumber(v.String())
-	case float64:
-		return whole(v)
 	}
 	return v
 }

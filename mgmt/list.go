@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 )
 
 // errOtherJSON is JSON of another shape than the management API's.
@@ -43,6 +45,37 @@ func getList[T any](ctx context.Context, c *Client, path string, query url.Value
 		return err
 	})
 	return odd, err
+}
+
+// getParts reads a list whose elements are parts of a snapshot: what names one in a sentence. missing tells, in words,
+// what could not be read.
+func getParts[T, Part any](
+	ctx context.Context, c *Client, path string, query url.Values, what string, part func(*T) (*Part, []string),
+) (parts []Part, missing []string, err error) {
+	parts = []Part{}
+	odd, err := getList(ctx, c, path, query, func(e *T) {
+		one, odd := part(e)
+		missing = append(missing, odd...)
+		if one != nil {
+			parts = append(parts, *one)
+		}
+	})
+	for _, words := range odd {
+		missing = append(missing, what+": "+words)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return parts, missing, nil
+}
+
+// unread says which fields of a part cannot be read; nothing when all can.
+func unread(part string, fields map[string]bool) []string {
+	maps.DeleteFunc(fields, func(_ string, odd bool) bool { return !odd })
+	if len(fields) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: its %s cannot be read", part, words(slices.Collect(maps.Keys(fields))))}
 }
 
 // decodeList decodes an array without holding it: one element of the wrong kind loses only itself. A body that breaks

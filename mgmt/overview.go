@@ -2,7 +2,6 @@ package mgmt
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -22,24 +21,13 @@ const overviewColumns = "rabbitmq_version,erlang_version,node,cluster_name,rates
 
 // overview asks the broker what it is. User and tags are another request: whoAmI.
 func (c *Client) overview(ctx context.Context) (model.Overview, error) {
-	var e overviewElement
-	err := c.request(ctx, func(ctx context.Context) error {
-		resp, err := c.get(ctx, "overview", url.Values{"columns": {overviewColumns}}, c.most.object)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		var object field[overviewElement]
-		if err := json.NewDecoder(resp.Body).Decode(&object); err != nil {
-			return err
-		}
-		if e = object.value; e.Version.value == "" {
-			return errOtherJSON
-		}
-		return nil
-	})
-	if err != nil {
+	var object field[overviewElement]
+	if err := c.getObject(ctx, "overview", url.Values{"columns": {overviewColumns}}, &object); err != nil {
 		return model.Overview{}, err
+	}
+	e := object.value
+	if e.Version.value == "" {
+		return model.Overview{}, errOtherJSON
 	}
 	if err := c.sameCluster(e.Cluster.value); err != nil {
 		return model.Overview{}, err

@@ -104,19 +104,9 @@ func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queu
 		query = totalsOnly()
 	}
 	query.Set("columns", queueColumns)
-	queues = []model.Queue{}
 	now := time.Now()
-	odd, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
-		queue, odd := e.queue(c.vhost, now)
-		missing = append(missing, odd...)
-		if queue != nil {
-			queues = append(queues, *queue)
-		}
-	})
-	for _, words := range odd {
-		missing = append(missing, "a queue: "+words)
-	}
-	return queues, missing, err
+	return getParts(ctx, c, c.inVHost("queues"), query, "a queue",
+		func(e *queueElement) (*model.Queue, []string) { return e.queue(c.vhost, now) })
 }
 
 // fill gives queues what the broker tells without statistics: those that have none yet (some seconds after their
@@ -170,18 +160,10 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		return nil, []string{fmt.Sprintf("queue %s: its vhost cannot be read", e.Name.value)}
 	}
 	ref := model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}
-	var unread []string
-	for name, isOdd := range map[string]bool{
+	odd = unread("queue "+ref.String(), map[string]bool{
 		"arguments": e.Arguments.odd, "type": e.Type.odd, "policy": e.Policy.odd, "operator policy": e.OperatorPolicy.odd,
 		"policy definition": e.Definition.odd, "exclusive flag": e.Exclusive.odd, "auto-delete flag": e.AutoDelete.odd,
-	} {
-		if isOdd {
-			unread = append(unread, name)
-		}
-	}
-	if len(unread) > 0 {
-		odd = append(odd, fmt.Sprintf("queue %s: its %s cannot be read", ref, words(unread)))
-	}
+	})
 	stats := &e.Stats.value
 	_, owned := e.Owner.value["name"]
 	singleActive, _ := e.Arguments.value["x-single-active-consumer"].(bool)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
-
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -61,58 +59,38 @@ func (t texts) once(text string) string {
 	return text
 }
 
-// policies reads the users' policies.
-func (c *Client) policies(ctx context.Context) ([]model.Policy, error) {
-	var told []rabbithole.Policy
-	err := c.request(ctx, func(ctx context.Context) (err error) {
-		if c.vhost != "" {
-			told, err = c.rabbit(ctx).ListPoliciesIn(c.vhost)
-		} else {
-			told, err = c.rabbit(ctx).ListPolicies()
-		}
-		return err
+// policyElement is one policy of a list, of users or of operators.
+type policyElement struct {
+	VHost      string             `json:"vhost"`
+	Name       string             `json:"name"`
+	Pattern    string             `json:"pattern"`
+	ApplyTo    string             `json:"apply-to"`
+	Priority   int64              `json:"priority"`
+	Definition field[model.Table] `json:"definition"`
+}
+
+// policies reads the users' policies, or those that operators put above them. With one that cannot be read nothing is
+// known.
+func (c *Client) policies(ctx context.Context, operator bool) ([]model.Policy, error) {
+	list := "policies"
+	if operator {
+		list = "operator-policies"
+	}
+	policies, odd := []model.Policy{}, false
+	notObjects, err := getList(ctx, c, c.inVHost(list), nil, func(p *policyElement) {
+		odd = odd || p.Definition.odd
+		policies = append(policies, model.Policy{
+			VHost: p.VHost, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo, Priority: p.Priority,
+			Definition: p.Definition.value, Operator: operator,
+		})
 	})
+	if err == nil && (odd || len(notObjects) > 0) {
+		err = errOtherJSON
+	}
 	if err != nil {
 		return nil, err
 	}
-	policies := make([]model.Policy, len(told))
-	for i := range told {
-		policies[i] = policyOf(told[i], false)
-	}
 	return policies, nil
-}
-
-// operatorPolicies reads the policies that operators put above those of users.
-func (c *Client) operatorPolicies(ctx context.Context) ([]model.Policy, error) {
-	var told []rabbithole.OperatorPolicy
-	err := c.request(ctx, func(ctx context.Context) (err error) {
-		if c.vhost != "" {
-			told, err = c.rabbit(ctx).ListOperatorPoliciesIn(c.vhost)
-		} else {
-			told, err = c.rabbit(ctx).ListOperatorPolicies()
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	policies := make([]model.Policy, len(told))
-	for i := range told {
-		policies[i] = policyOf(rabbithole.Policy(told[i]), true)
-	}
-	return policies, nil
-}
-
-func policyOf(p rabbithole.Policy, operator bool) model.Policy {
-	return model.Policy{
-		VHost:      p.Vhost,
-		Name:       p.Name,
-		Pattern:    p.Pattern,
-		ApplyTo:    p.ApplyTo,
-		Priority:   int64(p.Priority),
-		Definition: tableOf(p.Definition),
-		Operator:   operator,
-	}
 }
 
 // applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker tells queues'

@@ -57,11 +57,11 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 		return err
 	})
 	optional("policies", &missingOf.policies, func() (err error) {
-		s.Policies, err = c.policies(polling)
+		s.Policies, err = c.policies(polling, false)
 		return err
 	})
 	optional("operator policies", &missingOf.operator, func() (err error) {
-		operator, err = c.operatorPolicies(polling)
+		operator, err = c.policies(polling, true)
 		return err
 	})
 	group.Go(func() error {

@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -38,12 +37,10 @@ func newTransport(config *tls.Config) *http.Transport {
 	}
 }
 
-// bound sends the requests of one call: they end with its context, keep the connection (rabbit-hole asks to close it
-// after every request), and a refusal becomes an *answerError with the broker's words in it. So does a redirect,
-// which net/http would follow, with the password and also in clear: RabbitMQ makes none of what is asked here (3.10.8,
-// 4.0.5, 4.3.6).
+// bound sends the requests of one call: a refusal becomes an *answerError with the broker's words in it. So does a
+// redirect, which net/http would follow, with the password and also in clear: RabbitMQ makes none of what is asked here
+// (3.10.8, 4.0.5, 4.3.6).
 type bound struct {
-	ctx   context.Context
 	base  http.RoundTripper
 	clock *clock // learns from each answer
 	limit int64  // bytes of the answer
@@ -51,22 +48,20 @@ type bound struct {
 
 // RoundTrip implements http.RoundTripper.
 func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(b.ctx)
-	req.Close = false
 	resp, err := b.roundTrip(req)
 	// An answer 500 to a GET is often of this moment alone. The API starts the cache of a list with the first request for
 	// it; of two at once, from anybody, one finds it started meanwhile. A list of queues has none for as long as a stream
 	// is being declared (both 3.10.8), which takes its time on a busy machine. Such a machine may also close a connection
 	// that it has just accepted.
 	const first, last = 10 * time.Millisecond, 640 * time.Millisecond
-	for pause := first; req.Method == http.MethodGet && pause <= last && (hungUp(err) ||
+	for pause := first; pause <= last && (hungUp(err) ||
 		err == nil && resp.StatusCode == http.StatusInternalServerError); pause *= 4 {
 		if err == nil {
 			drained{resp.Body}.Close()
 		}
 		select {
-		case <-b.ctx.Done():
-			return nil, b.ctx.Err()
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
 		case <-time.After(pause):
 		}
 		resp, err = b.roundTrip(req)
@@ -103,7 +98,7 @@ func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.base.RoundTrip(req)
 	if err == nil {
 		b.clock.measure(resp.Header.Get("Date"), sent, time.Now())
-	} else if connected.Load() && !answered.Load() && b.ctx.Err() == nil {
+	} else if connected.Load() && !answered.Load() && req.Context().Err() == nil {
 		err = fmt.Errorf("%w: %w", errHungUp, err)
 	}
 	return resp, err

@@ -242,7 +242,7 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 // TestAnswersWithoutEnd: whatever comes for ever is read to a limit and no further, and the error says so and what to
 // do. It was a program with 2.65 GB after 13 s.
 func TestAnswersWithoutEnd(t *testing.T) {
-	most := sizes{object: 1 << 20, list: 8 << 20, whole: 4 << 20, element: 1 << 20, elements: 30_000}
+	most := sizes{object: 1 << 20, list: 8 << 20, element: 1 << 20, elements: 30_000}
 	queue := `{"name":"` + strings.Repeat("q", 3000) + `","vhost":"/","arguments":{}},`
 	for _, test := range []struct {
 		name, begin, forever string
@@ -318,11 +318,11 @@ func TestOtherAnswersWithoutEnd(t *testing.T) {
 	defer server.Close()
 	c := must.Get(New(Options{URL: server.URL, Timeout: time.Minute}))(t)
 	defer c.Close()
-	c.most = sizes{object: 1 << 20, list: 8 << 20, whole: 4 << 20, element: 1 << 20, elements: 30_000}
+	c.most = sizes{object: 1 << 20, list: 8 << 20, element: 1 << 20, elements: 30_000}
 	for name, ask := range map[string]func() error{
 		"Check":    func() error { _, err := c.Check(context.Background()); return err },
 		"Snapshot": func() error { _, err := c.Snapshot(context.Background()); return err },
-		"policies": func() error { _, err := c.rabbit(context.Background()).ListPolicies(); return err },
+		"policies": func() error { _, err := c.policies(context.Background(), false); return err },
 	} {
 		var endless endlessError
 		err := ask()
