@@ -17,16 +17,9 @@ import (
 type Looks interface {
 	// Lock waits until nobody else looks at a queue, and keeps others from it until unlock is called, or the program ends.
 	Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error)
-	// Begin notes that messages of a queue are about to be taken: they may come back once more. Nothing is noted, and
-	// begun is false, when a delivery count above most is known. before is the highest that was known.
-	Begin(ctx context.Context, cluster string, queue model.QueueRef, limit, most int64) (
-		before int64, begun bool, err error)
-	// End notes how that ended, and returns the highest delivery count that a message may have now.
-	End(cluster string, queue model.QueueRef, end peek.LookEnd) (highest int64, err error)
-	// Forget notes that a queue is empty.
-	Forget(ctx context.Context, cluster string, queue model.QueueRef) error
-	// LookedAt is what is remembered of a queue.
-	LookedAt(ctx context.Context, cluster string, queue model.QueueRef) (model.Looked, error)
+	// Change lets how change what is remembered of a queue; nobody else changes it meanwhile. how may be called several
+	// times, and the last one counts.
+	Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error
 	// Looked is what is remembered of the queues of a cluster.
 	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
 	Close() error
@@ -60,45 +53,21 @@ func (l *ownLooks) Lock(ctx context.Context, _ string, queue model.QueueRef) (un
 	}
 }
 
-// Begin counts a look, unless the count of deliveries before is above most; it returns that count.
-func (l *ownLooks) Begin(_ context.Context, _ string, queue model.QueueRef, limit, most int64) (int64, bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := l.looked[queue].Highest
-	if before > most {
-		return before, false, nil
-	}
-	l.looked[queue] = model.Looked{Highest: before + 1, Limit: limit, Ended: l.looked[queue].Ended}
-	return before, true, nil
-}
-
-// End notes how a counted look ended, and returns the highest count of deliveries there may be.
-func (l *ownLooks) End(_ string, queue model.QueueRef, end peek.LookEnd) (int64, error) {
+// Change changes what is remembered of a queue.
+func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how func(*model.Looked)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	looked := l.looked[queue]
-	looked.Highest, looked.Ended = end.After(looked.Highest), end.Then(looked.Ended)
-	l.looked[queue] = looked
-	return looked.Highest, nil
-}
-
-// Forget forgets a queue that is empty.
-func (l *ownLooks) Forget(_ context.Context, _ string, queue model.QueueRef) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.looked, queue)
+	if how(&looked); looked == (model.Looked{}) {
+		delete(l.looked, queue)
+	} else {
+		l.looked[queue] = looked
+	}
 	return nil
 }
 
 // Close does nothing: there is nothing on disk.
 func (l *ownLooks) Close() error { return nil }
-
-// LookedAt is what is remembered of a queue.
-func (l *ownLooks) LookedAt(_ context.Context, _ string, queue model.QueueRef) (model.Looked, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.looked[queue], nil
-}
 
 // Looked is what is remembered, by queue.
 func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
@@ -122,6 +91,15 @@ func (c *Client) forgets(err error) {
 	defer c.mu.Unlock()
 	if c.looksFailed == nil {
 		c.looksFailed = err
+	}
+}
+
+// remember changes what is remembered of a queue: on disk, else in this program.
+func (c *Client) remember(ctx context.Context, queue model.QueueRef, how func(*model.Looked)) {
+	cluster := c.clusterName()
+	if err := c.memory().Change(ctx, cluster, queue, how); err != nil && ctx.Err() == nil {
+		c.forgets(err)
+		_ = c.own.Change(ctx, cluster, queue, how)
 	}
 }
 
@@ -190,12 +168,8 @@ func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err 
 // would most likely end as an earlier look did.
 func (c *Client) lookBegins(ctx context.Context, s *source) error {
 	plan := &s.plan
-	cluster := c.clusterName()
-	looked, err := c.memory().LookedAt(ctx, cluster, plan.Queue)
-	if err != nil && ctx.Err() == nil {
-		c.forgets(err)
-		looked, _ = c.own.LookedAt(ctx, cluster, plan.Queue)
-	}
+	var looked model.Looked
+	c.remember(ctx, plan.Queue, func(l *model.Looked) { looked = *l })
 	switch empty := s.depth == 0 && plan.Method != peek.Stream; {
 	case empty && looked.Ended.Any() && time.Since(looked.Ended.At) < forgetAfter:
 		return nil
@@ -210,17 +184,17 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 	if plan.Heed(looked); !plan.Counts {
 		return nil
 	}
-	before, begun, err := c.memory().Begin(ctx, cluster, plan.Queue, plan.Budget, plan.MostCounted())
-	switch {
-	case ctx.Err() != nil:
+	c.remember(ctx, plan.Queue, func(l *model.Looked) {
+		looked = *l
+		if s.noted = l.Highest <= plan.MostCounted(); s.noted {
+			l.Highest, l.Limit = l.Highest+1, plan.Budget
+		}
+	})
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case err != nil:
-		c.forgets(err)
-		before, begun, _ = c.own.Begin(ctx, cluster, plan.Queue, plan.Budget, plan.MostCounted())
 	}
-	s.noted = begun
-	if !begun {
-		return plan.Weigh(before)
+	if !s.noted {
+		return plan.Weigh(looked.Highest)
 	}
 	return nil
 }
@@ -231,9 +205,7 @@ const forgetAfter = time.Minute
 
 // forget forgets what looks at a queue have cost.
 func (c *Client) forget(ctx context.Context, queue model.QueueRef) {
-	if err := c.memory().Forget(ctx, c.clusterName(), queue); err != nil && ctx.Err() == nil {
-		c.forgets(err)
-	}
+	c.remember(ctx, queue, func(l *model.Looked) { *l = model.Looked{} })
 }
 
 // lookEnds notes what a look has cost, and how it ended, and returns the highest delivery count that a message of the
@@ -243,8 +215,13 @@ func (c *Client) lookEnds(s *source) (highest int64) {
 	if !s.noted && !end.Ended.Any() && !s.plan.Ended.Any() {
 		return 0
 	}
-	highest, err := c.memory().End(c.clusterName(), s.plan.Queue, end)
-	if err != nil {
+	const limit = 4 * time.Second // of what may be on a slow disk
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := c.memory().Change(ctx, c.clusterName(), s.plan.Queue, func(l *model.Looked) {
+		l.Highest, l.Ended = end.After(l.Highest), end.Then(l.Ended)
+		highest = l.Highest
+	}); err != nil {
 		c.forgets(err)
 		highest = end.Highest
 	}

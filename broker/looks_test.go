@@ -116,8 +116,8 @@ type forgetful struct {
 	locks atomic.Int32
 }
 
-func (f *forgetful) Begin(context.Context, string, model.QueueRef, int64, int64) (int64, bool, error) {
-	return 0, false, errors.New("the disk is full")
+func (f *forgetful) Change(context.Context, string, model.QueueRef, func(*model.Looked)) error {
+	return errors.New("the disk is full")
 }
 
 func (f *forgetful) Lock(ctx context.Context, cluster string, queue model.QueueRef) (func(), error) {

@@ -3,18 +3,11 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
-
-// queryer is a database or a transaction.
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
 
 // attempt is how far one undo of a record came, by the positions of the entries that it takes back.
 type attempt struct {
@@ -163,37 +156,24 @@ func attempts(ctx context.Context, q queryer, record int64, running func(int64) 
 
 // undosOf are the undos of a record, and whether each has ended.
 func undosOf(ctx context.Context, q queryer, record int64) (map[int64]bool, error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, ended IS NOT NULL FROM records WHERE undoes = ?`, record)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	undos := map[int64]bool{}
-	for rows.Next() {
-		var id int64
-		var ended bool
-		if err := rows.Scan(&id, &ended); err != nil {
-			return nil, err
-		}
-		undos[id] = ended
-	}
-	return undos, errors.Join(rows.Err(), rows.Close())
+	return undos, eachRow(ctx, q, `SELECT id, ended IS NOT NULL FROM records WHERE undoes = ?`, []any{record},
+		func(scan func(...any) error) error {
+			var id int64
+			var ended bool
+			err := scan(&id, &ended)
+			undos[id] = ended
+			return err
+		})
 }
 
 func readClaims(ctx context.Context, q queryer, record, claimant int64, of positions) error {
-	rows, err := q.QueryContext(ctx, `SELECT positions FROM claims WHERE record = ? AND claimant = ?`, record, claimant)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	const query = `SELECT positions FROM claims WHERE record = ? AND claimant = ?`
+	return eachRow(ctx, q, query, []any{record, claimant}, func(scan func(...any) error) error {
 		var text string
-		if err := rows.Scan(&text); err != nil {
+		if err := scan(&text); err != nil {
 			return err
 		}
-		if err := eachIn(text, func(p int) { of.set(p, claimed) }); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return eachIn(text, func(p int) { of.set(p, claimed) })
+	})
 }

@@ -5,14 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"modernc.org/sqlite" // and the driver "sqlite"
-	lib "modernc.org/sqlite/lib"
 )
 
 // What holds where Options name nothing.
@@ -33,11 +29,10 @@ type Options struct {
 // Journal is what was done. It opens its file when that is first needed, and tries again after an error. It is safe for
 // concurrent use, by several processes too.
 type Journal struct {
-	options Options
+	options     Options
+	full, quick database // the same file; quick does not wait for the disk
 
 	mu    sync.Mutex
-	db    *sql.DB
-	quick *sql.DB            // does not wait for the disk; nil before it is needed
 	locks map[int64]*os.File // of the records that this process works on
 }
 
@@ -52,7 +47,23 @@ func New(o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Journal{options: o, locks: map[int64]*os.File{}}
+	j := &Journal{options: o, locks: map[int64]*os.File{}}
+	j.full = database{path: o.Path, place: place, pragmas: journalPragmas("full"), schema: journalSchema}
+	j.quick = database{path: o.Path, pragmas: journalPragmas("normal"), place: func(ctx context.Context, _ string) error {
+		_, err := j.open(ctx)
+		return err
+	}, schema: journalSchema}
+	return j
+}
+
+func (j *Journal) open(ctx context.Context) (*sql.DB, error) { return j.full.open(ctx) }
+
+// journalPragmas say how SQLite opens the journal; synchronous is how far a commit waits for the disk.
+func journalPragmas(synchronous string) []string {
+	return []string{
+		fmt.Sprintf("busy_timeout(%d)", busyLimit.Milliseconds()), "auto_vacuum(incremental)", "journal_mode(wal)",
+		"synchronous(" + synchronous + ")", "foreign_keys(on)", "wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
+	}
 }
 
 // Check proves that the journal can be written.
@@ -75,118 +86,18 @@ func (j *Journal) Close() error {
 	for id := range j.locks {
 		j.unlock(id)
 	}
-	if j.db == nil {
-		return nil
-	}
-	var err error
-	if j.quick != nil {
-		err = j.quick.Close()
-	}
-	err = errors.Join(err, j.db.Close())
-	j.db, j.quick = nil, nil
-	return j.explain("close", err)
+	return j.explain("close", errors.Join(j.quick.close(), j.full.close()))
 }
 
 // exists reports whether there is a journal already: looking at it need not make one. One that has no place is no
 // journal without records: it is opened, and refuses.
 func (j *Journal) exists() bool {
-	if j.options.Path == "" {
-		return true
-	}
-	_, err := os.Stat(j.options.Path)
-	return !os.IsNotExist(err)
+	return j.options.Path == "" || j.full.exists()
 }
 
-// open opens the file, and makes it when there is none.
-func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.db != nil {
-		return j.db, nil
-	}
-	path := j.options.Path
-	if err := place(ctx, path); err != nil {
-		return nil, err
-	}
-	db, err := sql.Open("sqlite", source(path, "full"))
-	if err != nil {
-		return nil, err
-	}
-	if err := patiently(ctx, func() error { return prepare(ctx, db) }); err != nil {
-		_ = db.Close()
-		return nil, err
-	}
-	j.db = db
-	return db, nil
-}
-
-// busyLimit is how long one program waits for another that writes.
-const busyLimit = 10 * time.Second
-
-// patiently tries again while another program makes the same journal: SQLite does not wait by itself for what changes a
-// file to WAL.
-func patiently(ctx context.Context, try func() error) error {
-	for began := time.Now(); ; {
-		err := try()
-		var database *sqlite.Error
-		if !errors.As(err, &database) || database.Code()&0xff != lib.SQLITE_BUSY || time.Since(began) > busyLimit {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// source is how SQLite opens the file. synchronous is how far a commit waits for the disk.
-func source(path, synchronous string) string {
-	file := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyLimit.Milliseconds()), "auto_vacuum(incremental)", "journal_mode(wal)",
-			"synchronous(" + synchronous + ")", "foreign_keys(on)",
-			"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
-		},
-	}.Encode()}
-	return file.String()
-}
-
-// quickly opens the file for what need not be on the disk when it is committed.
-func (j *Journal) quickly(ctx context.Context) (*sql.DB, error) {
-	if _, err := j.open(ctx); err != nil {
-		return nil, err
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.quick != nil {
-		return j.quick, nil
-	}
-	quick, err := sql.Open("sqlite", source(j.options.Path, "normal"))
-	if err == nil {
-		j.quick = quick
-	}
-	return quick, err
-}
-
-// within runs work in one transaction of what open opens.
-func (j *Journal) within(
-	ctx context.Context, open func(context.Context) (*sql.DB, error), attempt string, work func(*sql.Tx) error,
-) error {
-	db, err := open(ctx)
-	if err != nil {
-		return j.explain(attempt, err)
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return j.explain(attempt, err)
-	}
-	if err := work(tx); err != nil {
-		_ = tx.Rollback()
-		return j.explain(attempt, err)
-	}
-	return j.explain(attempt, tx.Commit())
+// within runs work in one transaction.
+func (j *Journal) within(ctx context.Context, in *database, attempt string, work func(*sql.Tx) error) error {
+	return j.explain(attempt, in.within(ctx, work))
 }
 
 func (j *Journal) lockPath(id int64) string {

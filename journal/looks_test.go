@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -37,6 +38,32 @@ func wantHighest(t *testing.T, dir string, want int64) {
 	assert.That(t, err == nil && all[looked].Highest == want, "%v %v, want %d", err, all, want)
 }
 
+// beginLook counts a look, unless more were counted than that, and returns what was counted before.
+func beginLook(ctx context.Context, l *journal.Looks, most int64) (before int64, begun bool, err error) {
+	err = l.Change(ctx, "shop", looked, func(of *model.Looked) {
+		before = of.Highest
+		if begun = before <= most; begun {
+			of.Highest, of.Limit = before+1, 20
+		}
+	})
+	return before, begun && err == nil, err
+}
+
+// endLook notes how a look ended, and returns what is counted then.
+func endLook(t *testing.T, l *journal.Looks, end peek.LookEnd) (highest int64) {
+	t.Helper()
+	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) {
+		of.Highest, of.Ended = end.After(of.Highest), end.Then(of.Ended)
+		highest = of.Highest
+	}))
+	return highest
+}
+
+func forget(t *testing.T, l *journal.Looks) {
+	t.Helper()
+	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) { *of = model.Looked{} }))
+}
+
 // TestLooks: a look counts from its beginning on, so that one which ends with its program counts, too; what it found
 // then corrects that.
 func TestLooks(t *testing.T) {
@@ -44,13 +71,12 @@ func TestLooks(t *testing.T) {
 	l := newLooks(t, dir)
 	begin := func(most, before int64, begun bool) {
 		t.Helper()
-		got, ok, err := l.Begin(t.Context(), "shop", looked, 20, most)
+		got, ok, err := beginLook(t.Context(), l, most)
 		assert.That(t, err == nil && got == before && ok == begun, "%d %v %v, want %d %v", got, ok, err, before, begun)
 	}
 	end := func(e peek.LookEnd, want int64) {
 		t.Helper()
-		after, err := l.End("shop", looked, e)
-		assert.That(t, err == nil && after == want, "%+v: %d %v, want %d", e, after, err, want)
+		assert.Equal(t, endLook(t, l, e), want, "%+v", e)
 		wantHighest(t, dir, want)
 	}
 	if all, err := l.Looked(t.Context(), "shop"); err != nil || len(all) > 0 {
@@ -73,7 +99,7 @@ func TestLooks(t *testing.T) {
 	if all, err := l.Looked(t.Context(), "another"); err != nil || len(all) > 0 {
 		t.Error(all, err)
 	}
-	assert.Succeeds(t, l.Forget(t.Context(), "shop", looked))
+	forget(t, l)
 	wantHighest(t, dir, 0)
 	info, err := os.Stat(filepath.Join(dir, "looks.db"))
 	assert.That(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", info, err)
@@ -89,7 +115,7 @@ func TestLooksOfManyPrograms(t *testing.T) {
 		l := newLooks(t, dir)
 		all.Go(func() {
 			for range looks {
-				_, ok, err := l.Begin(t.Context(), "shop", looked, 20, most)
+				_, ok, err := beginLook(t.Context(), l, most)
 				assert.Succeeds(t, err)
 				begun <- ok
 			}
@@ -124,7 +150,7 @@ func TestLooksThatCannotBeKept(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "looks.db")
 			must.Do(t, spoil(path))
-			_, begun, err := newLooks(t, dir).Begin(t.Context(), "shop", looked, 20, 17)
+			_, begun, err := beginLook(t.Context(), newLooks(t, dir), 17)
 			must.That(t, err != nil && !begun, "%v %v", err, begun)
 			said := err.Error()
 			assert.That(t, strings.HasPrefix(said, path+" ") && strings.Contains(said, "move it away") &&
@@ -148,18 +174,15 @@ func TestLooksThatEnded(t *testing.T) {
 	l := newLooks(t, dir)
 	want := func(times, before int64) {
 		t.Helper()
-		of, err := newLooks(t, dir).LookedAt(t.Context(), "shop", looked)
+		var of model.Looked
+		err := newLooks(t, dir).Change(t.Context(), "shop", looked, func(l *model.Looked) { of = *l })
 		all, e := newLooks(t, dir).Looked(t.Context(), "shop")
 		diff := cmp.Diff(of, all[looked])
 		assert.That(t, err == nil && e == nil && diff == "", "%v %v %v", err, e, diff)
 		assert.That(t, of.Ended.Times == times && of.Ended.Before == before && of.Ended.Any() == (times > 0),
 			"%+v, want %d times, %d before", of, times, before)
 	}
-	end := func(e peek.LookEnd) {
-		t.Helper()
-		_, err := l.End("shop", looked, e)
-		assert.That(t, err == nil, "%v", err)
-	}
+	end := func(e peek.LookEnd) { endLook(t, l, e) }
 	want(0, 0)
 	ended := peek.LookEnd{Uncounted: true, Ended: model.Ended{By: model.EndedByBroker, Before: 6}}
 	end(ended)
@@ -172,7 +195,7 @@ func TestLooksThatEnded(t *testing.T) {
 	end(peek.LookEnd{Uncounted: true, Complete: true})
 	want(0, 0)
 	end(ended)
-	assert.Succeeds(t, l.Forget(t.Context(), "shop", looked))
+	forget(t, l)
 	want(0, 0)
 	ended.Ended.By = model.EndedByCut
 	end(ended)

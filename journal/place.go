@@ -139,11 +139,11 @@ func create(ctx context.Context, dir, path string) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", source(file.Name(), "full"))
+	db, err := sql.Open("sqlite", source(file.Name(), journalPragmas("full")))
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(prepare(ctx, db), db.Close()); err != nil {
+	if err := errors.Join(journalSchema.prepare(ctx, db), db.Close()); err != nil {
 		return err
 	}
 	// Link, unlike Rename, does not overwrite the journal of a program that was faster.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,37 +86,28 @@ func (j *Journal) query(ctx context.Context, query string, values ...any) ([]pla
 	if err != nil {
 		return nil, j.explain("read", err)
 	}
-	rows, err := db.QueryContext(ctx, query, values...)
+	var records []plan.Record
+	err = eachRow(ctx, db, query, values, func(scan func(...any) error) error {
+		r, err := scanRecord(scan)
+		records = append(records, r)
+		return err
+	})
+	for i := 0; err == nil && i < len(records); i++ {
+		err = j.complete(ctx, db, &records[i])
+	}
 	if err != nil {
 		return nil, j.explain("read", err)
-	}
-	defer rows.Close()
-	var records []plan.Record
-	for rows.Next() {
-		r, err := scanRecord(rows)
-		if err != nil {
-			return nil, j.explain("read", err)
-		}
-		records = append(records, r)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, j.explain("read", err)
-	}
-	for i := range records {
-		if err := j.complete(ctx, db, &records[i]); err != nil {
-			return nil, j.explain("read", err)
-		}
 	}
 	return records, nil
 }
 
-func scanRecord(rows *sql.Rows) (plan.Record, error) {
+func scanRecord(scan func(...any) error) (plan.Record, error) {
 	var r plan.Record
 	var began int64
 	var ended sql.NullInt64
 	var account, sequel sql.NullString
 	var prints int
-	if err := rows.Scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended,
+	if err := scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended,
 		&r.Planned, &r.Undoes, &account,
 		&r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &sequel,
 		&r.ResumedBy, &r.Entries); err != nil {
@@ -165,29 +155,22 @@ func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) erro
 }
 
 func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT outcome, reason, positions FROM outcomes WHERE record = ? ORDER BY rowid`,
-		id)
-	if err != nil {
-		return o, err
-	}
-	defer rows.Close()
+	const query = `SELECT outcome, reason, positions FROM outcomes WHERE record = ? ORDER BY rowid`
 	o.of = positions{}
 	places := map[plan.Settled]int32{}
-	for rows.Next() {
+	err = eachRow(ctx, db, query, []any{id}, func(scan func(...any) error) error {
 		var s plan.Settled
 		var text string
-		if err := rows.Scan(&s.Outcome, &s.Reason, &text); err != nil {
-			return o, err
+		if err := scan(&s.Outcome, &s.Reason, &text); err != nil {
+			return err
 		}
 		if places[s] == 0 {
 			o.kinds = append(o.kinds, s)
 			places[s] = int32(len(o.kinds))
 		}
-		if err := eachIn(text, func(p int) { o.of.set(p, places[s]) }); err != nil {
-			return o, err
-		}
-	}
-	return o, rows.Err()
+		return eachIn(text, func(p int) { o.of.set(p, places[s]) })
+	})
+	return o, err
 }
 
 // Entries calls each with every entry of a record, in the order in which they were written, with its outcome and what
@@ -251,20 +234,13 @@ func lines(ctx context.Context, db queryer, id int64, each func(line string) err
 
 // writes reads what each Write of a record wrote: its row, and the entries as JSON lines.
 func writes(ctx context.Context, db queryer, id int64, each func(row int64, content string) error) error {
-	rows, err := db.QueryContext(ctx, `SELECT rowid, content FROM entries WHERE record = ? ORDER BY rowid`, id)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	const query = `SELECT rowid, content FROM entries WHERE record = ? ORDER BY rowid`
+	return eachRow(ctx, db, query, []any{id}, func(scan func(...any) error) error {
 		var row int64
 		var content string
-		if err := rows.Scan(&row, &content); err != nil {
+		if err := scan(&row, &content); err != nil {
 			return err
 		}
-		if err := each(row, content); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return each(row, content)
+	})
 }

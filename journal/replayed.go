@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -26,30 +25,23 @@ func (j *Journal) Replayed(ctx context.Context, broker, cluster string) (*plan.D
 }
 
 func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, here plan.Record) error {
-	rows, err := db.QueryContext(ctx, `SELECT id, vhost, queue, broker, cluster, began, ended IS NOT NULL,
-		coalesce(json_extract(intent, '$.mark'), 0) FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`,
-		plan.Replay, message.FingerprintKind)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+	const query = `SELECT id, vhost, queue, broker, cluster, began, ended IS NOT NULL,
+		coalesce(json_extract(intent, '$.mark'), 0) FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`
 	type replay struct {
 		plan.Record
 		ended, marked bool
 	}
 	var replays []replay
-	for rows.Next() {
+	values := []any{plan.Replay, message.FingerprintKind}
+	if err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
 		var r replay
 		var began int64
-		err := rows.Scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked)
-		if err != nil {
-			return err
-		}
+		err := scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked)
 		if r.Began = time.UnixMilli(began); r.On(here.Broker, here.Cluster) {
 			replays = append(replays, r)
 		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}); err != nil {
 		return err
 	}
 	for i := range replays {

@@ -61,7 +61,7 @@ func (j *Journal) Resume(ctx context.Context, r plan.Record, found map[int64][]p
 // Amend writes down what was found out about messages of a record that has ended.
 func (j *Journal) Amend(id int64, settled []plan.Settled) error {
 	ctx := context.Background()
-	return j.within(ctx, j.open, "write", func(tx *sql.Tx) error { return j.amend(ctx, tx, id, settled) })
+	return j.within(ctx, &j.full, "write", func(tx *sql.Tx) error { return j.amend(ctx, tx, id, settled) })
 }
 
 // mayResume refuses to go on with what somebody else goes on with, or takes back.

@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"os"
 )
 
@@ -39,20 +38,13 @@ func (j *Journal) retain(ctx context.Context) error {
 
 // forget forgets the records that a query finds.
 func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values ...any) (n int, err error) {
-	rows, err := db.QueryContext(ctx, query, values...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	var ids []int64
-	for rows.Next() {
+	if err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
 		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return 0, err
-		}
+		err := scan(&id)
 		ids = append(ids, id)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,12 +15,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// application marks the file as dlxtop's, in SQLite's application_id: "dlxt".
-const application = 0x646c7874
+// journalSchema is that of the journal; its mark is "dlxt".
+var journalSchema = schema{mark: 0x646c7874, migrations: migrations}
 
-// migrations make the schema: each brings a file from the version before to its own, which is its place in the list, in
-// SQLite's user_version. The position of an entry within its record identifies it. Times are milliseconds since 1970.
-// Positions are ranges: "1-500 502". An entry's content are JSON lines.
+// migrations: the position of an entry within its record identifies it. Times are milliseconds since 1970. Positions
+// are ranges: "1-500 502". An entry's content are JSON lines.
 //
 // A field of an intent that decides what a resume does needs a version, too, because a dlxtop that does not know the
 // field would go on without it: the third one is for selections by cause and for programs that change messages. The
@@ -98,59 +96,6 @@ ALTER TABLE records ADD COLUMN login TEXT NOT NULL DEFAULT '';
 ALTER TABLE records ADD COLUMN reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE records ADD COLUMN sequel TEXT;
 `}
-
-// errNewer and errForeign are files that this program must not touch.
-var (
-	errNewer   = errors.New("newer")
-	errForeign = errors.New("foreign")
-)
-
-// prepare makes the tables of a new file, brings an older one to this version, and refuses a file that is not ours.
-func prepare(ctx context.Context, db *sql.DB) error {
-	found, mark, err := markOf(ctx, db)
-	if err != nil || found == len(migrations) && mark == application {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	// Another process may have been faster.
-	if found, mark, err = markOf(ctx, tx); err != nil {
-		return err
-	}
-	var tables int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables); err != nil {
-		return err
-	}
-	switch {
-	case mark == application && found > len(migrations):
-		return errNewer
-	case mark != application && (tables > 0 || found != 0 || mark != 0), mark == application && found < 1:
-		return errForeign
-	}
-	for _, migration := range migrations[found:] {
-		if _, err := tx.ExecContext(ctx, migration); err != nil {
-			return err
-		}
-	}
-	marks := fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, len(migrations), application)
-	if _, err := tx.ExecContext(ctx, marks); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-func markOf(ctx context.Context, q interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-},
-) (found, mark int, err error) {
-	if err = q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&found); err == nil {
-		err = q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&mark)
-	}
-	return found, mark, err
-}
 
 // explain puts an error into one sentence that names the next step. All of them are plan.ErrJournal.
 func (j *Journal) explain(attempt string, err error) error {

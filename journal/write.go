@@ -65,7 +65,7 @@ func (j *Journal) Begin(ctx context.Context, r plan.Record) (int64, error) {
 func (j *Journal) begin(
 	ctx context.Context, r plan.Record, may func(*sql.Tx) error, also func(*sql.Tx, int64) error,
 ) (id int64, err error) {
-	err = j.within(ctx, j.open, "begin", func(tx *sql.Tx) error {
+	err = j.within(ctx, &j.full, "begin", func(tx *sql.Tx) error {
 		if err := may(tx); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (j *Journal) Write(id int64, entries []plan.Entry, settled []plan.Settled) 
 		return j.explain("write", err)
 	}
 	ctx := context.Background() // what was begun is written, or it fails
-	return j.within(ctx, j.open, "write", func(tx *sql.Tx) error {
+	return j.within(ctx, &j.full, "write", func(tx *sql.Tx) error {
 		if len(entries) > 0 {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO entries(record, count, content) VALUES(?, ?, ?)`, id,
 				len(entries), content); err != nil {
@@ -145,7 +145,7 @@ func (j *Journal) Settle(id int64, settled []plan.Settled) error {
 		return nil
 	}
 	ctx := context.Background()
-	return j.within(ctx, j.quickly, "write", func(tx *sql.Tx) error { return writeOutcomes(ctx, tx, id, settled) })
+	return j.within(ctx, &j.quick, "write", func(tx *sql.Tx) error { return writeOutcomes(ctx, tx, id, settled) })
 }
 
 // Finish writes down how an action ended.
@@ -161,7 +161,7 @@ func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error
 		return j.explain("write", err)
 	}
 	ctx := context.Background()
-	err = j.within(ctx, j.open, "write", func(tx *sql.Tx) error {
+	err = j.within(ctx, &j.full, "write", func(tx *sql.Tx) error {
 		if err := writeOutcomes(ctx, tx, id, settled); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (j *Journal) Follow(id int64, s plan.Sequel) error {
 		return j.explain("write", err)
 	}
 	ctx := context.Background()
-	return j.within(ctx, j.quickly, "write", func(tx *sql.Tx) error {
+	return j.within(ctx, &j.quick, "write", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE records SET sequel = ? WHERE id = ?`, string(text), id)
 		return err
 	})

@@ -1,0 +1,195 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite" // and the driver "sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// database is a file of SQLite, which is opened when it is first needed, and after an error once more.
+type database struct {
+	path    string
+	place   func(ctx context.Context, path string) error // makes the file when there is none
+	pragmas []string
+	schema  schema
+
+	mu sync.Mutex
+	db *sql.DB
+}
+
+func (d *database) exists() bool {
+	_, err := os.Stat(d.path)
+	return !os.IsNotExist(err)
+}
+
+func (d *database) open(ctx context.Context) (*sql.DB, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db != nil {
+		return d.db, nil
+	}
+	if err := d.place(ctx, d.path); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", source(d.path, d.pragmas))
+	if err != nil {
+		return nil, err
+	}
+	if err := patiently(ctx, func() error { return d.schema.prepare(ctx, db) }); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	d.db = db
+	return db, nil
+}
+
+func (d *database) close() (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db != nil {
+		err, d.db = d.db.Close(), nil
+	}
+	return err
+}
+
+// within runs work in one transaction.
+func (d *database) within(ctx context.Context, work func(*sql.Tx) error) error {
+	db, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := work(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// queryer is a database or a transaction.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, values ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, values ...any) *sql.Row
+}
+
+// eachRow calls with each row that a query finds, until there is an error.
+func eachRow(
+	ctx context.Context, q queryer, query string, values []any, row func(scan func(...any) error) error,
+) error {
+	rows, err := q.QueryContext(ctx, query, values...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// busyLimit is how long one program waits for another that writes.
+const busyLimit = 10 * time.Second
+
+// patiently tries again while another program makes the same file: SQLite does not wait by itself for what changes a
+// file to WAL.
+func patiently(ctx context.Context, try func() error) error {
+	for began := time.Now(); ; {
+		err := try()
+		var database *sqlite.Error
+		if !errors.As(err, &database) || database.Code()&0xff != lib.SQLITE_BUSY || time.Since(began) > busyLimit {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// source is how SQLite opens a file.
+func source(path string, pragmas []string) string {
+	query := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
+	return (&url.URL{
+		Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode(),
+	}).String()
+}
+
+// schema is what a file of dlxtop holds. Each migration brings a file from the version before to its own, which is its
+// place in the list, in SQLite's user_version; mark is in its application_id.
+type schema struct {
+	mark       int
+	migrations []string
+	always     string // is executed at each opening
+}
+
+// errNewer and errForeign are files that this program must not touch.
+var (
+	errNewer   = errors.New("newer")
+	errForeign = errors.New("foreign")
+)
+
+// prepare makes the tables of a new file, brings an older one to this version, and refuses a file that is not ours.
+func (s schema) prepare(ctx context.Context, db *sql.DB) error {
+	found, mark, err := markOf(ctx, db)
+	if err == nil && (found != len(s.migrations) || mark != s.mark) {
+		err = s.migrate(ctx, db)
+	}
+	if err == nil && s.always != "" {
+		_, err = db.ExecContext(ctx, s.always)
+	}
+	return err
+}
+
+func (s schema) migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// Another process may have been faster.
+	found, mark, err := markOf(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var tables int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables); err != nil {
+		return err
+	}
+	switch {
+	case mark == s.mark && found > len(s.migrations):
+		return errNewer
+	case mark != s.mark && (tables > 0 || found != 0 || mark != 0), mark == s.mark && found < 1:
+		return errForeign
+	}
+	for _, migration := range s.migrations[found:] {
+		if _, err := tx.ExecContext(ctx, migration); err != nil {
+			return err
+		}
+	}
+	marks := fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, len(s.migrations), s.mark)
+	if _, err := tx.ExecContext(ctx, marks); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func markOf(ctx context.Context, q queryer) (found, mark int, err error) {
+	if err = q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&found); err == nil {
+		err = q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&mark)
+	}
+	return found, mark, err
+}
