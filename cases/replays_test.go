@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -56,21 +57,18 @@ func TestReplays(t *testing.T) {
 			check: func(w *world) {
 				w.work("main", rejects)
 				status, _, errs := w.dlxtop("replay", "main.rejected", "--insist", "--yes")
-				if status != 0 || !strings.Contains(errs, "the journal keeps the complete messages") {
-					w.Errorf("insisted: exit status %d, %s", status, errs)
-				}
+				assert.That(w, status == 0 && strings.Contains(errs, "the journal keeps the complete messages"),
+					"insisted: exit status %d, %s", status, errs)
 				for _, id := range []string{"m0", "m1", "m2"} { // RabbitMQ loses each, and the journal has it
 					w.awaitSeen("main", id, 2)
 				}
 				w.depth("main", 0)
 				w.depth("main.rejected", 0)
 				status, _, errs = w.dlxtop("journal", "undo", "1", "--yes")
-				if status != 1 || !strings.Contains(errs, "undo and insist") {
-					w.Errorf("undone: exit status %d, %s", status, errs)
-				}
-				if status, _, errs = w.dlxtop("journal", "undo", "1", "--insist", "--yes"); status != 0 {
-					w.Errorf("undone: exit status %d, %s", status, errs)
-				}
+				assert.That(w, status == 1 && strings.Contains(errs, "undo and insist"), "undone: exit status %d, %s",
+					status, errs)
+				status, _, errs = w.dlxtop("journal", "undo", "1", "--insist", "--yes")
+				assert.That(w, status == 0, "undone: exit status %d, %s", status, errs)
 				w.depth("main.rejected", 3)
 			},
 		},
@@ -130,9 +128,8 @@ func TestReplays(t *testing.T) {
 					keys <- d.RoutingKey
 					return acks(channel, d)
 				})
-				if status, _, errs := w.dlxtop("replay", "orders_error", "--yes"); status != 0 {
-					w.Errorf("exit status %d: %s", status, errs)
-				}
+				status, _, errs := w.dlxtop("replay", "orders_error", "--yes")
+				assert.That(w, status == 0, "exit status %d: %s", status, errs)
 				if key := <-keys; key != "order.created" {
 					w.Errorf("the worker got it with the key %s, and acknowledges that unseen", key)
 				}
@@ -222,9 +219,8 @@ func losesAgain(worker, failed, id string) func(*world) {
 	return func(w *world) {
 		w.work(worker, rejects)
 		before := len(w.seen())
-		if status, _, errs := w.dlxtop("replay", failed, "--to", "queue:"+worker, "--insist", "--yes"); status != 0 {
-			w.Errorf("insisted: exit status %d, %s", status, errs)
-		}
+		status, _, errs := w.dlxtop("replay", failed, "--to", "queue:"+worker, "--insist", "--yes")
+		assert.That(w, status == 0, "insisted: exit status %d, %s", status, errs)
 		must.Await(w, worker+" gets it again", func() bool { return slices.Contains(w.seen()[before:], worker+" "+id) })
 		snapshot := must.Get(w.source.Snapshot(w.Context()))(w)
 		for _, q := range snapshot.Queues {
@@ -263,9 +259,8 @@ func TestDoubles(t *testing.T) {
 				w.runs(0, "replay", "B.dlq", "--yes")
 				w.depth("B.dlq", 0)
 				errs := w.runs(1, "replay", "A.dlq", "--yes")
-				if !strings.Contains(errs, "/B.dlq is replayed to the same queue, or was") {
-					w.Errorf("it says %s", errs)
-				}
+				assert.That(w, strings.Contains(errs, "/B.dlq is replayed to the same queue, or was"), "it says %s",
+					errs)
 				w.depth("A.dlq", 4)
 				w.work("A", rejects)
 				w.runs(0, "replay", "A.dlq", "--yes", "--doubles")
@@ -291,9 +286,7 @@ func TestDoubles(t *testing.T) {
 			check: func(w *world) {
 				errs := w.runs(1, "replay", "mail.failed", "--to", "queue:mail", "--yes")
 				for _, want := range []string{"1 of them stays: a copy from", "1 message with the message_id of another one"} {
-					if !strings.Contains(errs, want) {
-						w.Errorf("%q is not in %s", want, errs)
-					}
+					assert.That(w, strings.Contains(errs, want), "%q is not in %s", want, errs)
 				}
 				w.depth("mail", 4)
 				w.depth("mail.failed", 1)
@@ -340,9 +333,7 @@ func twoServices() []build.Part {
 func (w *world) runs(want int, args ...string) (errs string) {
 	w.Helper()
 	status, out, errs := w.dlxtop(args...)
-	if status != want {
-		w.Errorf("%v: exit status %d, want %d: %s%s", args, status, want, out, errs)
-	}
+	assert.That(w, status == want, "%v: exit status %d, want %d: %s%s", args, status, want, out, errs)
 	return errs
 }
 

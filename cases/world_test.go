@@ -22,6 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
@@ -101,9 +102,8 @@ func (w *world) open() *amqp.Channel {
 // manage sends one request to the management API; the path begins after /api/.
 func (w *world) manage(method, path, body string) {
 	w.Helper()
-	if _, err := manage.Send(context.WithoutCancel(w.Context()), method, w.node.API()+"/api/"+path, body); err != nil {
-		w.Fatalf("%s: %v", path, err)
-	}
+	_, err := manage.Send(context.WithoutCancel(w.Context()), method, w.node.API()+"/api/"+path, body)
+	must.That(w, err == nil, "%s: %v", path, err)
 }
 
 // declare makes what the parts say.
@@ -144,9 +144,7 @@ func (w *world) declare(parts []build.Part) {
 
 func (w *world) declareQueue(q *model.Queue) {
 	w.Helper()
-	if q.Policy != "" {
-		w.Fatalf("%s: a policy is a part of its own (build.UserPolicy)", q.Name)
-	}
+	must.That(w, q.Policy == "", "%s: a policy is a part of its own (build.UserPolicy)", q.Name)
 	if q.Type != model.Classic {
 		q.Arguments["x-queue-type"] = string(q.Type)
 	}
@@ -429,9 +427,8 @@ func (w *world) replay(r replay) {
 		must.Do(w, json.Unmarshal([]byte(out), &dry))
 		reach = strings.Join(dry.Recipients, " ")
 	}
-	if reach != r.reach || !strings.Contains(errs+strings.Join(dry.Warnings, "\n"), r.warns) {
-		w.Errorf("%v reaches %s, not %s, and warns %q: %s", args, reach, r.reach, dry.Warnings, errs)
-	}
+	assert.That(w, reach == r.reach && strings.Contains(errs+strings.Join(dry.Warnings, "\n"), r.warns),
+		"%v reaches %s, not %s, and warns %q: %s", args, reach, r.reach, dry.Warnings, errs)
 	if r.got == nil {
 		return
 	}
@@ -439,15 +436,12 @@ func (w *world) replay(r replay) {
 		w.work(queue, acks)
 	}
 	before := len(w.seen())
-	if status, out, errs = w.dlxtop(append(args, "--yes")...); status != 0 {
-		w.Errorf("%v: exit status %d: %s%s", args, status, out, errs)
-	}
+	status, out, errs = w.dlxtop(append(args, "--yes")...)
+	assert.That(w, status == 0, "%v: exit status %d: %s%s", args, status, out, errs)
 	must.Await(w, fmt.Sprintf("workers get %d messages", len(r.got)),
 		func() bool { return len(w.seen()) >= before+len(r.got) })
 	got := slices.Sorted(slices.Values(w.seen()[before:]))
-	if !slices.Equal(got, r.got) {
-		w.Errorf("%v: workers got %q, not %q", args, got, r.got)
-	}
+	assert.That(w, slices.Equal(got, r.got), "%v: workers got %q, not %q", args, got, r.got)
 }
 
 // The systems of the demo work: with their traffic there is no error in any of them, but for a queue that is left alone

@@ -132,9 +132,8 @@ func TestDryRunChangesNothing(t *testing.T) {
 		{"replay", from, "--dry-run", "--limit", "1", "-o", "table"},
 		{"drop", from, "--dry-run", "--read-only"},
 	} {
-		if r := v.run(args...); r.status != cli.ExitDone {
-			t.Errorf("%v: exit status %d: %s", args, r.status, r.stderr)
-		}
+		r := v.run(args...)
+		assert.That(t, r.status == cli.ExitDone, "%v: exit status %d: %s", args, r.status, r.stderr)
 	}
 	wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to",
 		"exchange:master/user.created"))
@@ -359,7 +358,6 @@ func TestFollow(t *testing.T) {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
 	r = v.run("journal", "show", fmt.Sprint(account.Journal), "-o", "table")
-	if !strings.Contains(r.stderr, "afterwards: all taken") || !strings.Contains(r.out, "2 moved; 2 came back") {
-		t.Errorf("%s%s", r.out, r.stderr)
-	}
+	assert.That(t, strings.Contains(r.stderr, "afterwards: all taken") && strings.Contains(r.out,
+		"2 moved; 2 came back"), "%s%s", r.out, r.stderr)
 }

@@ -105,9 +105,8 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 		assert.Contains(t, k.shown.String(), want, "the change is not told")
 		must.Equal(t, counts(), "3 0 0", "before it was agreed to there")
 		k.answer(test.answer)
-		if status := <-k.done; status != test.status {
-			t.Errorf("%s: exit status %d: %s", test.answer, status, k.shown.String())
-		}
+		status := <-k.done
+		assert.That(t, status == test.status, "%s: exit status %d: %s", test.answer, status, k.shown.String())
 		must.Await(t, test.counts, func() bool { return counts() == test.counts })
 		must.Do(t, v.channel.QueueUnbind("audit", "k", "master", nil))
 	}

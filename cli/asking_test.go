@@ -107,10 +107,8 @@ func TestProduction(t *testing.T) {
 	env := configured(t, fmt.Sprintf("[contexts.prod]\nurl = %q\napi = %q\nproduction = true\n[contexts.look]\nurl = "+
 		"%q\napi = %q\nread_only = true\n",
 		v.url(), node.API(), v.url(), node.API()))
-	if status, screen := terminal(t, env, "type 1:", "yes", "drop", "failed", "--context",
-		"prod"); status != cli.ExitRefused || v.count("failed") != 1 {
-		t.Errorf("exit status %d: %s", status, screen)
-	}
+	status, screen := terminal(t, env, "type 1:", "yes", "drop", "failed", "--context", "prod")
+	assert.That(t, status == cli.ExitRefused && v.count("failed") == 1, "exit status %d: %s", status, screen)
 	if status, screen := terminal(t, env, "read-only", "", "drop", "failed", "--context",
 		"look"); status != cli.ExitConnect || v.count("failed") != 1 {
 		t.Errorf("exit status %d: %s", status, screen)
@@ -127,8 +125,7 @@ func TestProduction(t *testing.T) {
 	v.run("drop", "failed", "--yes", "--reason", "by hand")
 	for search, want := range map[string]string{"inc-4711": "INC-4711, bad address", "BY HAND": "by hand"} {
 		r := v.run("journal", "--search", search, "-o", "json")
-		if !strings.Contains(r.out, fmt.Sprintf("%q", want)) || strings.Count(r.out, `"operation"`) != 1 {
-			t.Errorf("%s finds %s%s", search, r.out, r.stderr)
-		}
+		assert.That(t, strings.Contains(r.out, fmt.Sprintf("%q", want)) && strings.Count(r.out, `"operation"`) == 1,
+			"%s finds %s%s", search, r.out, r.stderr)
 	}
 }

@@ -118,9 +118,8 @@ func TestCausesOfWhatJustFailed(t *testing.T) {
 	} else if found.Read != 3 {
 		t.Errorf("it says %+v", found)
 	}
-	if found = decode[causesContract](t, v.run("causes", "--read-costly")); found.Read != 3 || *found.Ready != 3 {
-		t.Errorf("it read %+v", found)
-	}
+	found = decode[causesContract](t, v.run("causes", "--read-costly"))
+	assert.That(t, found.Read == 3 && *found.Ready == 3, "it read %+v", found)
 }
 
 func TestCauses(t *testing.T) {
@@ -173,9 +172,8 @@ func TestCauses(t *testing.T) {
 	for _, refused := range [][]string{
 		{"causes", "--queues", "nothing.*"}, {"causes", "--limit", "0"}, {"causes", "mail.failed"},
 	} {
-		if r := v.run(refused...); r.status != cli.ExitUsage || r.out != "" {
-			t.Errorf("%v: exit status %d, %s", refused, r.status, r.out)
-		}
+		r := v.run(refused...)
+		assert.That(t, r.status == cli.ExitUsage && r.out == "", "%v: exit status %d, %s", refused, r.status, r.out)
 	}
 }
 
@@ -338,9 +336,8 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	}
 	must.Await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
 	found, _ := causes()
-	if lots := causeOf(t, found, "lot #"); found.Read != 7 || len(found.NotRead) != 0 || lots.Messages != 4 {
-		t.Errorf("then %+v", found)
-	}
+	lots := causeOf(t, found, "lot #")
+	assert.That(t, found.Read == 7 && len(found.NotRead) == 0 && lots.Messages == 4, "then %+v", found)
 	if !counts {
 		return // a look has no cost: it is read again
 	}

@@ -68,9 +68,8 @@ func TestConfigExample(t *testing.T) {
 	env := written(t, out)
 	_, err := (config.Flags{Context: "shop"}).Connection(env)
 	assert.That(t, err == nil, "the example is not usable: %v", err)
-	if _, _, errs = run(env, "config"); !strings.Contains(errs, "the file exists") {
-		t.Errorf("it does not say that the file is there: %q", errs)
-	}
+	_, _, errs = run(env, "config")
+	assert.That(t, strings.Contains(errs, "the file exists"), "it does not say that the file is there: %q", errs)
 }
 
 // What the file says of the dashboard holds without a context, and --theme comes before it.
@@ -93,9 +92,8 @@ func TestAppearance(t *testing.T) {
 		}
 	}
 	program.Env = func(string) string { return "" } // no place for a file
-	if got, err := (appearance{theme: "dark"}).resolve(program); err != nil || got.theme != "dark" {
-		t.Errorf("without a file: %+v, %v", got, err)
-	}
+	got, err := (appearance{theme: "dark"}).resolve(program)
+	assert.That(t, err == nil && got.theme == "dark", "without a file: %+v, %v", got, err)
 }
 
 // A descriptor set is read where the configuration file is; without one the dashboard still opens.
@@ -125,17 +123,15 @@ func TestDescriptorSets(t *testing.T) {
 	}}})
 	must.Do(t, err)
 	must.Do(t, os.WriteFile(path, set, 0o600))
-	if v := read(); v.Problem != "" || v.Title != "protobuf shop.Order" {
-		t.Errorf("%q, %q", v.Problem, v.Title)
-	}
+	v := read()
+	assert.That(t, v.Problem == "" && v.Title == "protobuf shop.Order", "%q, %q", v.Problem, v.Title)
 }
 
 // The shell completes --context with the names that the file has, and --theme with the themes.
 func TestConfigCompletes(t *testing.T) {
 	env := written(t, "[contexts.shop]\nurl = \"amqp://h\"\n[contexts.\"-x\"]\nurl = \"amqp://h\"\n")
-	if _, out, _ := run(env, "__complete", "flows", "--context", ""); !strings.HasPrefix(out, "shop\n:") {
-		t.Errorf("--context is completed with %q", out)
-	}
+	_, out, _ := run(env, "__complete", "flows", "--context", "")
+	assert.That(t, strings.HasPrefix(out, "shop\n:"), "--context is completed with %q", out)
 	if _, out, _ := run(env, "__complete", "--theme", ""); !strings.HasPrefix(out, "auto\ndark\nmono\n:") {
 		t.Errorf("--theme is completed with %q", out)
 	}

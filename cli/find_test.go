@@ -503,9 +503,8 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 			t.Errorf("%v: exit status %d, %d looks, want %d: %s", test.args, status, looks.Load(), test.looks, errs.String())
 		}
 		unread := strings.Contains(errs.String(), "no message was read")
-		if want := test.looks == 0 && test.args[0] != "drop"; unread != want {
-			t.Errorf("%v: it says %s", test.args, errs.String())
-		}
+		want := test.looks == 0 && test.args[0] != "drop"
+		assert.That(t, unread == want, "%v: it says %s", test.args, errs.String())
 		assert.Equal(t, v.count("q"), 0, "%v", test.args)
 	}
 }

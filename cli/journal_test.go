@@ -124,24 +124,19 @@ func TestJournal(t *testing.T) {
 	undo := []string{"journal", "undo", fmt.Sprint(replayed.JournalID)}
 	dry := decode[accountContract](t, v.run(append(undo, "--dry-run")...))
 	assert.That(t, *dry.Planned == 3 && v.count("failed") == 0 && v.count("worker") == 2, "a dry run: %+v", dry)
-	if r := v.run(append(undo, "--yes")...); r.status != cli.ExitRefused || *decode[accountContract](t, r).Moved != 2 ||
-		!strings.Contains(r.stderr, "taken by a consumer, or expired") {
-		t.Errorf("%+v", r)
-	}
-	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitDone ||
-		*decode[accountContract](t, r).Moved != 2 {
-		t.Errorf("%+v", r)
-	}
+	r := v.run(append(undo, "--yes")...)
+	assert.That(t, r.status == cli.ExitRefused && *decode[accountContract](t, r).Moved == 2 &&
+		strings.Contains(r.stderr, "taken by a consumer, or expired"), "%+v", r)
+	r = v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes")
+	assert.That(t, r.status == cli.ExitDone && *decode[accountContract](t, r).Moved == 2, "%+v", r)
 	assert.NoDiff(t, cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]},
 		v.published("failed")))
-	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitRefused ||
-		!strings.Contains(r.stderr, "nothing to undo; 2 brought back before") {
-		t.Errorf("%+v", r)
-	}
+	r = v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes")
+	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "nothing to undo; 2 brought back before"),
+		"%+v", r)
 	for _, missing := range [][]string{{"journal", "show", "999999"}, {"journal", "undo", "999999", "--yes"}} {
-		if r := v.run(missing...); r.status != cli.ExitUsage || !strings.Contains(r.stderr, "no record 999999") {
-			t.Errorf("%+v", r)
-		}
+		r := v.run(missing...)
+		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, "no record 999999"), "%+v", r)
 	}
 }
 
@@ -162,10 +157,9 @@ func TestUnusableJournal(t *testing.T) {
 		{"drop", "failed", "--yes"},
 		{"replay", "failed", "--to", "queue:failed", "--yes"},
 	} {
-		if r := act(operation...); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "is damaged") ||
-			!strings.Contains(r.stderr, "--no-journal") || v.count("failed") != 2 {
-			t.Errorf("%v: %+v", operation, r)
-		}
+		r := act(operation...)
+		assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "is damaged") &&
+			strings.Contains(r.stderr, "--no-journal") && v.count("failed") == 2, "%v: %+v", operation, r)
 	}
 	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1")
 	assert.That(t, r.status == cli.ExitDone && decode[accountContract](t, r).JournalID == 0 &&
@@ -348,9 +342,8 @@ func TestResume(t *testing.T) {
 		assert.That(t, strings.Contains(table.out, want), "%q is not in %s", want, table.out)
 	}
 	for _, id := range []int64{second.JournalID, first.JournalID} {
-		if r := v.run("journal", "undo", fmt.Sprint(id), "--yes"); r.status != cli.ExitDone {
-			t.Errorf("%+v", r)
-		}
+		r := v.run("journal", "undo", fmt.Sprint(id), "--yes")
+		assert.That(t, r.status == cli.ExitDone, "%+v", r)
 	}
 	seen := map[string]int{}
 	for _, d := range v.take("failed") {

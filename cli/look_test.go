@@ -213,10 +213,9 @@ func TestHostileText(t *testing.T) {
 		peeked.Queue != queue {
 		t.Errorf("JSON changed the message: %q %q %q", *m.MessageID, *m.Body, m.Headers)
 	}
-	if m := peeked.Messages[1]; m.BodyEncoding != "base64" || *m.Body != "/wAbWw==" || *m.BodyBytes != 4 ||
-		m.MessageID != nil {
-		t.Errorf("the binary body became %+v", m)
-	}
+	m := peeked.Messages[1]
+	assert.That(t, m.BodyEncoding == "base64" && *m.Body == "/wAbWw==" && *m.BodyBytes == 4 && m.MessageID == nil,
+		"the binary body became %+v", m)
 	if r := v.run("peek", "no\x1b[2J"); r.status != cli.ExitUsage {
 		t.Errorf("exit status %d", r.status)
 	} else {
@@ -316,9 +315,8 @@ func TestQueueNames(t *testing.T) {
 	for _, args := range [][]string{
 		{"peek", "only.here"}, {"peek", other.name + "/orders.failed"}, {"peek", "orders.failed", "--vhost", other.name},
 	} {
-		if r := run(t, append(args, everywhere...)...); r.status != cli.ExitDone {
-			t.Errorf("%v: exit status %d: %s", args, r.status, r.stderr)
-		}
+		r := run(t, append(args, everywhere...)...)
+		assert.That(t, r.status == cli.ExitDone, "%v: exit status %d: %s", args, r.status, r.stderr)
 	}
 }
 
@@ -360,10 +358,9 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 	})
 	table := v.run("flows", "-o", "table")
 	assert.That(t, strings.Contains(table.out, "0 +3 held"), "flows: %s", table.out)
-	if r := v.run("peek", "jobs"); r.status != cli.ExitDone ||
-		!strings.Contains(r.stderr, "it holds 3 dead letters that no queue has taken yet") {
-		t.Errorf("peek: exit status %d, %s%s", r.status, r.out, r.stderr)
-	}
+	r := v.run("peek", "jobs")
+	assert.That(t, r.status == cli.ExitDone && strings.Contains(r.stderr,
+		"it holds 3 dead letters that no queue has taken yet"), "peek: exit status %d, %s%s", r.status, r.out, r.stderr)
 }
 
 // TestPeekWithoutRoom: what cannot be kept on disk was not looked at, and the exit status says so.

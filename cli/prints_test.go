@@ -112,19 +112,16 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 		"DELETE FROM outcomes WHERE record = "+killed, "UPDATE records SET ended = NULL, account = NULL WHERE id = "+killed,
 	)
 
-	if r := o.run("journal", "-o", "table"); !strings.Contains(r.out, "1 unknown; unfinished") ||
-		!strings.Contains(r.out, "1 dropped") || !strings.Contains(r.out, "1 moved") {
-		t.Errorf("%+v", r)
-	}
+	r := o.run("journal", "-o", "table")
+	assert.That(t, strings.Contains(r.out, "1 unknown; unfinished") && strings.Contains(r.out, "1 dropped") &&
+		strings.Contains(r.out, "1 moved"), "%+v", r)
 	undo := func(id string) []string { return []string{"journal", "undo", id} }
 	o.wantRefused("`dlxtop journal show "+replayed+"` lists them, and `dlxtop move` brings back", undo(replayed)...)
 	o.wantRefused("`dlxtop journal show "+replayed+"` lists them", append(undo(replayed), "--insist")...)
 	o.wantRefused("where they were sent to", undo(killed)...)
 	o.wantRefused("look which of those left in", "journal", "resume", killed)
-	if r := o.run("journal", "show", replayed, "-o", "table"); !strings.Contains(r.out, "(default) worker") ||
-		!strings.Contains(r.out, "c ") {
-		t.Errorf("%+v", r)
-	}
+	r = o.run("journal", "show", replayed, "-o", "table")
+	assert.That(t, strings.Contains(r.out, "(default) worker") && strings.Contains(r.out, "c "), "%+v", r)
 	o.act("move", "worker", "--to", "queue:failed", "--id", "c")
 	o.act(undo(dropped)...)
 	o.wantRefused("1 message may already be in the queue", undo(unsure)...)
@@ -135,9 +132,8 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 
 	now := o.act("replay", "failed", "--to", "queue:worker", "--id", "e")
 	o.act(undo(now)...)
-	if r := o.run(append(undo(dropped), "--yes")...); !strings.Contains(r.stderr, "1 brought back before") {
-		t.Errorf("%+v", r)
-	}
+	r = o.run(append(undo(dropped), "--yes")...)
+	assert.That(t, strings.Contains(r.stderr, "1 brought back before"), "%+v", r)
 	seen := ""
 	for _, d := range o.take("failed") {
 		seen += d.MessageId

@@ -202,9 +202,8 @@ func TestRights(t *testing.T) {
 		})
 	}
 	for name := range docs {
-		if _, ok := rightTests[name]; !ok {
-			t.Errorf("docs/rights.md has a row %q that nothing tries", name)
-		}
+		_, ok := rightTests[name]
+		assert.That(t, ok, "docs/rights.md has a row %q that nothing tries", name)
 	}
 }
 

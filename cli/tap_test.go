@@ -127,10 +127,9 @@ func TestTapEnds(t *testing.T) {
 	v.delaying()
 	var out lockedBuffer
 	errs, status := v.tap(t.Context(), &out, "dlx", "--for", "200ms", "-o", "table")
-	if code := status(); code != cli.ExitDone || !strings.Contains(errs.String(), "0 messages seen, none missed") ||
-		!strings.HasPrefix(out.String(), "TIME") {
-		t.Errorf("--for: exit status %d: %s%s", code, out.String(), errs.String())
-	}
+	code := status()
+	assert.That(t, code == cli.ExitDone && strings.Contains(errs.String(), "0 messages seen, none missed") &&
+		strings.HasPrefix(out.String(), "TIME"), "--for: exit status %d: %s%s", code, out.String(), errs.String())
 	ctx, interrupt := context.WithCancel(t.Context())
 	errs, status = v.tap(ctx, io.Discard, "dlx")
 	interrupt()
@@ -227,11 +226,10 @@ func TestProbe(t *testing.T) {
 	}
 	assert.Equal(t, v.count("worker")+v.count("buffer"), 0, "messages are left")
 	v.noTap()
-	if r = v.run("probe", "worker", "--yes", "--direct", "-o", "table"); r.status != cli.ExitDone ||
-		!strings.HasPrefix(r.out, "entered buffer ") || !strings.Contains(r.out, "expired after ") ||
-		!strings.Contains(r.stderr, "by (default), key buffer") {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	r = v.run("probe", "worker", "--yes", "--direct", "-o", "table")
+	assert.That(t, r.status == cli.ExitDone && strings.HasPrefix(r.out, "entered buffer ") && strings.Contains(r.out,
+		"expired after ") && strings.Contains(r.stderr, "by (default), key buffer"), "exit status %d: %s%s", r.status,
+		r.out, r.stderr)
 }
 
 func TestProbeRefused(t *testing.T) {

@@ -75,9 +75,8 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 	must.That(t, dry.status == cli.ExitDone && plan.To == "queue:billing.invoice" &&
 		strings.Contains(plan.Ways[0].Evidence, "x-death"), "exit status %d, %s%s", dry.status, dry.out, dry.stderr)
 	r := v.run("replay", "billing.parking", "--yes")
-	if account := decode[accountContract](t, r); r.status != cli.ExitDone || *account.Moved != 1 {
-		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	account := decode[accountContract](t, r)
+	must.That(t, r.status == cli.ExitDone && *account.Moved == 1, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	must.Await(t, "the worker takes it", func() bool {
 		return v.count("billing.invoice")+v.count("invoice.wait")+v.count("billing.parking") == 0
 	})
@@ -207,18 +206,16 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "mail, which is gone"),
 		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	v.workers("mail")
-	if r = v.run("replay", "parking", "--dry-run"); r.status != cli.ExitDone {
-		t.Fatalf("exit status %d: %s", r.status, r.stderr)
-	}
+	r = v.run("replay", "parking", "--dry-run")
+	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
 	plan := decode[accountContract](t, r)
 	assert.That(t, strings.Join(plan.Recipients, " ") == "mail", "it reaches %v", plan.Recipients)
 	// MassTransit tells the vhost: the queue of the same name here is another one.
 	v.declare("mail_error", nil)
 	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})
-	if r = v.run("replay", "mail_error", "--dry-run"); r.status != cli.ExitRefused ||
-		!strings.Contains(r.stderr, other.name) {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	r = v.run("replay", "mail_error", "--dry-run")
+	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, other.name), "exit status %d: %s%s",
+		r.status, r.out, r.stderr)
 }
 
 // TestUndoOfSeveralQueues: what is said of the undo of a replay that reached two queues is what the undo then does.

@@ -360,9 +360,8 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 			missing++
 		}
 	}
-	if most := e.account.Moved + e.account.Unknown; missing > 0 && (!u.deleted || missing > most) {
-		t.Errorf("%d messages are lost", missing)
-	}
+	most := e.account.Moved + e.account.Unknown
+	assert.That(t, missing <= 0 || u.deleted && missing <= most, "%d messages are lost", missing)
 	assert.That(t, twice <= e.account.Unknown, "%d messages are twice there", twice)
 	switch {
 	case e.plan == nil:

@@ -267,9 +267,8 @@ func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {
 	c.t.Helper()
 	screen.WaitFor("orders.failed", "classic", "down", "its node "+gone+" is down")
 	screen.Press("\r").WaitFor("not read: its node " + gone + " is down")
-	if strings.Contains(screen.Text(), "does not exist") {
-		c.t.Errorf("the queue is told as gone:\n%s", screen.Text())
-	}
+	assert.That(c.t, !strings.Contains(screen.Text(), "does not exist"), "the queue is told as gone:\n%s",
+		screen.Text())
 	screen.Press("q")
 	screen.Press("4")
 	screen.WaitFor("node-down", "node "+gone, "a queue is unavailable", "one more node that stops makes a quorum")
@@ -309,9 +308,7 @@ func TestAlarm(t *testing.T) {
 	t.Cleanup(func() { control("set_vm_memory_high_watermark", noLimit) })
 	screen := built.Open(t, built.ToNode()...)
 	screen.WaitForPoll("ucenter@user")
-	if strings.Contains(screen.Text(), "alarm") {
-		t.Errorf("an alarm is shown that there is not:\n%s", screen.Text())
-	}
+	assert.That(t, !strings.Contains(screen.Text(), "alarm"), "an alarm is shown that there is not:\n%s", screen.Text())
 	control("set_vm_memory_high_watermark", limit)
 	screen.WaitFor("✗ memory alarm")
 	screen.Press("4").WaitFor("memory-alarm", "RabbitMQ blocks every connection")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
@@ -47,9 +48,8 @@ func TestAnimation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := back.Delay; len(got) != 3 || got[0] != 50 || got[1] != 20 || got[2] != 100 {
-		t.Errorf("the delays are %v", got)
-	}
+	got := back.Delay
+	assert.That(t, len(got) == 3 && got[0] == 50 && got[1] == 20 && got[2] == 100, "the delays are %v", got)
 	if got, want := back.Image[1].Rect, p.Pixels(image.Rect(1, 1, 3, 2)); got != want {
 		t.Errorf("the second frame is %v, want the two cells that changed: %v", got, want)
 	}
@@ -66,8 +66,6 @@ func TestAnimation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(canvas.Pix, want.Pix) {
-			t.Errorf("frame %d does not show what the screen shows", i)
-		}
+		assert.That(t, bytes.Equal(canvas.Pix, want.Pix), "frame %d does not show what the screen shows", i)
 	}
 }

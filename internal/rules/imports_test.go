@@ -194,9 +194,8 @@ func TestDependencyRule(t *testing.T) {
 		}
 	}
 	for _, name := range closed {
-		if _, ruled := rooms[name]; !ruled {
-			t.Errorf("%s is closed, but no room", name)
-		}
+		_, ruled := rooms[name]
+		assert.That(t, ruled, "%s is closed, but no room", name)
 	}
 	assert.That(t, seen >= len(rooms), "only %d rooms were found in %d packages", seen, len(packages))
 }

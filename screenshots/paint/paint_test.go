@@ -13,6 +13,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/cellbuf"
 	"golang.org/x/image/font/gofont/gomonobold"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // testPainter draws with the font that every machine has.
@@ -71,28 +74,22 @@ func TestAttributesAreSeen(t *testing.T) {
 		{Dark.Basic[1], Dark.Paper},
 		{Dark.Paper, faint},
 	} {
-		if got := corner(x); got != want.paper {
-			t.Errorf("cell %d: the background is %v, want %v", x, got, want.paper)
-		}
-		if got := p.strongest(img, x, 0, want.paper); got != want.ink {
-			t.Errorf("cell %d: the ink is %v, want %v", x, got, want.ink)
-		}
+		got := corner(x)
+		assert.That(t, got == want.paper, "cell %d: the background is %v, want %v", x, got, want.paper)
+		got = p.strongest(img, x, 0, want.paper)
+		assert.That(t, got == want.ink, "cell %d: the ink is %v, want %v", x, got, want.ink)
 	}
-	if faint == Dark.Ink || faint == Dark.Paper {
-		t.Errorf("faint is %v", faint)
-	}
+	assert.That(t, faint != Dark.Ink && faint != Dark.Paper, "faint is %v", faint)
 }
 
 // An underline is below the text, and bold and italic ask for their own cuts.
 func TestStylesOfCells(t *testing.T) {
 	s := Dark.Screen("\x1b[4m \x1b[0;1mb\x1b[0;3mi\x1b[0;9ms", 4, 1)
-	if !s.at(0, 0).Underline || !s.at(1, 0).Bold || !s.at(2, 0).Italic || !s.at(3, 0).Struck {
-		t.Errorf("the cells are %+v", s.Cells)
-	}
+	assert.That(t, s.at(0, 0).Underline && s.at(1, 0).Bold && s.at(2, 0).Italic && s.at(3, 0).Struck,
+		"the cells are %+v", s.Cells)
 	p := testPainter(t)
-	if got := p.strongest(p.mustDraw(t, s), 0, 0, Dark.Paper); got != Dark.Ink {
-		t.Errorf("the underline is %v", got)
-	}
+	got := p.strongest(p.mustDraw(t, s), 0, 0, Dark.Paper)
+	assert.That(t, got == Dark.Ink, "the underline is %v", got)
 }
 
 // The terminal's own colours stand for the 16; all others are themselves.
@@ -105,9 +102,7 @@ func TestColours(t *testing.T) {
 		{ansi.RGBColor{R: 1, G: 2, B: 3}, color.RGBA{1, 2, 3, 255}},
 	} {
 		got := Dark.cell("x", 1, cellbuf.Style{Fg: test.given}).Ink
-		if got != test.want {
-			t.Errorf("%v: got %v, want %v", test.given, got, test.want)
-		}
+		assert.That(t, got == test.want, "%v: got %v, want %v", test.given, got, test.want)
 	}
 }
 
@@ -123,28 +118,18 @@ func TestLinesJoin(t *testing.T) {
 	for at := y; at < g.height+y; at++ {
 		for column := range 2 {
 			pixel := arrows.RGBAAt(p.padding+column*g.width+x, p.padding+at)
-			if pixel == Dark.Paper {
-				t.Fatalf("arrow %d has a gap at %d", column, at)
-			}
+			must.That(t, pixel != Dark.Paper, "arrow %d has a gap at %d", column, at)
 		}
 	}
 	for at := y + g.width; at < g.height*2+y-g.width; at++ { // between the arcs
-		if !ink(x, at) {
-			t.Fatalf("the left side has a gap at %d", at)
-		}
+		must.That(t, ink(x, at), "the left side has a gap at %d", at)
 	}
 	for at := x + g.width; at < 3*g.width; at++ {
-		if !ink(at, y) {
-			t.Fatalf("the top has a gap at %d", at)
-		}
-		if at < 3*g.width-2 && !ink(at, 2*g.height+y) {
-			t.Fatalf("the bottom has a gap at %d", at)
-		}
+		must.That(t, ink(at, y), "the top has a gap at %d", at)
+		must.That(t, at >= 3*g.width-2 || ink(at, 2*g.height+y), "the bottom has a gap at %d", at)
 	}
 	for _, corner := range []image.Point{{0, 0}, {g.width - 1, 0}, {0, g.height - 1}, {g.width - 1, g.height - 1}} {
-		if !ink(g.width+corner.X, g.height+corner.Y) {
-			t.Errorf("the block does not fill its cell at %v", corner)
-		}
+		assert.That(t, ink(g.width+corner.X, g.height+corner.Y), "the block does not fill its cell at %v", corner)
 	}
 }
 
@@ -158,17 +143,13 @@ func TestOtherCharacters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if masks[string(mask)] {
-			t.Errorf("%s looks like a box or another sign", sign)
-		}
+		assert.That(t, !masks[string(mask)], "%s looks like a box or another sign", sign)
 		masks[string(mask)] = true
 	}
 	s := Dark.Screen("世x", 4, 1)
 	img := p.mustDraw(t, s)
 	for _, x := range []int{0, 1, 2} {
-		if p.strongest(img, x, 0, Dark.Paper) == Dark.Paper {
-			t.Errorf("nothing is in cell %d of %+v", x, s.Cells)
-		}
+		assert.That(t, p.strongest(img, x, 0, Dark.Paper) != Dark.Paper, "nothing is in cell %d of %+v", x, s.Cells)
 	}
 }
 
@@ -191,9 +172,8 @@ func TestPicturesAreTheSame(t *testing.T) {
 		drawn := p.mustDraw(t, s)
 		for y := range drawn.Rect.Dy() {
 			for x := range drawn.Rect.Dx() {
-				if color.RGBAModel.Convert(back.At(x, y)) != color.Color(drawn.RGBAAt(x, y)) {
-					t.Fatalf("the pixel %d,%d has another colour in the file", x, y)
-				}
+				must.That(t, color.RGBAModel.Convert(back.At(x, y)) == color.Color(drawn.RGBAAt(x, y)),
+					"the pixel %d,%d has another colour in the file", x, y)
 			}
 		}
 	}
@@ -214,9 +194,7 @@ func TestFonts(t *testing.T) {
 		}
 	}
 	found, err := findFonts([]string{"/nowhere", folder})
-	if err != nil || len(found) != 3 || len(found[1]) != 2 {
-		t.Errorf("found %v, %v", found, err)
-	}
+	assert.That(t, err == nil && len(found) == 3 && len(found[1]) == 2, "found %v, %v", found, err)
 	if err := os.WriteFile(filepath.Join(folder, "DejaVuSansMono.ttf"), []byte("no font"), 0o600); err != nil {
 		t.Fatal(err)
 	}
