@@ -1,13 +1,10 @@
 package cli_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -118,8 +115,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	v.declarePubsub()
 	before := v.counts(pubsubQueues...)
 	const from = "ucenter@user@failed"
-	r := v.run("replay", from, "--dry-run")
-	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
+	r := v.run("replay", from, "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, r)
 	assert.That(t, plan.Operation == "replay" && plan.From == from && plan.To == "exchange:master/ucenter@user" &&
 		plan.counts() == fmt.Sprint(before[from], 0, 0, 0, 0, 0) && strings.Join(plan.Recipients, " ") == "ucenter@user",
@@ -132,8 +128,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 		{"replay", from, "--dry-run", "--limit", "1", "-o", "table"},
 		{"drop", from, "--dry-run", "--read-only"},
 	} {
-		r := v.run(args...)
-		assert.That(t, r.status == cli.ExitDone, "%v: exit status %d: %s", args, r.status, r.stderr)
+		v.run(args...).ends(t, cli.ExitDone)
 	}
 	wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to",
 		"exchange:master/user.created"))
@@ -153,8 +148,7 @@ func TestReplayOne(t *testing.T) {
 	const from = "ucenter@user@failed"
 	third := decode[peekContract](t, v.run("peek", from, "-n", "3")).Messages[2]
 	want := v.counts(pubsubQueues...)
-	r := v.run("replay", from, "--id", *third.MessageID, "--yes")
-	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
+	r := v.run("replay", from, "--id", *third.MessageID, "--yes").ends(t, cli.ExitDone)
 	account := decode[accountContract](t, r)
 	assert.That(t, account.counts() == "1 1 0 0 0 0" && account.To == "exchange:master/ucenter@user" &&
 		account.ElapsedMS != nil && account.Problems == nil, "the account is %s", r.out)
@@ -226,10 +220,8 @@ func decodeIDs(t *testing.T, r result) string {
 func TestTableOfAnAction(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 3)
-	r := v.run("replay", "failed", "--to", "queue:worker", "--yes", "-o", "table")
-	assert.That(t, r.status == cli.ExitDone && strings.Contains(r.out, "replay "+v.name+
-		"/failed: 3 planned, 3 moved to queue:worker"), "exit status %d: %s%s", r.status, r.out, r.stderr)
-	assert.Contains(t, r.stderr, "reaches "+v.name+"/worker", "the recipients are not told")
+	v.run("replay", "failed", "--to", "queue:worker", "--yes", "-o", "table").ends(t, cli.ExitDone,
+		"reaches "+v.name+"/worker").shows(t, "replay "+v.name+"/failed: 3 planned, 3 moved to queue:worker")
 }
 
 func TestWhatCannotBeReplayed(t *testing.T) {
@@ -237,9 +229,7 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	v.declare("full", amqp.Table{"x-max-length": 1, "x-overflow": "reject-publish"})
 	v.fill("failed", 3)
 	for _, to := range []string{"queue:missing", "exchange:missing/key"} {
-		r := v.run("replay", "failed", "--to", to, "--yes")
-		assert.That(t, r.status == cli.ExitRefused && r.out == "", "%s: exit status %d: %s", to, r.status, r.out)
-		checkSentence(t, r.stderr, "missing")
+		v.run("replay", "failed", "--to", to, "--yes").refuses(t, cli.ExitRefused, "missing")
 	}
 	must.Equal(t, v.count("failed"), 3, "are left")
 	r := v.run("replay", "failed", "--to", "queue:full", "--yes")
@@ -256,28 +246,14 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 60)
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	var out, errs bytes.Buffer
-	var status int
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		status = program(strings.NewReader(""), &out, &errs).Run(ctx, []string{
-			"replay", "failed", "--to", "queue:worker", "--rate", "5/s", "--yes", "-o", "json",
-			"--url", v.url(), "--api", node.API(),
-		})
-	})
-	must.Await(t, "a message is moved", func() bool { return v.count("worker") > 0 })
-	interrupt()
-	wait.Wait()
-	assert.That(t, status == cli.ExitInterrupted, "exit status %d: %s", status, errs.String())
-	account := decode[accountContract](t, result{status, out.String(), errs.String()})
+	r := v.interrupted("worker", 1, "replay", "failed", "--to", "queue:worker", "--rate", "5/s", "--yes")
+	account := decode[accountContract](t, r.ends(t, cli.ExitInterrupted))
 	moved := *account.Moved
-	assert.That(t, moved != 0 && moved < 60, "the account is %s", out.String())
+	assert.That(t, moved != 0 && moved < 60, "the account is %s", r.out)
 	must.Await(t, "all that was not moved is back", func() bool { return v.count("failed")+v.count("worker") >= 60 })
 	failed, worker := v.count("failed"), v.count("worker")
 	assert.That(t, worker >= moved && worker <= moved+*account.Unknown && failed+worker <= 60+*account.Unknown,
-		"%d are in failed and %d in worker, by the account %s", failed, worker, out.String())
+		"%d are in failed and %d in worker, by the account %s", failed, worker, r.out)
 }
 
 // TestFormatOnATerminal: a person gets a table, a script JSON.
@@ -296,12 +272,11 @@ func TestMove(t *testing.T) {
 	v.declare("parking", nil)
 	const from = "ucenter@user@failed"
 	n := v.count(from)
-	dry := v.run("move", from, "--to", "queue:parking", "--dry-run")
+	dry := v.run("move", from, "--to", "queue:parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, dry)
-	assert.That(t, dry.status == cli.ExitDone && plan.Operation == "move" && plan.To == "queue:parking" &&
-		strings.Join(plan.Recipients, " ") == "parking" && strings.Contains(strings.Join(plan.Keeps, " "), "x-death") &&
-		len(plan.Strips) == 0 && len(plan.Adds) == 0 && len(plan.Ways) == 1 && plan.Ways[0].RoutingKey == "parking",
-		"the plan is %s", dry.out)
+	assert.That(t, plan.Operation == "move" && plan.To == "queue:parking" && strings.Join(plan.Recipients,
+		" ") == "parking" && strings.Contains(strings.Join(plan.Keeps, " "), "x-death") && len(plan.Strips) == 0 &&
+		len(plan.Adds) == 0 && len(plan.Ways) == 1 && plan.Ways[0].RoutingKey == "parking", "the plan is %s", dry.out)
 	counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry",
 		"--dry-run"))
 	assert.That(t, strings.Contains(strings.Join(counted.Strips, " "), "x-death") && len(counted.Keeps) == 0,
@@ -316,10 +291,9 @@ func TestMove(t *testing.T) {
 		}
 		assert.Contains(t, r.stderr, test.want, "%s", test.to)
 	}
-	r := v.run("move", from, "--to", "queue:parking", "--limit", "2", "--yes")
-	account := decode[accountContract](t, r)
-	must.That(t, r.status == cli.ExitDone && account.counts() == "2 2 0 0 0 0" && account.JournalID != 0,
-		"exit status %d: %s %s", r.status, r.out, r.stderr)
+	r := v.run("move", from, "--to", "queue:parking", "--limit", "2", "--yes").ends(t, cli.ExitDone)
+	account := r.account(t, "2 2 0 0 0 0")
+	must.That(t, account.JournalID != 0, "exit status %d: %s %s", r.status, r.out, r.stderr)
 	if v.count("parking") != 2 || v.count(from) != n-2 {
 		t.Errorf("the queues hold %d and %d", v.count("parking"), v.count(from))
 	}

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -79,15 +78,22 @@ func (v *vhost) bind(queue, key, exchange string) {
 	must.Do(v.t, v.channel.QueueBind(queue, key, exchange, false, nil))
 }
 
-// TestBoundBetweenQuestionAndYes: nothing is published before the change was shown and agreed to.
-func TestBoundBetweenQuestionAndYes(t *testing.T) {
-	v := newVHost(t)
+// boundWorker declares an exchange that leads to a worker, a queue that failed messages are in, and one that is not
+// bound yet.
+func (v *vhost) boundWorker(kind string, failed int) {
+	v.t.Helper()
 	for _, name := range []string{"failed", "worker", "audit"} {
 		v.declare(name, nil)
 	}
-	v.exchange("master", "direct")
+	v.exchange("master", kind)
 	v.bind("worker", "k", "master")
-	v.fill("failed", 3)
+	v.fill("failed", failed)
+}
+
+// TestBoundBetweenQuestionAndYes: nothing is published before the change was shown and agreed to.
+func TestBoundBetweenQuestionAndYes(t *testing.T) {
+	v := newVHost(t)
+	v.boundWorker("direct", 3)
 	args := v.on("replay", "failed", "--to", "exchange:master/k")
 	counts := func() string { return fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")) }
 	const question = "replay 3 messages of"
@@ -119,8 +125,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	v.fill("failed", 2)
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "1", "--yes"))
 	file := filepath.Join(t.TempDir(), "messages")
-	r := v.run("export", "failed", file)
-	must.That(t, r.status == cli.ExitDone, "%v", r.stderr)
+	v.run("export", "failed", file).ends(t, cli.ExitDone)
 	v.declare("source", nil)
 	v.declare("rest", nil)
 	v.fill("source", 60)
@@ -197,23 +202,16 @@ func (c *changing) read() {
 // TestChangedWithNobodyToAsk: with --yes a change is refused, and named.
 func TestChangedWithNobodyToAsk(t *testing.T) {
 	v := newVHost(t)
-	for _, name := range []string{"failed", "worker", "audit"} {
-		v.declare(name, nil)
-	}
-	v.exchange("master", "direct")
-	v.bind("worker", "k", "master")
-	v.fill("failed", 3)
-	var out, errs bytes.Buffer
-	p := program(strings.NewReader(""), &out, &errs)
-	source := p.Source
-	p.Source = func(c config.Connection) (cli.Source, error) {
-		s, err := source(c)
-		return &changing{Source: s, at: 2, change: func() { v.bind("audit", "k", "master") }}, err
-	}
-	status := p.Run(t.Context(), v.on("replay", "-o", "json", "failed", "--to", "exchange:master/k", "--yes"))
-	want := "key k now also reaches " + v.name + "/audit; nothing was changed"
-	assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), want) && out.Len() <= 0,
-		"exit status %d: %s%s", status, out.String(), errs.String())
+	v.boundWorker("direct", 3)
+	r := v.runProgram(func(p *cli.Program) {
+		source := p.Source
+		p.Source = func(c config.Connection) (cli.Source, error) {
+			s, err := source(c)
+			return &changing{Source: s, at: 2, change: func() { v.bind("audit", "k", "master") }}, err
+		}
+	}, "replay", "failed", "--to", "exchange:master/k", "--yes")
+	r.ends(t, cli.ExitRefused, "key k now also reaches "+v.name+"/audit; nothing was changed")
+	assert.Equal(t, r.out, "")
 	assert.Equal(t, fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")), "3 0 0", "there")
 }
 
@@ -221,37 +219,29 @@ func TestChangedWithNobodyToAsk(t *testing.T) {
 // names the queue.
 func TestBoundWhileItRuns(t *testing.T) {
 	v := newVHost(t)
-	for _, name := range []string{"failed", "worker", "audit"} {
-		v.declare(name, nil)
-	}
-	v.exchange("master", "fanout")
-	v.bind("worker", "", "master")
 	const n = 2000
-	v.fill("failed", n)
-	var out, errs bytes.Buffer
-	ended := make(chan int, 1) // one status
-	args := v.on("replay", "failed", "--to", "exchange:master/k", "--rate", "20/s", "--yes", "-o", "json")
-	go func() { ended <- program(strings.NewReader(""), &out, &errs).Run(t.Context(), args) }()
+	v.boundWorker("fanout", n)
+	ended := make(chan result, 1)
+	go func() {
+		ended <- v.run("replay", "failed", "--to", "exchange:master/k", "--rate", "20/s", "--yes")
+	}()
 	must.Await(t, "it runs for a while", func() bool { return v.count("worker") > 50 })
 	v.bind("audit", "", "master")
-	status := <-ended
+	r := <-ended
 	moved := v.count("worker")
 	assert.That(t, moved < n, "it went on to its end: %d moved", moved)
-	const early = "it ended early: exchange master, key k now also reaches "
-	assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), early+v.name+"/audit"),
-		"exit status %d: %s", status, errs.String())
-	account := decode[accountContract](t, result{status, out.String(), errs.String()})
+	r.ends(t, cli.ExitRefused, "it ended early: exchange master, key k now also reaches "+v.name+"/audit")
+	account := decode[accountContract](t, r)
 	audit, worker := v.count("audit"), v.count("worker")
 	if s := account.Strayed; len(s) != 1 || s[0].Queue != "audit" || s[0].Messages < audit || audit == 0 {
-		t.Errorf("%d are in audit, the account says %s", audit, out.String())
+		t.Errorf("%d are in audit, the account says %s", audit, r.out)
 	}
 	if most := audit + n/10; account.Strayed[0].Messages > most { // what was published between two readings, and no more
 		t.Errorf("%d are in audit, and %d may be there", audit, account.Strayed[0].Messages)
 	}
 	must.Await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
-	show := v.run("journal", "-o", "table")
-	want := fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages, v.name)
-	assert.That(t, strings.Contains(show.out, want), "%q is not in %s", want, show.out)
+	v.run("journal", "-o", "table").shows(t, fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages,
+		v.name))
 	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
 	assert.Contains(t, undo.stderr, "those stay there", "the undo does not tell it")
 }
@@ -259,12 +249,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 // TestBoundBetweenStages: a canary looks before each stage where the next messages would go.
 func TestBoundBetweenStages(t *testing.T) {
 	v := newVHost(t)
-	for _, name := range []string{"failed", "worker", "audit"} {
-		v.declare(name, nil)
-	}
-	v.exchange("master", "topic")
-	v.bind("worker", "k", "master")
-	v.fill("failed", 20)
+	v.boundWorker("topic", 20)
 	first := true
 	v.consume("worker", func(d amqp.Delivery) {
 		if first {
@@ -351,10 +336,7 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 			v.fill("failed", 3)
 			v.consume("worker", test.handle)
 			r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
-			account := decode[accountContract](t, r)
-			assert.That(t, r.status == cli.ExitRefused && account.counts() == "3 1 0 0 0 0" &&
-				strings.Contains(r.stderr, "none acknowledged in "+v.name+"/worker") && strings.Contains(r.stderr, test.tells),
-				"exit status %d: %s%s", r.status, r.out, r.stderr)
+			r.ends(t, cli.ExitRefused, "none acknowledged in "+v.name+"/worker", test.tells).account(t, "3 1 0 0 0 0")
 			assert.Equal(t, v.count("failed"), 2, "were left")
 		})
 	}

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -315,13 +314,10 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
 	causes := func(args ...string) (causesContract, result) {
 		t.Helper()
-		var out, errs bytes.Buffer
-		p := program(strings.NewReader(""), &out, &errs)
-		p.Index = func(config.Connection) ports.Index { return kept.Index{Dir: dir} }
-		status := p.Run(t.Context(), v.asJSON(append([]string{"causes"}, args...)))
-		r := result{status, out.String(), errs.String()}
-		must.That(t, status == cli.ExitDone, "exit status %d: %s", status, r.stderr)
-		return decode[causesContract](t, result{status, strings.TrimSpace(r.out), r.stderr}), r
+		r := v.runProgram(func(p *cli.Program) {
+			p.Index = func(config.Connection) ports.Index { return kept.Index{Dir: dir} }
+		}, append([]string{"causes"}, args...)...).ends(t, cli.ExitDone)
+		return decode[causesContract](t, r), r
 	}
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	must.Await(t, "the statistics have them", func() bool {
@@ -397,13 +393,12 @@ func TestStatesOfCauses(t *testing.T) {
 		{"damaged", []byte("{"), nil, "new", "", "the states of causes cannot be read"},
 		{"not readable", nil, errors.New("no permission"), "new", "", "cannot be read: no permission"},
 	} {
-		var out, errs bytes.Buffer
-		p := program(strings.NewReader(""), &out, &errs)
-		p.States = func(string) ([]byte, error) { return c.text, c.err }
-		status := p.Run(t.Context(), v.asJSON([]string{"causes"}))
-		found := decode[causesContract](t, result{status, out.String(), errs.String()})
+		r := v.runProgram(func(p *cli.Program) {
+			p.States = func(string) ([]byte, error) { return c.text, c.err }
+		}, "causes")
+		found := decode[causesContract](t, r)
 		assert.That(t, len(found.Causes) == 1 && found.Causes[0].State == c.state && found.Causes[0].Note == c.note &&
-			strings.Contains(errs.String(), c.says), "%s: %+v %s", c.name, found.Causes, errs.String())
+			strings.Contains(r.stderr, c.says), "%s: %+v %s", c.name, found.Causes, r.stderr)
 	}
 }
 
@@ -451,8 +446,7 @@ func TestSmallSample(t *testing.T) {
 	v.send("failed", messages)
 	replay := func(flag string) string {
 		t.Helper()
-		r := v.run("replay", "failed", "--to", "queue:worker", flag)
-		must.That(t, r.status == cli.ExitDone, "%s: %+v", flag, r)
+		r := v.run("replay", "failed", "--to", "queue:worker", flag).ends(t, cli.ExitDone)
 		return r.stderr
 	}
 	assert.Contains(t, replay("--dry-run"), "2 messages were copied to further queues by CC", "the dry run")

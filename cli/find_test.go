@@ -16,14 +16,12 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
-	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // The contract of `dlxtop find`, written down once more.
@@ -165,9 +163,7 @@ func TestFind(t *testing.T) {
 		{[]string{"x", "-n", "0"}, []string{"-n 0"}},
 		{[]string{}, []string{"needs a text"}},
 	} {
-		r := v.run(append([]string{"find"}, c.args...)...)
-		assert.That(t, r.status == cli.ExitUsage && r.out == "", "%v: exit status %d, %s", c.args, r.status, r.out)
-		checkSentence(t, r.stderr, c.words...)
+		v.run(append([]string{"find"}, c.args...)...).refuses(t, cli.ExitUsage, c.words...)
 	}
 	n := v.counts("a-orders", "orders.failed")
 	assert.That(t, n["a-orders"] == 5 && n["orders.failed"] == 2, "left are %v", n)
@@ -224,25 +220,15 @@ func TestFindWhile(t *testing.T) {
 	t.Parallel()
 	const many = 700 // more than a page
 	filled := func(t *testing.T) *vhost {
-		v := newVHost(t)
-		for _, name := range []string{"a", "b", "c"} {
-			v.declare(name, nil)
-		}
+		v := newVHost(t, "a", "b", "c")
 		v.fill("a", many)
 		v.fill("b", 1)
 		v.fill("c", 1)
 		return v
 	}
 	run := func(ctx context.Context, v *vhost, then func()) result {
-		var out, errs bytes.Buffer
-		p := program(strings.NewReader(""), &out, &errs)
-		broker := p.Broker
-		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-			b, err := broker(c, j, reread)
-			return &meddling{Broker: b, queue: "a", then: then}, err
-		}
-		status := p.Run(ctx, v.asJSON([]string{"find", "m-1", "-n", "1000"}))
-		return result{status, out.String(), errs.String()}
+		meddle := func(b cli.Broker) cli.Broker { return &meddling{Broker: b, queue: "a", then: then} }
+		return runChanged(ctx, changedBroker(meddle), v.asJSON([]string{"find", "m-1", "-n", "1000"})...)
 	}
 	t.Run("deleted", func(t *testing.T) {
 		v := filled(t)
@@ -272,11 +258,8 @@ func TestFindWhile(t *testing.T) {
 	})
 	t.Run("nobody reads", func(t *testing.T) {
 		v := filled(t)
-		var errs bytes.Buffer
-		p := program(strings.NewReader(""), closedPipe{}, &errs)
-		status := p.Run(t.Context(), v.asJSON([]string{"find", "m-"}))
-		assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), "write what was found"),
-			"exit status %d: %s", status, errs.String())
+		r := v.runProgram(func(p *cli.Program) { p.Out = closedPipe{} }, "find", "m-")
+		r.ends(t, cli.ExitRefused, "write what was found")
 		must.Await(t, "all is back", func() bool { return v.count("a") == many })
 	})
 }
@@ -306,8 +289,7 @@ func TestDropHeadTarget(t *testing.T) {
 				{"move", "failed", "--to", "queue:worker"},
 				{"replay", "failed", "--to", "queue:worker", "--dry-run"},
 			} {
-				r := v.run(append(args, "--yes")...)
-				must.That(t, r.status == cli.ExitRefused, "%v: exit status %d: %s%s", args, r.status, r.out, r.stderr)
+				r := v.run(append(args, "--yes")...).ends(t, cli.ExitRefused)
 				for _, words := range []string{
 					"worker keeps at most 5 messages", "holds 3", "--insist",
 					"10 messages would be dropped: the 3 that it holds and 7 of these 12",
@@ -317,16 +299,12 @@ func TestDropHeadTarget(t *testing.T) {
 			}
 			must.Await(t, "nothing was moved", func() bool { return v.count("failed") == 12 && v.count("worker") == 3 })
 
-			r := v.run("move", "failed", "--to", "queue:worker", "--yes", "--insist")
-			account := decode[accountContract](t, r)
-			must.That(t, r.status == cli.ExitDone && account.counts() == "12 12 0 0 0 0",
-				"exit status %d: %s%s", r.status, r.out, r.stderr)
-			assert.Contains(t, r.stderr, "would be dropped", "the loss is not told")
+			account := v.run("move", "failed", "--to", "queue:worker", "--yes", "--insist").ends(t, cli.ExitDone,
+				"would be dropped").account(t, "12 12 0 0 0 0")
 			must.Await(t, "the limit drops", func() bool { return v.count("failed") == 0 && v.count("worker") == 5 })
-			u := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
-			back := decode[accountContract](t, u)
-			assert.That(t, u.status == cli.ExitDone && back.counts() == "12 12 0 0 0 0" &&
-				!strings.Contains(u.stderr, "consumer"), "exit status %d: %s%s", u.status, u.out, u.stderr)
+			u := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
+			u.account(t, "12 12 0 0 0 0")
+			assert.That(t, !strings.Contains(u.stderr, "consumer"), "exit status %d: %s%s", u.status, u.out, u.stderr)
 			must.Await(t, "all are back", func() bool { return v.count("failed") == 12 && v.count("worker") == 0 })
 			got := map[string]string{}
 			for _, d := range v.take("failed") {
@@ -489,22 +467,14 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		v.send("q", []amqp.Publishing{ // no copies of what was replayed before
 			{MessageId: fmt.Sprint("first ", i), Body: []byte("1")}, {MessageId: fmt.Sprint("second ", i), Body: []byte("2")},
 		})
-		r := v.run("peek", "q")
-		must.That(t, r.status == cli.ExitDone, "%v", r.stderr)
-		var out, errs bytes.Buffer
+		v.run("peek", "q").ends(t, cli.ExitDone)
 		var looks atomic.Int32
-		p := program(strings.NewReader(""), &out, &errs)
-		broker := p.Broker
-		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-			b, err := broker(c, j, reread)
-			return looking{b, &looks}, err
-		}
-		if status := p.Run(t.Context(), test.args); status != cli.ExitDone || looks.Load() != test.looks {
-			t.Errorf("%v: exit status %d, %d looks, want %d: %s", test.args, status, looks.Load(), test.looks, errs.String())
-		}
-		unread := strings.Contains(errs.String(), "no message was read")
+		count := changedBroker(func(b cli.Broker) cli.Broker { return looking{b, &looks} })
+		r := runChanged(t.Context(), count, test.args...).ends(t, cli.ExitDone)
+		assert.Equal(t, looks.Load(), test.looks, "looks of %v: %s", test.args, r.stderr)
+		unread := strings.Contains(r.stderr, "no message was read")
 		want := test.looks == 0 && test.args[0] != "drop"
-		assert.That(t, unread == want, "%v: it says %s", test.args, errs.String())
+		assert.That(t, unread == want, "%v: it says %s", test.args, r.stderr)
 		assert.Equal(t, v.count("q"), 0, "%v", test.args)
 	}
 }

@@ -124,19 +124,16 @@ func TestJournal(t *testing.T) {
 	undo := []string{"journal", "undo", fmt.Sprint(replayed.JournalID)}
 	dry := decode[accountContract](t, v.run(append(undo, "--dry-run")...))
 	assert.That(t, *dry.Planned == 3 && v.count("failed") == 0 && v.count("worker") == 2, "a dry run: %+v", dry)
-	r := v.run(append(undo, "--yes")...)
-	assert.That(t, r.status == cli.ExitRefused && *decode[accountContract](t, r).Moved == 2 &&
-		strings.Contains(r.stderr, "taken by a consumer, or expired"), "%+v", r)
+	r := v.run(append(undo, "--yes")...).ends(t, cli.ExitRefused, "taken by a consumer, or expired")
+	assert.That(t, *decode[accountContract](t, r).Moved == 2, "%+v", r)
 	r = v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes")
 	assert.That(t, r.status == cli.ExitDone && *decode[accountContract](t, r).Moved == 2, "%+v", r)
 	assert.NoDiff(t, cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]},
 		v.published("failed")))
-	r = v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes")
-	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "nothing to undo; 2 brought back before"),
-		"%+v", r)
+	r = v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitRefused,
+		"nothing to undo; 2 brought back before")
 	for _, missing := range [][]string{{"journal", "show", "999999"}, {"journal", "undo", "999999", "--yes"}} {
-		r := v.run(missing...)
-		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, "no record 999999"), "%+v", r)
+		v.run(missing...).ends(t, cli.ExitUsage, "no record 999999")
 	}
 }
 
@@ -146,24 +143,18 @@ func TestUnusableJournal(t *testing.T) {
 	v.fill("failed", 2)
 	path := filepath.Join(t.TempDir(), "journal.db")
 	act := func(args ...string) result {
-		var out, errs bytes.Buffer
-		p := program(strings.NewReader(""), &out, &errs)
-		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: path}) }
-		status := p.Run(t.Context(), v.asJSON(args))
-		return result{status, out.String(), errs.String()}
+		return v.runProgram(journalAt(path), args...)
 	}
 	must.Do(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600))
 	for _, operation := range [][]string{
 		{"drop", "failed", "--yes"},
 		{"replay", "failed", "--to", "queue:failed", "--yes"},
 	} {
-		r := act(operation...)
-		assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "is damaged") &&
-			strings.Contains(r.stderr, "--no-journal") && v.count("failed") == 2, "%v: %+v", operation, r)
+		r := act(operation...).ends(t, cli.ExitRefused, "is damaged", "--no-journal")
+		assert.That(t, v.count("failed") == 2, "%v: %+v", operation, r)
 	}
-	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1")
-	assert.That(t, r.status == cli.ExitDone && decode[accountContract](t, r).JournalID == 0 &&
-		strings.Contains(r.stderr, "no undo") && v.count("failed") == 1, "%+v", r)
+	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1").ends(t, cli.ExitDone, "no undo")
+	assert.That(t, decode[accountContract](t, r).JournalID == 0 && v.count("failed") == 1, "%+v", r)
 }
 
 func TestExportAndImport(t *testing.T) {
@@ -222,9 +213,8 @@ func wantImportKept(t *testing.T, v *vhost) {
 	shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table")
 	assert.That(t, strings.Contains(shown.out,
 		"20 imported") && strings.Contains(shown.out, "r-19"), "%+v", shown)
-	r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes")
-	assert.That(t, r.status == cli.ExitRefused &&
-		strings.Contains(r.stderr, "is an import: to remove its messages, drop them from"), "%+v", r)
+	v.run("journal", "undo", fmt.Sprint(record.ID), "--yes").ends(t, cli.ExitRefused,
+		"is an import: to remove its messages, drop them from")
 }
 
 // elsewhere is a journal of what was done on another cluster.
@@ -292,11 +282,7 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 	defer cancel()
 	done := make(chan result)
 	before := v.count(queue)
-	go func() {
-		var out, errs bytes.Buffer
-		status := program(strings.NewReader(""), &out, &errs).Run(ctx, v.asJSON(args))
-		done <- result{status, out.String(), errs.String()}
-	}()
+	go func() { done <- runChanged(ctx, func(*cli.Program) {}, v.asJSON(args)...) }()
 	must.Await(v.t, "it is in its middle", func() bool { return v.count(queue) >= before+n })
 	cancel()
 	return <-done
@@ -307,19 +293,8 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 func TestResume(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 160) // at 20 a second a machine that stands still for seconds does not come to the end
-	r := v.interrupted(
-		"worker",
-		5,
-		"replay",
-		"failed",
-		"--to",
-		"queue:worker",
-		"--rate",
-		"20/s",
-		"--filter",
-		"position <= 120",
-		"--yes",
-	)
+	r := v.interrupted("worker", 5, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--filter",
+		"position <= 120", "--yes")
 	first := decode[accountContract](t, r)
 	must.That(t, first.JournalID != 0 && *first.Moved >= 5 && *first.Moved < 120 &&
 		strings.Contains(r.stderr, fmt.Sprintf("`dlxtop journal resume %d` continues it", first.JournalID)), "%+v", r)
@@ -342,8 +317,7 @@ func TestResume(t *testing.T) {
 		assert.That(t, strings.Contains(table.out, want), "%q is not in %s", want, table.out)
 	}
 	for _, id := range []int64{second.JournalID, first.JournalID} {
-		r := v.run("journal", "undo", fmt.Sprint(id), "--yes")
-		assert.That(t, r.status == cli.ExitDone, "%+v", r)
+		v.run("journal", "undo", fmt.Sprint(id), "--yes").ends(t, cli.ExitDone)
 	}
 	seen := map[string]int{}
 	for _, d := range v.take("failed") {
@@ -389,12 +363,10 @@ func TestResumeIsRefused(t *testing.T) {
 		{[]string{id, "--yes", "--read-only"}, cli.ExitConnect, "read-only"},
 		{[]string{id, "--yes", "--no-journal"}, cli.ExitUsage, ""},
 	} {
-		r := v.run(append([]string{"journal", "resume"}, test.args...)...)
-		assert.That(t, r.status == test.status && strings.Contains(r.stderr, test.words) && r.out == "",
-			"%v: %+v", test.args, r)
+		r := v.run(append([]string{"journal", "resume"}, test.args...)...).ends(t, test.status, test.words)
+		assert.That(t, r.out == "", "%v: %+v", test.args, r)
 	}
-	undone := v.run("journal", "undo", id, "--yes")
-	must.That(t, undone.status == cli.ExitDone, "%v", undone)
+	v.run("journal", "undo", id, "--yes").ends(t, cli.ExitDone)
 	if r := v.run("journal", "resume", id, "--yes"); r.status != cli.ExitRefused ||
 		!strings.Contains(r.stderr, "was undone") {
 		t.Errorf("%+v", r)

@@ -145,8 +145,7 @@ func TestPeek(t *testing.T) {
 	v.declarePubsub()
 	const queue = "ucenter@user@failed"
 	before := v.count(queue)
-	r := v.run("peek", queue, "-n", "3")
-	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
+	r := v.run("peek", queue, "-n", "3").ends(t, cli.ExitDone)
 	peeked := decode[peekContract](t, r)
 	must.That(t, peeked.Queue == queue && peeked.Method == "basic.consume" && peeked.Cost != "" &&
 		len(peeked.Messages) == 3, "peeked %+v", peeked)
@@ -286,9 +285,7 @@ func TestPeekRefused(t *testing.T) {
 		{"drop", "mine", "--yes"},
 		{"replay", "mine", "--yes", "--to", "queue:mine"},
 	} {
-		r := v.run(args...)
-		assert.That(t, r.status == cli.ExitRefused && r.out == "", "%v: exit status %d, %s", args, r.status, r.out)
-		checkSentence(t, r.stderr, "exclusive")
+		v.run(args...).refuses(t, cli.ExitRefused, "exclusive")
 	}
 }
 
@@ -308,15 +305,12 @@ func TestQueueNames(t *testing.T) {
 		{"failed", []string{"did you mean orders.failed?"}},
 		{"something else entirely", []string{"`dlxtop flows`"}},
 	} {
-		r := run(t, append([]string{"peek", test.queue}, everywhere...)...)
-		assert.That(t, r.status == cli.ExitUsage && r.out == "", "%s: exit status %d, %s", test.queue, r.status, r.out)
-		checkSentence(t, r.stderr, test.want...)
+		run(t, append([]string{"peek", test.queue}, everywhere...)...).refuses(t, cli.ExitUsage, test.want...)
 	}
 	for _, args := range [][]string{
 		{"peek", "only.here"}, {"peek", other.name + "/orders.failed"}, {"peek", "orders.failed", "--vhost", other.name},
 	} {
-		r := run(t, append(args, everywhere...)...)
-		assert.That(t, r.status == cli.ExitDone, "%v: exit status %d: %s", args, r.status, r.stderr)
+		run(t, append(args, everywhere...)...).ends(t, cli.ExitDone)
 	}
 }
 
@@ -332,9 +326,7 @@ func TestFindings(t *testing.T) {
 	found := decode[findingsContract](t, r).Findings
 	assert.That(t, len(found) > 0 && found[0].Level == "error" && found[0].Queue == "buffer" && found[0].Code != "" &&
 		found[0].Message != "" && found[0].Remedy != "", "found %s", r.out)
-	table := v.run("findings", "-o", "table")
-	assert.That(t, strings.Contains(table.out, "buffer") && strings.Contains(table.out, "remedy") &&
-		table.status == cli.ExitRefused, "found %s", table.out)
+	v.run("findings", "-o", "table").ends(t, cli.ExitRefused).shows(t, "buffer", "remedy")
 }
 
 // TestHeldDeadLettersAreSaid: a quorum queue keeps what no queue takes, and shows nothing of it (dead-letter-strategy
@@ -358,9 +350,7 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 	})
 	table := v.run("flows", "-o", "table")
 	assert.That(t, strings.Contains(table.out, "0 +3 held"), "flows: %s", table.out)
-	r := v.run("peek", "jobs")
-	assert.That(t, r.status == cli.ExitDone && strings.Contains(r.stderr,
-		"it holds 3 dead letters that no queue has taken yet"), "peek: exit status %d, %s%s", r.status, r.out, r.stderr)
+	v.run("peek", "jobs").ends(t, cli.ExitDone, "it holds 3 dead letters that no queue has taken yet")
 }
 
 // TestPeekWithoutRoom: what cannot be kept on disk was not looked at, and the exit status says so.

@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
@@ -102,6 +103,7 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 type result struct {
 	status      int
 	out, stderr string
+	args        []string
 }
 
 // slow is what a command that needs no AMQP says of a machine on which AMQP takes its time.
@@ -110,15 +112,68 @@ var slow = regexp.MustCompile(`^not checked that AMQP leads to the same cluster:
 // quiet reports whether a run had nothing to say beside its output.
 func (r result) quiet() bool { return r.stderr == "" || slow.MatchString(r.stderr) }
 
+// ends wants a run to have ended with a status, and to have said these words on standard error.
+func (r result) ends(t *testing.T, status int, says ...string) result {
+	t.Helper()
+	assert.That(t, r.status == status, "%q: exit status %d, want %d: %s%s", r.args, r.status, status, r.out, r.stderr)
+	for _, words := range says {
+		assert.Contains(t, r.stderr, words, "%q", r.args)
+	}
+	return r
+}
+
+// shows wants these words on standard output.
+func (r result) shows(t *testing.T, words ...string) result {
+	t.Helper()
+	for _, w := range words {
+		assert.Contains(t, r.out, w, "%q (%s)", r.args, r.stderr)
+	}
+	return r
+}
+
+// refuses wants a run to have ended with a status and one sentence, which has these words, instead of an output.
+func (r result) refuses(t *testing.T, status int, words ...string) {
+	t.Helper()
+	assert.Equal(t, r.ends(t, status).out, "", "%q", r.args)
+	checkSentence(t, r.stderr, words...)
+}
+
+// account wants these counts of an action: planned, moved, dropped, refused, returned, unknown.
+func (r result) account(t *testing.T, counts string) accountContract {
+	t.Helper()
+	account := decode[accountContract](t, r)
+	assert.Equal(t, account.counts(), counts, "%q: %s%s", r.args, r.out, r.stderr)
+	return account
+}
+
 // run runs a command line that names its broker itself.
 func run(t *testing.T, args ...string) result {
 	t.Helper()
-	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	status := program(strings.NewReader(""), &out, &errs).Run(ctx, args)
-	must.That(t, ctx.Err() == nil, "%v took too long: %s", args, errs.String())
-	return result{status, out.String(), errs.String()}
+	r := runChanged(ctx, func(*cli.Program) {}, args...)
+	must.That(t, ctx.Err() == nil, "%v took too long: %s", args, r.stderr)
+	return r
+}
+
+// runChanged runs a command line of a program that a test has changed.
+func runChanged(ctx context.Context, change func(*cli.Program), args ...string) result {
+	var out, errs bytes.Buffer
+	p := program(strings.NewReader(""), &out, &errs)
+	change(p)
+	status := p.Run(ctx, args)
+	return result{status, out.String(), errs.String(), args}
+}
+
+// changedBroker is a program whose broker a test has changed.
+func changedBroker(change func(cli.Broker) cli.Broker) func(*cli.Program) {
+	return func(p *cli.Program) {
+		open := p.Broker
+		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+			b, err := open(c, j, reread)
+			return change(b), err
+		}
+	}
 }
 
 // decode reads a run's output as the contract has it: nothing missing in the type, nothing after the object.

@@ -13,7 +13,6 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/journal"
 )
 
 // olderJournal is a journal in a file that can be made one of the version before the kind of fingerprints was kept.
@@ -24,15 +23,12 @@ type olderJournal struct {
 
 func (o *olderJournal) run(args ...string) result {
 	o.t.Helper()
-	return o.runProgram(func(p *cli.Program) {
-		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: o.path}) }
-	}, args...)
+	return o.runProgram(journalAt(o.path), args...)
 }
 
 func (o *olderJournal) act(args ...string) (id string) {
 	o.t.Helper()
-	r := o.run(append(args, "--yes")...)
-	must.That(o.t, r.status == cli.ExitDone, "%q: %+v", args, r)
+	r := o.run(append(args, "--yes")...).ends(o.t, cli.ExitDone)
 	return fmt.Sprint(decode[accountContract](o.t, r).JournalID)
 }
 
@@ -61,10 +57,9 @@ func (o *olderJournal) change(steps ...string) {
 func (o *olderJournal) wantRefused(words string, args ...string) {
 	o.t.Helper()
 	worker, failed := o.count("worker"), o.count("failed")
-	r := o.run(append(args, "--yes")...)
-	assert.That(o.t, r.status == cli.ExitRefused && strings.Contains(r.stderr, words) &&
-		strings.Contains(r.stderr, "an earlier version made their fingerprints in another way") &&
-		o.count("worker") == worker && o.count("failed") == failed, "%q: %+v", args, r)
+	r := o.run(append(args, "--yes")...).ends(o.t, cli.ExitRefused, words,
+		"an earlier version made their fingerprints in another way")
+	assert.That(o.t, o.count("worker") == worker && o.count("failed") == failed, "%q: %+v", args, r)
 }
 
 // A damaged entry is named, and the others are brought back.

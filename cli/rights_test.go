@@ -122,8 +122,7 @@ func half(args []string, then ...string) func(*vhost) []string {
 func after(args []string, then ...string) func(*vhost) []string {
 	return func(v *vhost) []string {
 		v.t.Helper()
-		r := v.run(args...)
-		must.That(v.t, r.status == cli.ExitDone, "%v: %+v", args, r)
+		r := v.run(args...).ends(v.t, cli.ExitDone)
 		id := decode[accountContract](v.t, r).JournalID
 		return append(then, fmt.Sprint(id), "--yes")
 	}

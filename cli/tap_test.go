@@ -160,9 +160,7 @@ func TestTapRefused(t *testing.T) {
 		{[]string{"tap", "dlx", "-n", "0"}, cli.ExitUsage, []string{"-n 0"}},
 		{[]string{"tap", "dlx", "--for", "-1s"}, cli.ExitUsage, []string{"--for"}},
 	} {
-		r := v.run(test.args...)
-		assert.That(t, r.status == test.status && r.out == "", "%v: exit status %d, output %q", test.args, r.status, r.out)
-		checkSentence(t, r.stderr, test.words...)
+		v.run(test.args...).refuses(t, test.status, test.words...)
 	}
 }
 
@@ -205,8 +203,7 @@ type probeContract struct {
 func TestProbe(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
-	r := v.run("probe", "worker", "--yes", "-o", "json")
-	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
+	r := v.run("probe", "worker", "--yes", "-o", "json").ends(t, cli.ExitDone)
 	got := decode[probeContract](t, r)
 	var stages []string
 	waited := *got.Waited
@@ -226,10 +223,9 @@ func TestProbe(t *testing.T) {
 	}
 	assert.Equal(t, v.count("worker")+v.count("buffer"), 0, "messages are left")
 	v.noTap()
-	r = v.run("probe", "worker", "--yes", "--direct", "-o", "table")
-	assert.That(t, r.status == cli.ExitDone && strings.HasPrefix(r.out, "entered buffer ") && strings.Contains(r.out,
-		"expired after ") && strings.Contains(r.stderr, "by (default), key buffer"), "exit status %d: %s%s", r.status,
-		r.out, r.stderr)
+	r = v.run("probe", "worker", "--yes", "--direct", "-o", "table").ends(t, cli.ExitDone,
+		"by (default), key buffer").shows(t, "expired after ")
+	assert.That(t, strings.HasPrefix(r.out, "entered buffer "), "exit status %d: %s%s", r.status, r.out, r.stderr)
 }
 
 func TestProbeRefused(t *testing.T) {
@@ -254,9 +250,7 @@ func TestProbeRefused(t *testing.T) {
 		},
 		{[]string{"probe", "worker", "--yes", "--read-only"}, cli.ExitConnect, []string{"read-only"}},
 	} {
-		r := v.run(test.args...)
-		assert.That(t, r.status == test.status && r.out == "", "%v: exit status %d, output %q", test.args, r.status, r.out)
-		checkSentence(t, r.stderr, test.words...)
+		v.run(test.args...).refuses(t, test.status, test.words...)
 	}
 	if r := v.run("probe", "worker", "--yes", "--to-consumers", "-o", "json"); r.status != cli.ExitDone ||
 		!decode[probeContract](t, r).Arrived || !strings.Contains(r.stderr, "and its 1 consumer will get it") {

@@ -202,20 +202,15 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	other.workers("mail")
 	v.declare("parking", nil)
 	v.put("parking", deaths(death("mail", "rejected", "", "mail")))
-	r := v.run("replay", "parking", "--dry-run")
-	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "mail, which is gone"),
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
+	r := v.run("replay", "parking", "--dry-run").ends(t, cli.ExitRefused, "mail, which is gone")
 	v.workers("mail")
-	r = v.run("replay", "parking", "--dry-run")
-	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
+	r = v.run("replay", "parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, r)
 	assert.That(t, strings.Join(plan.Recipients, " ") == "mail", "it reaches %v", plan.Recipients)
 	// MassTransit tells the vhost: the queue of the same name here is another one.
 	v.declare("mail_error", nil)
 	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})
-	r = v.run("replay", "mail_error", "--dry-run")
-	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, other.name), "exit status %d: %s%s",
-		r.status, r.out, r.stderr)
+	r = v.run("replay", "mail_error", "--dry-run").ends(t, cli.ExitRefused, other.name)
 }
 
 // TestUndoOfSeveralQueues: what is said of the undo of a replay that reached two queues is what the undo then does.
@@ -233,9 +228,7 @@ func TestUndoOfSeveralQueues(t *testing.T) {
 	must.That(t, r.status == cli.ExitDone && *account.Moved == 2 && !strings.Contains(r.stderr, "takes it back") &&
 		strings.Contains(r.stderr, "no undo takes back") && strings.Contains(r.stderr, "cannot be undone"),
 		"exit status %d: %s%s", r.status, r.out, r.stderr)
-	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
-	assert.That(t, undo.status == cli.ExitRefused && strings.Contains(undo.stderr, "nothing to undo"),
-		"exit status %d: %s%s", undo.status, undo.out, undo.stderr)
+	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitRefused, "nothing to undo")
 }
 
 // TestWorkerThatHasJustStarted: the statistics tell of a consumer seconds after it is there. What they say is counted

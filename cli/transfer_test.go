@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -15,22 +14,23 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
-	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // runProgram runs a command of a program that a test has changed.
 func (v *vhost) runProgram(change func(*cli.Program), args ...string) result {
-	v.t.Helper()
-	var out, errs bytes.Buffer
-	p := program(strings.NewReader(""), &out, &errs)
-	change(p)
-	status := p.Run(v.t.Context(), v.asJSON(args))
-	return result{status, out.String(), errs.String()}
+	return runChanged(v.t.Context(), change, v.asJSON(args)...)
+}
+
+// journalAt is a program with a journal of its own.
+func journalAt(path string) func(*cli.Program) {
+	return func(p *cli.Program) {
+		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: path}) }
+	}
 }
 
 // cut is a broker of which a look shows the first message alone.
@@ -57,22 +57,15 @@ func (c cut) Read(
 func TestExportOfAPart(t *testing.T) {
 	v := newVHost(t, "q")
 	v.fill("q", 3)
-	cutting := func(p *cli.Program) {
-		open := p.Broker
-		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-			b, err := open(c, j, reread)
-			return cut{b}, err
-		}
-	}
+	cutting := changedBroker(func(b cli.Broker) cli.Broker { return cut{b} })
 	dir := t.TempDir()
 	r := v.runProgram(cutting, "export", "q", filepath.Join(dir, "messages.jsonl"))
 	assert.That(t, r.status != cli.ExitDone &&
 		strings.Contains(r.stderr, "no file was written: the queue's leader changed"), "%+v", r)
 	left, err := os.ReadDir(dir)
 	assert.That(t, err == nil && len(left) == 0, "left behind: %v %v", left, err)
-	r = v.runProgram(cutting, "export", "q", "-")
-	assert.That(t, r.status == cli.ExitRefused && strings.Count(r.out, "\n") == 1 &&
-		strings.Contains(r.stderr, "there are more: the queue's leader changed"), "%+v", r)
+	r = v.runProgram(cutting, "export", "q", "-").ends(t, cli.ExitRefused, "there are more: the queue's leader changed")
+	assert.That(t, strings.Count(r.out, "\n") == 1, "%+v", r)
 }
 
 // rewritten are files of which the second reading comes to another end than the first.
@@ -141,8 +134,7 @@ func TestImportFindsWhatEndsConnections(t *testing.T) {
 
 func TestImportOfNoFile(t *testing.T) {
 	for _, path := range []string{os.DevNull, t.TempDir()} {
-		r := run(t, "import", path, "--to", "queue:to", "--yes")
-		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, "write it into one first"), "%s: %+v", path, r)
+		run(t, "import", path, "--to", "queue:to", "--yes").ends(t, cli.ExitUsage, "write it into one first")
 	}
 }
 
@@ -246,8 +238,7 @@ func TestReplayEdited(t *testing.T) {
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
 	assert.That(t, strings.Contains(shown.stderr, "changed by the jq program if .body.n") &&
 		strings.Contains(shown.out, "the body ("), "the journal shows %s%s", shown.out, shown.stderr)
-	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
-	assert.That(t, undo.status == cli.ExitDone, "exit status %d: %s", undo.status, undo.stderr)
+	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 	must.Await(t, "all are back", func() bool { return v.count("failed") == n+2 })
 	if got := wholes(v.take("failed")); !slices.Equal(got, want) {
 		for i := range got {
@@ -309,10 +300,9 @@ func TestEditedCanary(t *testing.T) {
 	v.fill("failed", 14)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", `.body.fixed = true`, "--canary", "--canary-wait",
-		"1s", "--yes")
-	account := decode[accountContract](t, r)
-	assert.That(t, r.status == cli.ExitRefused && account.counts() == "14 1 0 0 0 0" && *account.CameBack == 1,
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
+		"1s", "--yes").ends(t, cli.ExitRefused)
+	account := r.account(t, "14 1 0 0 0 0")
+	assert.That(t, *account.CameBack == 1, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	must.Await(t, "all are in the queue", func() bool { return v.count("failed") == 14 })
 	mended := 0
 	for _, d := range v.take("failed") {

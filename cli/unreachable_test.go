@@ -79,9 +79,8 @@ func TestCannotConnect(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, command := range [][]string{{"flows"}, {"peek", "q"}, {"drop", "q", "--yes"}, {"findings"}} {
-				r := run(t, append(command, "--url", test.url, "--api", test.api)...)
-				assert.That(t, r.status == cli.ExitConnect && r.out == "", "%v: exit status %d, %q", command, r.status, r.out)
-				checkSentence(t, r.stderr, test.want...)
+				run(t, append(command, "--url", test.url, "--api", test.api)...).refuses(t, cli.ExitConnect,
+					test.want...)
 			}
 			status, shown := dashboardAt(t, test.url, test.api)
 			assert.Equal(t, status, cli.ExitConnect, "the dashboard: exit status")
@@ -141,27 +140,23 @@ func TestTwoBrokers(t *testing.T) {
 // enabled.
 func TestSilentAPI(t *testing.T) {
 	v := newVHost(t)
-	var out, errs bytes.Buffer
-	status := impatient(&out, &errs).Run(t.Context(), []string{"flows", "--url", v.url(), "--api", "http://" +
-		silent(t)})
-	assert.That(t, status == cli.ExitConnect && out.Len() <= 0, "exit status %d: %s", status, out.String())
-	said := strings.SplitAfter(errs.String(), "\n")
+	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", "http://"+silent(t))
+	assert.Equal(t, r.ends(t, cli.ExitConnect).out, "")
+	said := strings.SplitAfter(r.stderr, "\n")
 	assert.That(t, len(said) == 4 && strings.Contains(said[0], "within 500ms: dlxtop asks again") &&
 		strings.Contains(said[1], "within 1s: dlxtop asks again"), "it is asked three times: %q", said)
 	checkSentence(t, said[2], "RabbitMQ answers at", "accepted the connection and gave no answer within 2s")
-	assert.That(t, !strings.Contains(errs.String(), "enable"), "it is to be enabled: %s", errs.String())
+	assert.That(t, !strings.Contains(r.stderr, "enable"), "it is to be enabled: %s", r.stderr)
 }
 
-// impatient is a program that waits half a second for a first answer of the management API.
-func impatient(out, errs io.Writer) *cli.Program {
-	p := program(strings.NewReader(""), out, errs)
+// impatient lets a program wait half a second for a first answer of the management API.
+func impatient(p *cli.Program) {
 	p.Source = func(c config.Connection) (cli.Source, error) {
 		return mgmt.New(mgmt.Options{
 			URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost,
 			Timeout: 500 * time.Millisecond,
 		})
 	}
-	return p
 }
 
 // TestSlowAPI: a large broker that is busy may take longer for its lists than a first poll waits.
@@ -179,11 +174,9 @@ func TestSlowAPI(t *testing.T) {
 		proxy.ServeHTTP(w, r)
 	}))
 	defer slow.Close()
-	var out, errs bytes.Buffer
-	status := impatient(&out, &errs).Run(t.Context(), []string{"flows", "--url", v.url(), "--api", slow.URL})
-	assert.That(t, status == cli.ExitDone && strings.Contains(out.String(), "orders.failed") &&
-		strings.Count(errs.String(), "gave no answer within 500ms: dlxtop asks again and waits longer") == 1,
-		"exit status %d, %q, %q", status, out.String(), errs.String())
+	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", slow.URL)
+	r.ends(t, cli.ExitDone).shows(t, "orders.failed")
+	assert.Equal(t, strings.Count(r.stderr, "gave no answer within 500ms: dlxtop asks again and waits longer"), 1)
 }
 
 // TestUncheckedCluster: a command that needs the management API only works without AMQP, and says that nobody compared
@@ -207,9 +200,8 @@ func TestUncheckedCluster(t *testing.T) {
 		"both lead to the one": {[]string{"--url", v.url(), "--api", api}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, append([]string{"flows", "-o", "json"}, c.args...)...)
-			assert.That(t, r.status == cli.ExitDone && strings.HasPrefix(r.out, "{"),
-				"exit status %d: %s%s", r.status, r.out, r.stderr)
+			r := run(t, append([]string{"flows", "-o", "json"}, c.args...)...).ends(t, cli.ExitDone)
+			assert.That(t, strings.HasPrefix(r.out, "{"), "exit status %d: %s%s", r.status, r.out, r.stderr)
 			assert.That(t, c.says != "" || r.stderr == "" || c.args[0] != "--api" && r.quiet(), "it says %s", r.stderr)
 			if c.says != "" {
 				assert.That(t, strings.HasPrefix(r.stderr, c.says) && strings.Count(r.stderr, "\n") == 1, "it says %q", r.stderr)

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
-	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -30,6 +28,15 @@ func checkSentence(t *testing.T, stderr string, words ...string) {
 	assert.That(t, !strings.Contains(stderr, "s3cr3t"), "the password is in %q", stderr)
 	assert.That(t, !strings.ContainsFunc(strings.TrimSuffix(stderr, "\n"), func(r rune) bool { return r < ' ' }),
 		"a control character is in %q", stderr)
+}
+
+// runAlone runs a command line without a broker.
+func runAlone(args ...string) result {
+	return runChanged(context.Background(), func(p *cli.Program) {
+		p.Source, p.Broker, p.Journal = nil, nil, nil
+		p.Build = cli.Build{Version: "v9.8.7", Commit: "abc", Date: "2026-01-02T03:04:05Z"}
+		p.Scenarios = []cli.Scenario{{Name: "pubsub"}}
+	}, args...)
 }
 
 func TestUsage(t *testing.T) {
@@ -101,34 +108,21 @@ func TestUsage(t *testing.T) {
 		{[]string{"completion", "csh"}, []string{"csh", "bash"}},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
-			var out, errs bytes.Buffer
-			program := cli.Program{
-				In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" },
-				Scenarios: []cli.Scenario{{Name: "pubsub"}}, Files: export.Files{},
-			}
-			status := program.Run(context.Background(), test.args)
-			assert.Equal(t, status, cli.ExitUsage, "exit status")
-			assert.That(t, out.Len() == 0, "standard output has %q", out.String())
-			checkSentence(t, errs.String(), test.want...)
+			runAlone(test.args...).refuses(t, cli.ExitUsage, test.want...)
 		})
 	}
 }
 
 func TestReadOnlyRefuses(t *testing.T) {
 	for _, operation := range []string{"replay", "drop", "move --to queue:p"} {
-		var out, errs bytes.Buffer
-		program := cli.Program{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}
-		assert.Equal(t, program.Run(context.Background(), append(strings.Fields(operation),
-			"q", "--yes", "--read-only")), cli.ExitConnect, "%s: exit status", operation)
-		checkSentence(t, errs.String(), "read-only", "--dry-run")
+		runAlone(append(strings.Fields(operation), "q", "--yes", "--read-only")...).refuses(t, cli.ExitConnect,
+			"read-only", "--dry-run")
 	}
 }
 
 // Every command has two examples, whose command and flags there are.
 func TestExamplesAreCommands(t *testing.T) {
-	var out, errs bytes.Buffer
-	program := cli.Program{Out: &out, Err: &errs, Env: func(string) string { return "" }}
-	for _, c := range program.Commands() {
+	for _, c := range new(cli.Program).Commands() {
 		assert.That(t, len(c.Examples) == 2, "%s has the examples %q", c.Use, c.Examples)
 		for _, example := range c.Examples {
 			_, line, _ := strings.Cut(example, "dlxtop ")
@@ -140,10 +134,8 @@ func TestExamplesAreCommands(t *testing.T) {
 					args = append(args, part)
 				}
 			}
-			out.Reset()
-			status := program.Run(t.Context(), append(args, "--help"))
-			assert.That(t, status == cli.ExitDone && (args[0] == "help" || strings.Contains(out.String(), "\n  "+c.Use)),
-				"%s: %q: %d, %s", c.Use, example, status, errs.String())
+			r := runAlone(append(args, "--help")...).ends(t, cli.ExitDone)
+			assert.That(t, args[0] == "help" || strings.Contains(r.out, "\n  "+c.Use), "%s: %q: %s", c.Use, example, r.out)
 		}
 	}
 }
@@ -168,16 +160,8 @@ func TestVersionAndCompletion(t *testing.T) {
 		{[]string{"explain", "poller"}, "poller\n\nAn application polls the worker"},
 		{[]string{"explain"}, "\nrejects-lost "},
 	} {
-		var out, errs bytes.Buffer
-		program := cli.Program{
-			Build: cli.Build{Version: "v9.8.7", Commit: "abc", Date: "2026-01-02T03:04:05Z"},
-			In:    strings.NewReader(""), Out: &out, Err: &errs,
-			Env:       func(string) string { return "" },
-			Scenarios: []cli.Scenario{{Name: "pubsub"}},
-		}
-		assert.Equal(t, program.Run(context.Background(), test.args), cli.ExitDone, "%v: exit status", test.args)
-		assert.That(t, strings.Contains(out.String(), test.want) && errs.Len() == 0,
-			"%v: %q is not in %q, or there is an error: %q", test.args, test.want, out.String(), errs.String())
+		r := runAlone(test.args...).ends(t, cli.ExitDone).shows(t, test.want)
+		assert.Equal(t, r.stderr, "", "%v", test.args)
 	}
 }
 
@@ -238,12 +222,7 @@ func TestCompletion(t *testing.T) {
 	} {
 		v.declare(name, nil)
 	}
-	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	args := []string{"__complete", "peek", "--url", v.url(), "--api", node.API(), ""}
-	status := program(strings.NewReader(""), &out, &errs).Run(ctx, args)
-	must.That(t, status == cli.ExitDone, "exit status %d: %s", status, errs.String())
-	names, _, _ := strings.Cut(out.String(), ":") // what follows is for the shell
-	assert.That(t, names == "Grüße 世界\nplain\ntwolines\n", "%q", out.String())
+	r := run(t, "__complete", "peek", "--url", v.url(), "--api", node.API(), "").ends(t, cli.ExitDone)
+	names, _, _ := strings.Cut(r.out, ":") // what follows is for the shell
+	assert.Equal(t, names, "Grüße 世界\nplain\ntwolines\n")
 }
