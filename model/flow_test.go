@@ -112,8 +112,7 @@ func TestMovesBetween(t *testing.T) {
 			at(2, func(q *model.Queue) { q.Published = model.Some[int64](1) }))
 		assert.That(t, len(moves) == 0, "%v", moves)
 		moves = model.MovesBetween(at(0, func(q *model.Queue) {
-			q.Published, q.Ready = model.Some[int64](50),
-				model.Some[int64](5)
+			q.Published, q.Ready = model.Some[int64](50), model.Some[int64](5)
 		}), at(2, func(q *model.Queue) { q.Published, q.Ready = model.Unknown[int64](), model.Some[int64](0) }))
 		assert.That(t, len(moves) == 0, "its totals are gone, and still there are %v", moves)
 	})
@@ -222,8 +221,7 @@ func TestEntrances(t *testing.T) {
 			"the worker sends failures to the buffer that publishers use, too",
 			[]build.Part{
 				build.Exchange("direct", "out"), build.Exchange("direct", "back"),
-				build.Queue("w.retry", build.DLX("back"), build.DeadKey("w"), build.TTL(1000)),
-				build.Bind("out", "w", "w.retry"),
+				build.Queue("w.retry", build.DLX("back"), build.DeadKey("w"), build.TTL(1000)), build.Bind("out", "w", "w.retry"),
 				build.Queue("w", build.Consumers(1)), build.Bind("back", "w", "w"),
 			},
 			nil, true, false,
@@ -258,8 +256,7 @@ func TestEntrances(t *testing.T) {
 func TestRolesWithoutKnownConsumers(t *testing.T) {
 	unknown := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
 	topology := build.TopologyOf("4.0.5", build.Queue("w", unknown),
-		build.Queue("w.wait", build.DLX(""), build.DeadKey("w"), build.TTL(1000), unknown),
-		build.Queue("w.failed", unknown))
+		build.Queue("w.wait", build.DLX(""), build.DeadKey("w"), build.TTL(1000), unknown), build.Queue("w.failed", unknown))
 	flow, ok := topology.FlowOf(build.Ref("w"))
 	must.That(t, ok && len(flow.Buffers) == 1 && len(flow.Failed) == 1, "%+v", flow)
 	for _, reason := range []string{flow.Buffers[0].Reason, flow.Failed[0].Reason} {

@@ -74,10 +74,9 @@ func (l *levels) reason(r *roles) string {
 	if slices.ContainsFunc(l.queues, func(ref QueueRef) bool { return !r.t.Queues[ref].Consumers.Known() }) {
 		consumers = "their consumers are unknown"
 	}
-	return fmt.Sprintf("%d queues are one delay: %s, their TTLs double from %s to %s, and each "+
-		"expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",
-		len(l.queues), consumers, LongDuration(r.t.settings.of(l.lowest()).TTL.Value),
-		LongDuration(r.t.settings.of(l.highest()).TTL.Value),
+	return fmt.Sprintf("%d queues are one delay: %s, their TTLs double from %s to %s, and each expires into the next "+
+		"shorter one (%s to %s): a message waits in those that make up its delay, at most %s", len(l.queues), consumers,
+		LongDuration(r.t.settings.of(l.lowest()).TTL.Value), LongDuration(r.t.settings.of(l.highest()).TTL.Value),
 		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
 }
 

@@ -13,8 +13,7 @@ var (
 		"later dq")
 	retryWords  = wordSet("retry retries retrying backoff requeue redeliver again")
 	failedWords = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
-		"parkinglot poison " +
-		"poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
+		"parkinglot poison poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
 	// weakWords are among them only where structure or another name says the same: they are words of business, too
 	weakWords = wordSet("err errs fault faults invalid quarantine quarantined")
 	// fillerWords belong to a failed queue's name without meaning anything by themselves: dead.letter.queue.

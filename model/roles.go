@@ -92,8 +92,7 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	switch {
 	case consumed && s.TTL.Set && says.buffer() != "" && len(targets) > 0:
-		return fmt.Sprintf("%s, %s; %q in its name (but it has consumers: they bypass the delay)", waits, then,
-			says.buffer())
+		return fmt.Sprintf("%s, %s; %q in its name (but it has consumers: they bypass the delay)", waits, then, says.buffer())
 	case consumed:
 		return ""
 	case r.leadsToFailed(q.QueueRef, targets) && (says.buffer() == "" || !s.TTL.Set):

@@ -49,8 +49,7 @@ func TestRoute(t *testing.T) {
 		},
 		{
 			name: "direct", parts: []build.Part{
-				abc, build.Exchange("direct", "x"), build.Bind("x", "k", "a"),
-				build.Bind("x", "l", "b"),
+				abc, build.Exchange("direct", "x"), build.Bind("x", "k", "a"), build.Bind("x", "l", "b"),
 			}, exchange: "x", keys: []string{"k"},
 			want: model.Route{Queues: build.Refs("a"), Exact: true},
 		},
@@ -73,32 +72,28 @@ func TestRoute(t *testing.T) {
 		},
 		{
 			name: "topic: an @ is no dot", parts: []build.Part{
-				abc, build.Exchange("topic", "x"),
-				build.Bind("x", "user.*", "a"), build.Bind("x", "ucenter@user", "b"),
+				abc, build.Exchange("topic", "x"), build.Bind("x", "user.*", "a"), build.Bind("x", "ucenter@user", "b"),
 			}, exchange: "x",
 			keys: []string{"ucenter@user"}, want: model.Route{Queues: build.Refs("b"), Exact: true},
 		},
 		{
 			name: "headers: all", parts: []build.Part{
-				abc, build.Exchange("headers", "x"),
-				build.BindHeaders("x", "a", model.Table{"k": "v", "n": int64(1)}),
+				abc, build.Exchange("headers", "x"), build.BindHeaders("x", "a", model.Table{"k": "v", "n": int64(1)}),
 				build.BindHeaders("x", "b", model.Table{"k": "v", "n": int64(2)}),
 			}, exchange: "x", keys: []string{""},
 			headers: model.Table{"k": "v", "n": int32(1)}, want: model.Route{Queues: build.Refs("a"), Exact: true},
 		},
 		{
 			name: "exchange to exchange, with a cycle", parts: []build.Part{
-				abc, build.Exchange("fanout", "x"),
-				build.Exchange("direct", "y"), build.BindExchange("x", "", "y"), build.BindExchange("y", "k", "x"),
-				build.Bind("y", "k", "a"), build.Bind("x", "", "b"),
+				abc, build.Exchange("fanout", "x"), build.Exchange("direct", "y"), build.BindExchange("x", "", "y"),
+				build.BindExchange("y", "k", "x"), build.Bind("y", "k", "a"), build.Bind("x", "", "b"),
 			}, exchange: "x", keys: []string{"k"},
 			want: model.Route{Queues: build.Refs("a", "b"), Exact: true},
 		},
 		{
 			name: "alternate exchange when nothing matched", parts: []build.Part{
-				abc, build.Exchange("direct",
-					"x", "alternate-exchange", "y"), build.Exchange("fanout", "y"), build.Bind("y", "", "c"),
-				build.Bind("x", "k", "a"),
+				abc, build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"),
+				build.Bind("y", "", "c"), build.Bind("x", "k", "a"),
 			}, exchange: "x", keys: []string{"other"},
 			want: model.Route{Queues: build.Refs("c"), Exact: true},
 		},
@@ -113,9 +108,8 @@ func TestRoute(t *testing.T) {
 		{
 			name: "a matching exchange that leads nowhere keeps the alternate away",
 			parts: []build.Part{
-				abc, build.Exchange("direct", "x", "alternate-exchange", "y"),
-				build.Exchange("fanout", "y"), build.Bind("y", "", "c"), build.Exchange("fanout", "z"),
-				build.BindExchange("x", "k", "z"),
+				abc, build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"),
+				build.Bind("y", "", "c"), build.Exchange("fanout", "z"), build.BindExchange("x", "k", "z"),
 			}, exchange: "x", keys: []string{"k"}, want: model.Route{Exact: true},
 		},
 		{name: "an alternate exchange that does not exist", parts: []build.Part{abc, build.Exchange("direct",
@@ -126,15 +120,13 @@ func TestRoute(t *testing.T) {
 		},
 		{
 			name: "a binding to a queue that vanished", parts: []build.Part{
-				abc, build.Exchange("fanout", "x"),
-				build.Bind("x", "", "gone"), build.Bind("x", "", "a"),
+				abc, build.Exchange("fanout", "x"), build.Bind("x", "", "gone"), build.Bind("x", "", "a"),
 			}, exchange: "x", keys: []string{""},
 			want: model.Route{Queues: build.Refs("a"), Exact: true},
 		},
 		{
 			name: "consistent hash: the possible set", parts: []build.Part{
-				abc, build.Exchange("x-consistent-hash", "x"),
-				build.Bind("x", "1", "a"), build.Bind("x", "1", "b"),
+				abc, build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "a"), build.Bind("x", "1", "b"),
 			}, exchange: "x", keys: []string{"k"},
 			want: model.Route{Queues: build.Refs("a", "b")},
 		},
@@ -311,10 +303,9 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 
 // A worker whose rejected messages keep their keys is not said to lose them, nor to have the failed queues of others.
 func TestRejectsThatKeepTheirKeys(t *testing.T) {
-	topology := build.TopologyOf("4.0.5",
-		build.Exchange("direct", "in"), build.Exchange("direct", "dead"),
-		build.Queue("w", build.Consumers(1), build.DLX("dead")), build.Bind("in", "w", "w"),
-		build.Queue("v.dead"), build.Bind("dead", "v", "v.dead"))
+	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "in"), build.Exchange("direct", "dead"),
+		build.Queue("w", build.Consumers(1), build.DLX("dead")), build.Bind("in", "w", "w"), build.Queue("v.dead"),
+		build.Bind("dead", "v", "v.dead"))
 	for _, exit := range topology.Exits(build.Ref("w")) {
 		assert.That(t, exit.Fate == model.Unclear && strings.Contains(exit.Why, "keeps its own routing keys"),
 			"%s is %s: %s", exit.Reason, exit.Fate, exit.Why)
@@ -382,8 +373,7 @@ func TestExits(t *testing.T) {
 			[]string{"expired arrives [w]", "rejected arrives [w]"},
 		},
 		{"it may arrive", "3.10.8", []build.Part{
-			build.Queue("q", build.DLX("x")), build.Exchange("direct", "x"),
-			build.Bind("x", "q", "w"), build.Queue("w"),
+			build.Queue("q", build.DLX("x")), build.Exchange("direct", "x"), build.Bind("x", "q", "w"), build.Queue("w"),
 		}, []string{"expired arrives [w]", "rejected arrives [w]"}},
 		{
 			"a missing exchange", "3.10.8",
@@ -418,8 +408,7 @@ func TestExits(t *testing.T) {
 		{
 			"at least once falls back", "4.0.5",
 			[]build.Part{build.Queue("q", build.OfType(model.Quorum), build.DLX("nope"),
-				build.Argument("x-dead-letter-strategy", "at-least-once"),
-				build.Argument("x-delivery-limit", int64(-1)))},
+				build.Argument("x-dead-letter-strategy", "at-least-once"), build.Argument("x-delivery-limit", int64(-1)))},
 			[]string{"expired lost []", "rejected lost []"},
 		},
 		{

@@ -28,8 +28,7 @@ func sameStructure(a, b *Snapshot) bool {
 		}) &&
 		slices.EqualFunc(a.Policies, b.Policies, func(x, y Policy) bool {
 			return x.VHost == y.VHost && x.Name == y.Name && x.Operator == y.Operator && x.Pattern == y.Pattern &&
-				x.ApplyTo == y.ApplyTo &&
-				x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
+				x.ApplyTo == y.ApplyTo && x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
 		}) &&
 		reflect.DeepEqual(a.Seen, b.Seen)
 }

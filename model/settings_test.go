@@ -48,8 +48,7 @@ func TestEffectiveSettings(t *testing.T) {
 		{
 			"overflow: the argument wins on classic", "3.10.8",
 			[]build.Setting{
-				build.Argument("x-overflow", "reject-publish"),
-				build.Policy("p", model.Table{"overflow": "drop-head"}),
+				build.Argument("x-overflow", "reject-publish"), build.Policy("p", model.Table{"overflow": "drop-head"}),
 			},
 			model.Settings{Overflow: model.Setting[string]{Value: "reject-publish", Set: true, Source: byArgument}},
 		},

@@ -66,8 +66,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			want: []string{"mail: one=retry(10s, argument) two=retry(1m, argument) three=retry(5m, argument)"},
 			reasons: reasons{
 				"one": "then go to two; retry: messages rejected by mail go here",
-				"two": "retry: messages rejected by mail come here through other " +
-					"buffers", "three": "through other buffers",
+				"two": "retry: messages rejected by mail come here through other buffers", "three": "through other buffers",
 			},
 		},
 		{
@@ -149,8 +148,7 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "one failed queue for several workers, by name only: it is nobody's",
 			parts: []build.Part{
-				build.Queue("a", build.Consumers(1)), build.Queue("b", build.Consumers(1)),
-				build.Queue("dead-letter-queue"),
+				build.Queue("a", build.Consumers(1)), build.Queue("b", build.Consumers(1)), build.Queue("dead-letter-queue"),
 			},
 			alone: []string{"dead-letter-queue"},
 		},
@@ -214,10 +212,9 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "an exchange that delays",
 			parts: []build.Part{
-				build.Exchange("x-delayed-message", "later", "x-delayed-type", "topic"),
-				build.Exchange("fanout", "orders"), build.BindExchange("later", "orders.#", "orders"),
-				build.Queue("orders", build.Consumers(1)), build.Bind("orders", "", "orders"),
-				build.Queue("mail", build.Consumers(1)), build.Bind("later", "mail", "mail"),
+				build.Exchange("x-delayed-message", "later", "x-delayed-type", "topic"), build.Exchange("fanout", "orders"),
+				build.BindExchange("later", "orders.#", "orders"), build.Queue("orders", build.Consumers(1)),
+				build.Bind("orders", "", "orders"), build.Queue("mail", build.Consumers(1)), build.Bind("later", "mail", "mail"),
 			},
 			want: []string{"mail: later=delayed(per message, message)", "orders: later=delayed(per message, message)"},
 			reasons: reasons{
@@ -294,9 +291,8 @@ func TestFlowsOfStructures(t *testing.T) {
 			name: "words that are of business, too, say nothing alone",
 			parts: []build.Part{
 				build.Queue("orders", build.Consumers(1)), build.Queue("orders.err"), build.Queue("orders.quarantine"),
-				build.Queue("mail", build.DLX(""), build.DeadKey("mail_invalid"), build.Consumers(1)),
-				build.Queue("mail_invalid"), build.Queue("bills.invalid"), build.Queue("reports.fault"),
-				build.Queue("sms.poison"),
+				build.Queue("mail", build.DLX(""), build.DeadKey("mail_invalid"), build.Consumers(1)), build.Queue("mail_invalid"),
+				build.Queue("bills.invalid"), build.Queue("reports.fault"), build.Queue("sms.poison"),
 			},
 			want:  []string{"mail: mail_invalid=failed", "orders: orders.err=failed orders.quarantine=failed"},
 			alone: []string{"sms.poison"},
@@ -387,8 +383,7 @@ func TestWaiting(t *testing.T) {
 			build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1), build.Ready(3)),
 		}, model.Some[int64](3)},
 		{"unknown", []build.Part{
-			build.Queue("w", build.Consumers(1)),
-			build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1), unknown),
+			build.Queue("w", build.Consumers(1)), build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1), unknown),
 		}, model.Unknown[int64]()},
 		{
 			"levels", []build.Part{
@@ -429,8 +424,7 @@ func elsewhere(vhost string, p build.Part) build.Part {
 func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 	structure := []build.Part{
 		build.Exchange("direct", "x"), build.Queue("w", build.Consumers(1)), build.Bind("x", "k", "w"),
-		build.Queue("w.failed"),
-		build.Queue("b", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+		build.Queue("w.failed"), build.Queue("b", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
 	}
 	with := func(more ...build.Part) []build.Part { return append(append([]build.Part{}, structure...), more...) }
 	change := func(change func(*model.Snapshot)) []build.Part { return with(change) }
@@ -532,9 +526,8 @@ func TestRolesAreRemembered(t *testing.T) {
 // A queue that has just been declared has no statistics: what is taken for a worker then is forgotten.
 func TestUnknownConsumersMakeNoWorkers(t *testing.T) {
 	at := func(settings ...build.Setting) *model.Snapshot {
-		return build.TopologyOf("4.0.5", build.Exchange("headers", "dead"),
-			build.Queue("late", settings...), build.Queue("pay.rejected", settings...),
-			build.Bind("dead", "", "late"), build.Bind("dead", "", "pay.rejected"),
+		return build.TopologyOf("4.0.5", build.Exchange("headers", "dead"), build.Queue("late", settings...),
+			build.Queue("pay.rejected", settings...), build.Bind("dead", "", "late"), build.Bind("dead", "", "pay.rejected"),
 			build.Queue("pay", append(settings, build.DLX("dead"), build.TTL(4000))...)).Snapshot
 	}
 	unknown := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }

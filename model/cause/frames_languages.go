@@ -6,8 +6,7 @@ import "strings"
 func atFrame(line string) (frame, bool) {
 	open := strings.LastIndexByte(line, '(')
 	switch {
-	case open < 0 && strings.ContainsAny(line, `/\`),
-		open > 0 && line[open-1] == ' ' && !strings.Contains(line, ") in "):
+	case open < 0 && strings.ContainsAny(line, `/\`), open > 0 && line[open-1] == ' ' && !strings.Contains(line, ") in "):
 		return nodeFrame(line, open)
 	case open < 0:
 		return frame{}, false

@@ -38,9 +38,8 @@ func TestFlowsOfEachConvention(t *testing.T) {
 			parts: []build.Part{
 				build.Exchange("topic", "orders"), build.Exchange("direct", "DLX"),
 				build.Queue("orders.billing", build.Consumers(1), build.DLX("DLX"), build.DeadKey("orders.billing")),
-				build.Queue("orders.billing.dlq", build.DLX("orders"), build.DeadKey("orders.billing"),
-					build.TTL(5000)), build.Bind("DLX", "orders.billing", "orders.billing.dlq"),
-				build.Bind("orders", "#", "orders.billing"),
+				build.Queue("orders.billing.dlq", build.DLX("orders"), build.DeadKey("orders.billing"), build.TTL(5000)),
+				build.Bind("DLX", "orders.billing", "orders.billing.dlq"), build.Bind("orders", "#", "orders.billing"),
 			},
 			want: []string{"orders.billing: orders.billing.dlq=retry(5s, argument)"},
 		},
@@ -72,11 +71,9 @@ func TestFlowsOfEachConvention(t *testing.T) {
 		{
 			name: "EasyNetQ: one error queue behind exchanges named after keys; a future publish",
 			parts: []build.Part{
-				build.Exchange("topic", "Shop.Order, Shop"),
-				build.Queue("Shop.Order, Shop_billing", build.Consumers(1)),
-				build.Bind("Shop.Order, Shop", "#", "Shop.Order, Shop_billing"),
-				build.Exchange("direct", "ErrorExchange_#"), build.Queue("EasyNetQ_Default_Error_Queue"),
-				build.Bind("ErrorExchange_#", "#", "EasyNetQ_Default_Error_Queue"),
+				build.Exchange("topic", "Shop.Order, Shop"), build.Queue("Shop.Order, Shop_billing", build.Consumers(1)),
+				build.Bind("Shop.Order, Shop", "#", "Shop.Order, Shop_billing"), build.Exchange("direct", "ErrorExchange_#"),
+				build.Queue("EasyNetQ_Default_Error_Queue"), build.Bind("ErrorExchange_#", "#", "EasyNetQ_Default_Error_Queue"),
 				build.Exchange("direct", "Shop.Order, Shop_00_00_30"),
 				build.Queue("Shop.Order, Shop_00_00_30", build.TTL(30000), build.DLX("Shop.Order, Shop"), build.DeadKey("#")),
 				build.Bind("Shop.Order, Shop_00_00_30", "#", "Shop.Order, Shop_00_00_30"),
@@ -96,11 +93,10 @@ func TestFlowsOfEachConvention(t *testing.T) {
 			name: "Sneakers and Kicks: retry, requeue and error exchanges",
 			parts: []build.Part{
 				build.Exchange("topic", "mail-retry"), build.Exchange("topic", "mail-retry-requeue"),
-				build.Exchange("topic", "mail-error"),
-				build.Queue("mail", build.Consumers(1), build.DLX("mail-retry")), build.Bind("mail-retry-requeue", "#", "mail"),
+				build.Exchange("topic", "mail-error"), build.Queue("mail", build.Consumers(1), build.DLX("mail-retry")),
+				build.Bind("mail-retry-requeue", "#", "mail"),
 				build.Queue("mail-retry", build.TTL(60000), build.DLX("mail-retry-requeue")),
-				build.Bind("mail-retry", "#", "mail-retry"),
-				build.Queue("mail-error"), build.Bind("mail-error", "#", "mail-error"),
+				build.Bind("mail-retry", "#", "mail-retry"), build.Queue("mail-error"), build.Bind("mail-error", "#", "mail-error"),
 			},
 			want: []string{"mail: mail-retry=retry(1m, argument) mail-error=failed"},
 		},
@@ -141,9 +137,8 @@ func TestFlowsOfEachConvention(t *testing.T) {
 		{
 			name: "Watermill: a poison queue that the user named",
 			parts: []build.Part{
-				build.Exchange("fanout", "mail"), build.Queue("mail", build.Consumers(1)),
-				build.Bind("mail", "", "mail"), build.Exchange("fanout", "mail.poison"), build.Queue("mail.poison"),
-				build.Bind("mail.poison", "", "mail.poison"),
+				build.Exchange("fanout", "mail"), build.Queue("mail", build.Consumers(1)), build.Bind("mail", "", "mail"),
+				build.Exchange("fanout", "mail.poison"), build.Queue("mail.poison"), build.Bind("mail.poison", "", "mail.poison"),
 			},
 			want: []string{"mail: mail.poison=failed"},
 		},
@@ -404,8 +399,7 @@ func TestHostileTopologies(t *testing.T) {
 	long := strings.Repeat("ab.", 84) + "abc" // 255 bytes
 	words := strings.TrimSuffix(strings.Repeat("a.", 100), ".")
 	crowd := []build.Part{
-		build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.TTL(1000)),
-		build.Queue("w", build.Consumers(1)),
+		build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.TTL(1000)), build.Queue("w", build.Consumers(1)),
 	}
 	for i := range 5000 {
 		crowd = append(crowd, build.Bind("x", fmt.Sprintf("k.%d.#", i), "w"))
@@ -413,13 +407,11 @@ func TestHostileTopologies(t *testing.T) {
 	tests := map[string][]build.Part{
 		"5,000 bindings on one exchange": crowd,
 		"a key of 255 bytes": {
-			build.Exchange("topic", "x"),
-			build.Queue("q", build.DLX("x"), build.DeadKey(long), build.TTL(1)), build.Queue("w"),
+			build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.DeadKey(long), build.TTL(1)), build.Queue("w"),
 			build.Bind("x", "#."+long[:200]+".#", "w"),
 		},
 		"a key of 100 words": {
-			build.Exchange("topic", "x"),
-			build.Queue("q", build.DLX("x"), build.DeadKey(words), build.TTL(1)), build.Queue("w"),
+			build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.DeadKey(words), build.TTL(1)), build.Queue("w"),
 			build.Bind("x", strings.Repeat("#.a.", 20)+"b", "w"),
 		},
 		"bindings to what is gone": {
@@ -436,8 +428,7 @@ func TestHostileTopologies(t *testing.T) {
 			1, model.Table{"delivery-limit": int64(1)}), build.UserPolicy("p2", "(?=a)", 1, model.Table{})},
 		"an unknown type of queue": {build.Queue("q", build.OfType("x-new"), build.DLX("x"), build.TTL(5))},
 		"a nameless type of x-delayed": {
-			build.Exchange("x-delayed-message", "x"), build.Queue("q"),
-			build.Bind("x", "", "q"),
+			build.Exchange("x-delayed-message", "x"), build.Queue("q"), build.Bind("x", "", "q"),
 		},
 		"a queue that is its own DLX": {build.Queue("q", build.DLX(""), build.DeadKey("q"), build.TTL(5))},
 		"hostile names": {

@@ -174,11 +174,9 @@ func findUncappedLoops(t *model.Topology, found func(Finding)) {
 				Code: "rejected-loop", Level: LevelInfo, VHost: worker.VHost, Queue: worker.Name,
 				Message: fmt.Sprintf("messages that %s rejects come back through %s without end, unless its "+
 					"consumer counts and gives up", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: "+
-					"RabbitMQ only counts it in "+
-					"x-death", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue " +
-					"and acknowledge",
+				Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it "+
+					"in x-death", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
+				Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue and acknowledge",
 			})
 			break
 		}

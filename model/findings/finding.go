@@ -87,11 +87,8 @@ func Of(t *model.Topology) []Finding {
 // Sort sorts findings by level, then code, then place.
 func Sort(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Or(
-			cmp.Compare(a.Level.rank(), b.Level.rank()), cmp.Compare(a.Code, b.Code),
-			cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Exchange, b.Exchange),
-			cmp.Compare(a.Node, b.Node),
-		)
+		return cmp.Or(cmp.Compare(a.Level.rank(), b.Level.rank()), cmp.Compare(a.Code, b.Code), cmp.Compare(a.VHost, b.VHost),
+			cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Node, b.Node))
 	})
 	return findings
 }

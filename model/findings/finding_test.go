@@ -39,8 +39,7 @@ func TestFindings(t *testing.T) {
 			[]string{"error dlx-missing a"},
 		},
 		{"an unroutable key", "3.10.8", []build.Part{
-			build.Exchange("direct", "x"),
-			build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+			build.Exchange("direct", "x"), build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
 		}, []string{"error dead-letter-unroutable a"}},
 		{
 			"a missing DLX, and a queue that keeps its dead letters", "4.0.5",
@@ -129,9 +128,8 @@ func TestFindings(t *testing.T) {
 		},
 		{"retries that the broker counts", "3.10.8", build.ScenarioParts["pubsub"], nil},
 		{"a buffer with consumers", "3.10.8", []build.Part{
-			build.Queue("w", build.Consumers(1)),
-			build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000),
-				build.Consumers(1)),
+			build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
+			build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000), build.Consumers(1)),
 		}, []string{"warning buffer-with-consumers w.delay"}},
 		{"a policy that is skipped", "3.10.8", []build.Part{build.Exchange("fanout", "x"), build.Queue("a",
 			build.Consumers(1)), build.UserPolicy("p", ".*", 1,
@@ -139,8 +137,7 @@ func TestFindings(t *testing.T) {
 		{
 			"a policy that is skipped for another", "3.10.8",
 			[]build.Part{
-				build.Queue("a",
-					build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
+				build.Queue("a", build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
 				build.UserPolicy("p", "^a", 5, model.Table{"delivery-limit": int64(3)}),
 				build.UserPolicy("q", "", 1, model.Table{"max-length": int64(9), "overflow": "reject-publish"}),
 			},
@@ -149,8 +146,7 @@ func TestFindings(t *testing.T) {
 		{
 			"a policy of lower priority", "3.10.8",
 			[]build.Part{
-				build.Queue("a",
-					build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
+				build.Queue("a", build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
 				build.UserPolicy("p", "^a", 0, model.Table{"delivery-limit": int64(3)}),
 				build.UserPolicy("q", "", 1, model.Table{"max-length": int64(9)}),
 			},
@@ -186,9 +182,8 @@ func TestFindings(t *testing.T) {
 		}, []string{"warning at-least-once-falls-back a"}},
 		{"at least once", "4.0.5", []build.Part{
 			build.Exchange("fanout", "x"), build.Queue("dead"),
-			build.Bind("x", "", "dead"), build.Queue("a", build.OfType(model.Quorum),
-				build.DLX("x"), build.Argument("x-dead-letter-strategy", "at-least-once"),
-				build.Argument("x-overflow", "reject-publish")),
+			build.Bind("x", "", "dead"), build.Queue("a", build.OfType(model.Quorum), build.DLX("x"),
+				build.Argument("x-dead-letter-strategy", "at-least-once"), build.Argument("x-overflow", "reject-publish")),
 		}, nil},
 		{
 			"a negative delivery limit on 3.x", "3.10.8",
@@ -400,12 +395,11 @@ func TestFindings(t *testing.T) {
 // A flow's findings are those of its queues and of the exchanges that its buffers expire into: no others, each once,
 // in the order of all.
 func TestAboutAFlow(t *testing.T) {
-	topology := model.NewTopology(build.Broker("3.10.8",
-		build.Exchange("direct", "back"), build.Queue("orders", build.Consumers(1)), build.Bind("back", "orders", "orders"),
+	topology := model.NewTopology(build.Broker("3.10.8", build.Exchange("direct", "back"),
+		build.Queue("orders", build.Consumers(1)), build.Bind("back", "orders", "orders"),
 		build.Queue("orders.retry", build.DLX("back"), build.DeadKey("orders"), build.TTL(1000)),
 		build.Queue("orders.later", build.DLX("back"), build.DeadKey("orders"), build.TTL(2000)),
-		build.Queue("other", build.Consumers(1)),
-	))
+		build.Queue("other", build.Consumers(1))))
 	var flow *model.Flow
 	for i, f := range topology.Flows() {
 		if f.Worker.Queue.Name == "orders" {
@@ -480,9 +474,8 @@ func TestKeptDeadLettersAreNotLost(t *testing.T) {
 		Exchange: "in", RoutingKey: "own", Position: 1, Properties: message.Properties{Expiration: "1000"},
 	}
 	found := In(topology, build.Ref("q"), peek.Peeked{Messages: message.MessageList{m}, TakenAt: build.Noon})
-	assert.That(t, len(found) == 1 && found[0].Level == LevelWarning &&
-		strings.HasPrefix(found[0].Message, "1 message will be kept on expiry: x has no queue for the keys that they keep"),
-		"%+v", found)
+	assert.That(t, len(found) == 1 && found[0].Level == LevelWarning && strings.HasPrefix(found[0].Message, "1 message "+
+		"will be kept on expiry: x has no queue for the keys that they keep"), "%+v", found)
 }
 
 // Every finding has a page, every page a finding, and the index names all of them.

@@ -23,8 +23,7 @@ func TestLosingNow(t *testing.T) {
 		return model.Movement{In: model.Some(in), Dead: model.Some(dead)}
 	}
 	flow := []build.Part{
-		build.Queue("w", build.Consumers(1)),
-		build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+		build.Queue("w", build.Consumers(1)), build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
 	}
 	tests := []struct {
 		name  string
@@ -375,15 +374,13 @@ func TestFindingsInMessages(t *testing.T) {
 		{"1,2,3,4,5 s", buffer, waiting(0, 1, 2, 3, 4, 5), nil, ""},
 		{"one without a TTL at the head", buffer, waiting(0, -1, 5), []string{"error head-of-line-blocked q"}, "never"},
 		{"a TTL of the queue", []build.Part{
-			build.Queue("w", build.Consumers(1)),
-			build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+			build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
 		}, waiting(0, -1, -1), nil, ""},
 		{"a queue with consumers", []build.Part{build.Queue("q", build.DLX(""), build.DeadKey("w"),
 			build.Consumers(1))}, waiting(0, 5, 1), nil, ""},
 		{
 			"near the delivery limit",
-			[]build.Part{build.Queue("q", build.OfType(model.Quorum),
-				build.Argument("x-delivery-limit", int64(5)))},
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(5)))},
 			counted(0, 3, 4, 5),
 			[]string{"warning delivery-count-near-limit q"},
 			"2 messages are near",
@@ -392,8 +389,7 @@ func TestFindingsInMessages(t *testing.T) {
 			build.Argument("x-delivery-limit", int64(20)))}, counted(0, 3, 5), nil, ""},
 		{
 			"a publisher's own header is no count",
-			[]build.Part{build.Queue("q", build.OfType(model.Quorum),
-				build.Argument("x-delivery-limit", int64(20)))},
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(20)))},
 			[]message.Message{{Headers: model.Table{"x-delivery-count": int64(19)}}},
 			nil, "",
 		},
@@ -434,8 +430,7 @@ func TestFindingsInMessages(t *testing.T) {
 			nil, "",
 		},
 		{"a poison message", []build.Part{
-			build.Queue("w", build.Consumers(1)),
-			build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)),
+			build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)),
 			build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
 		}, []message.Message{
 			{

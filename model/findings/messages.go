@@ -29,12 +29,16 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 	if waiting != nil {
 		r.checks = append(r.checks, &blockingHead{waiting, takenAt})
 	}
-	r.checks = append(r.checks,
-		&nearDeliveryLimit{queue: q, settings: t.Settings(ref), rescued: t.Behaviour.ReturnCountsAsDelivery},
-		&copies{}, &publishersAhead{clock: t.Snapshot.Overview.Clock(), takenAt: takenAt},
-		newPoison(t, q, takenAt), &released{queue: q, behaviour: t.Behaviour}, &strays{r.ways, t.Settings(ref)},
-		dropped{r.ways},
-	)
+	r.checks = append(r.checks, &nearDeliveryLimit{
+		queue: q, settings: t.Settings(ref),
+		rescued: t.Behaviour.ReturnCountsAsDelivery,
+	}, &copies{}, &publishersAhead{
+		clock:   t.Snapshot.Overview.Clock(),
+		takenAt: takenAt,
+	}, newPoison(t, q, takenAt), &released{queue: q, behaviour: t.Behaviour}, &strays{
+		r.ways,
+		t.Settings(ref),
+	}, dropped{r.ways})
 	return r
 }
 

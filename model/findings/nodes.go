@@ -52,17 +52,15 @@ func findQuorumAtRisk(t *model.Topology, found func(Finding)) {
 		}
 		f := Finding{
 			Code: "quorum-at-risk", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Evidence: memberWords(q),
-			Message: fmt.Sprintf("%s becomes unavailable when one more of its nodes stops",
-				model.Printable(q.Name)),
-			Remedy: "start " + strings.Join(q.Offline(), ", "),
+			Message: fmt.Sprintf("%s becomes unavailable when one more of its nodes stops", model.Printable(q.Name)),
+			Remedy:  "start " + strings.Join(q.Offline(), ", "),
 		}
 		if online == members {
 			if len(t.Snapshot.Nodes) <= members {
 				continue
 			}
 			f.Level = LevelInfo
-			f.Message = fmt.Sprintf("%s has %s: it becomes unavailable when one of %s nodes "+
-				"stops", model.Printable(q.Name),
+			f.Message = fmt.Sprintf("%s has %s: it becomes unavailable when one of %s nodes stops", model.Printable(q.Name),
 				model.Plural(members, "member"), its(members))
 			f.Remedy = "add members: rabbitmq-queues grow NODE all, or add_member"
 		}
@@ -97,8 +95,7 @@ func findNodesDown(t *model.Topology, found func(Finding)) {
 		}
 		f := Finding{
 			Code: "node-down", Level: LevelWarning, Node: n.Name,
-			Message: fmt.Sprintf("the node %s is not running: no queue is unavailable because of "+
-				"it", model.Printable(n.Name)),
+			Message:  fmt.Sprintf("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
 			Evidence: fmt.Sprintf("/api/nodes says running: false; %s a replica there", haveCount(fewer)),
 			Remedy:   "start it; if it is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
 		}
@@ -161,12 +158,10 @@ func findPartitions(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "partition", Level: LevelError, Node: n.Name,
-			Message: fmt.Sprintf("%s was cut off from %s: each side goes on alone, and dlxtop shows the view "+
-				"of only one",
+			Message: fmt.Sprintf("%s was cut off from %s: each side goes on alone, and dlxtop shows the view of only one",
 				model.Printable(n.Name), strings.Join(others, ", ")),
 			Evidence: "partitions in /api/nodes: " + strings.Join(others, ", "),
-			Remedy: "repair the network, then restart the nodes of the side that you trust less (RabbitMQ's " +
-				"guide on " +
+			Remedy: "repair the network, then restart the nodes of the side that you trust less (RabbitMQ's guide on " +
 				"partitions)",
 		})
 	}

@@ -212,9 +212,8 @@ func findNegativeDeliveryLimits(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "delivery-limit-negative", Level: LevelError, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s drops or dead-letters a message at its first return: RabbitMQ %s does not "+
-				"read a negative delivery limit as no limit",
-				model.Printable(q.Name), t.Snapshot.Overview.Version),
+			Message: fmt.Sprintf("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a "+
+				"negative delivery limit as no limit", model.Printable(q.Name), t.Snapshot.Overview.Version),
 			Evidence: "delivery-limit " + s.DeliveryLimit.String(),
 			Remedy:   "remove the delivery-limit until the broker is 4.0 or later",
 		})

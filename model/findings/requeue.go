@@ -37,8 +37,7 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 		again := rate * loopSpan
 		depth, known := q.Depth()
 		worked := works(t, q)
-		slow := rate > 0 && known && worked &&
-			float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+max(depth, 1))
+		slow := rate > 0 && known && worked && float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+max(depth, 1))
 		taken := q.Consumers.Or(0) > 0 || q.Polled()
 		switch {
 		case q.AckRate.Or(0) > rate*loopDone || !known || depth == 0:
@@ -57,8 +56,7 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 		found(Finding{
 			Code: "requeue-loop", Level: LevelError, VHost: q.VHost, Queue: q.Name,
 			Happening: true,
-			Message: fmt.Sprintf("a worker of %s returns its %s and receives %s again, %.1f times a second: "+
-				"none is processed",
+			Message: fmt.Sprintf("a worker of %s returns its %s and receives %s again, %.1f times a second: none is processed",
 				model.Printable(q.Name), model.Plural(depth, "message"), them(depth), rate),
 			Evidence: fmt.Sprintf("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
 				"%s ready, %s unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0),
@@ -103,10 +101,9 @@ func findPollers(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "poller", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("an application polls %s instead of consuming it", model.Printable(q.Name)),
-			Evidence: fmt.Sprintf("0 consumers, basic.get %.1f/s (with or without a message)",
-				q.PollRate.Or(0)),
-			Remedy: "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",
+			Message:  fmt.Sprintf("an application polls %s instead of consuming it", model.Printable(q.Name)),
+			Evidence: fmt.Sprintf("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),
+			Remedy:   "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",
 		})
 	}
 }

@@ -99,8 +99,7 @@ func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
 					model.Plural(n, "dead letter")),
 				Evidence: fmt.Sprintf("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(t.Settings(q.QueueRef)),
 					model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
-				Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ " +
-					"keeps trying",
+				Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ keeps trying",
 			})
 		}
 	}
@@ -164,8 +163,7 @@ func forgets(t *model.Topology, q *model.Queue, f *Finding) bool {
 			f.Level = LevelInfo
 		}
 		if !t.Behaviour.ReturnCountsAsDelivery {
-			f.Message = fmt.Sprintf("failed messages in %s are lost after a consumer has failed on "+
-				"them %s", name,
+			f.Message = fmt.Sprintf("failed messages in %s are lost after a consumer has failed on them %s", name,
 				model.Plural(s.DeliveryLimit.Value, "time"))
 			f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
 		}

@@ -74,8 +74,7 @@ func findRejectsLost(t *model.Topology, found func(Finding)) {
 			Message: fmt.Sprintf("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 				"exchange, and the flow has no failed queue", model.Printable(q.Name)),
 			Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
-			Remedy: "set a dead-letter-exchange on the worker (a policy takes effect at once) and bind a " +
-				"failed queue to it",
+			Remedy:   "set a dead-letter-exchange on the worker (a policy takes effect at once) and bind a failed queue to it",
 		})
 	}
 }

@@ -87,8 +87,7 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 			"*, read on the exchange, and write on amq.default to count dropped messages",
 	}
 	if want.Unrouted {
-		p.Notes = append(p.Notes, "while the tap runs, RabbitMQ does not return mandatory messages that no "+
-			"other queue takes")
+		p.Notes = append(p.Notes, "while the tap runs, RabbitMQ does not return mandatory messages that no other queue takes")
 	} else {
 		p.Notes = append(p.Notes, "messages that no queue takes are not seen")
 	}

@@ -20,22 +20,18 @@ import (
 )
 
 func TestPlanTap(t *testing.T) {
-	topology := build.TopologyOf("4.0.5",
-		build.Exchange("direct", "dlx"), build.Exchange("topic", "events"), build.Exchange("headers", "by.header"),
-		build.Exchange("fanout", "empty"),
+	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "dlx"), build.Exchange("topic", "events"),
+		build.Exchange("headers", "by.header"), build.Exchange("fanout", "empty"),
 		build.Exchange("x-consistent-hash", "shared"), build.Exchange("fanout", "front", "alternate-exchange", "dlx"),
-		build.Exchange("fanout", "nowhere"),
-		build.Exchange("x-delayed-message", "later", "x-delayed-type", "direct"),
+		build.Exchange("fanout", "nowhere"), build.Exchange("x-delayed-message", "later", "x-delayed-type", "direct"),
 		build.Queue("worker"), build.Queue("buffer", build.DLX("dlx"), build.DeadKey("lost")),
-		build.Queue("own", build.DLX("dlx")),
-		build.Bind("dlx", "a", "worker"), build.Bind("dlx", "a", "buffer"), build.Bind("dlx", "b", "worker"),
-		build.Bind("dlx", "gone", "deleted"), build.BindExchange("dlx", "c", "nowhere"),
+		build.Queue("own", build.DLX("dlx")), build.Bind("dlx", "a", "worker"), build.Bind("dlx", "a", "buffer"),
+		build.Bind("dlx", "b", "worker"), build.Bind("dlx", "gone", "deleted"), build.BindExchange("dlx", "c", "nowhere"),
 		build.Bind("events", "order.#", "worker"), build.BindExchange("events", "x.*", "dlx"),
 		build.BindHeaders("by.header", "worker", model.Table{"x-match": "any", "n": int64(1)}),
 		build.Bind("front", "in", "buffer"), build.Bind("front", "own.key", "own"), build.Bind("later", "k", "worker"),
-		build.Bind("shared", "1", "worker"),
-		build.Bind("dlx", "other tap", model.TapPrefix+"1"), build.Queue(model.TapPrefix+"1"),
-	)
+		build.Bind("shared", "1", "worker"), build.Bind("dlx", "other tap", model.TapPrefix+"1"),
+		build.Queue(model.TapPrefix+"1"))
 	for _, c := range []struct {
 		exchange string
 		unrouted bool
@@ -90,9 +86,8 @@ func TestPlanTap(t *testing.T) {
 func tapTopology(skew model.Opt[time.Duration]) *model.Topology {
 	s := build.Broker("4.0.5", build.Exchange("fanout", "dlx"), build.Queue("fixed", build.DLX("dlx"), build.TTL(5000)),
 		build.Queue("own", build.DLX("dlx")), build.Queue("second", build.DLX("dlx2"), build.TTL(1000)),
-		build.Exchange("fanout", "dlx2"),
-		build.Queue("worker", build.DLX("retry"), build.DeadKey("r")), build.Exchange("direct", "retry"),
-		build.Bind("retry", "r", "fixed"), build.Bind("dlx", "", "worker"))
+		build.Exchange("fanout", "dlx2"), build.Queue("worker", build.DLX("retry"), build.DeadKey("r")),
+		build.Exchange("direct", "retry"), build.Bind("retry", "r", "fixed"), build.Bind("dlx", "", "worker"))
 	s.Overview.ClockSkew = skew
 	return model.NewTopology(s)
 }
@@ -276,15 +271,12 @@ func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
 }
 
 func TestTapChoices(t *testing.T) {
-	topology := build.TopologyOf("4.0.5",
-		build.Exchange("direct", "front"), build.Exchange("direct", "dlx"), build.Exchange("x-random", "random"),
-		build.Exchange("direct", "retry"),
-		build.Queue("buffer", build.DLX("dlx"), build.DeadKey("w"), build.TTL(5000)),
-		build.Bind("front", "in", "buffer"), build.Bind("random", "", "buffer"),
-		build.Queue("worker", build.Consumers(1), build.DLX("retry"), build.DeadKey("r")), build.Bind("dlx", "w", "worker"),
-		build.Queue("worker.retry", build.DLX("dlx"), build.DeadKey("w"), build.TTL(1000)),
-		build.Bind("retry", "r", "worker.retry"),
-	)
+	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "front"), build.Exchange("direct", "dlx"),
+		build.Exchange("x-random", "random"), build.Exchange("direct", "retry"),
+		build.Queue("buffer", build.DLX("dlx"), build.DeadKey("w"), build.TTL(5000)), build.Bind("front", "in", "buffer"),
+		build.Bind("random", "", "buffer"), build.Queue("worker", build.Consumers(1), build.DLX("retry"), build.DeadKey("r")),
+		build.Bind("dlx", "w", "worker"), build.Queue("worker.retry", build.DLX("dlx"), build.DeadKey("w"), build.TTL(1000)),
+		build.Bind("retry", "r", "worker.retry"))
 	flow, ok := topology.FlowOf(build.Ref("worker"))
 	must.That(t, ok, "there is no flow")
 	for name, want := range map[string]string{"dlx": "[dlx retry front] [dlx]", "front": "[front]"} {
@@ -324,17 +316,16 @@ func TestPassedJSONAddsUp(t *testing.T) {
 }
 
 func TestPlanProbe(t *testing.T) {
-	topology := build.TopologyOf("4.0.5",
-		build.Exchange("direct", "front"), build.Exchange("fanout", "all"), build.Exchange("direct", "dlx"),
+	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "front"), build.Exchange("fanout", "all"),
+		build.Exchange("direct", "dlx"),
 		build.Queue("buffer", build.DLX("dlx"), build.DeadKey("w"), build.TTL(5000), build.Ready(3)),
 		build.Bind("front", "in", "buffer"), build.Bind("all", "", "buffer"), build.Bind("all", "", "worker"),
 		build.Queue("own.delay", build.DLX("dlx"), build.DeadKey("w"), build.Ready(3)), build.Bind("all", "", "own.delay"),
-		build.Queue("lossy", build.DLX("dlx"), build.DeadKey("nobody"), build.TTL(1000)),
-		build.Queue("worker"), build.Bind("dlx", "w", "worker"),
-		build.Queue("busy", build.Consumers(2)), build.Queue("before", build.DLX(""), build.DeadKey("busy"), build.TTL(100)),
-		build.Queue("stream", build.OfType(model.Stream)), build.Queue("to.stream",
-			build.DLX(""), build.DeadKey("stream"), build.TTL(100)),
-	)
+		build.Queue("lossy", build.DLX("dlx"), build.DeadKey("nobody"), build.TTL(1000)), build.Queue("worker"),
+		build.Bind("dlx", "w", "worker"), build.Queue("busy", build.Consumers(2)),
+		build.Queue("before", build.DLX(""), build.DeadKey("busy"), build.TTL(100)),
+		build.Queue("stream", build.OfType(model.Stream)),
+		build.Queue("to.stream", build.DLX(""), build.DeadKey("stream"), build.TTL(100)))
 	flow := func(worker string) *model.Flow {
 		f, ok := topology.FlowOf(build.Ref(worker))
 		must.That(t, ok, "there is no flow of %s", worker)
