@@ -23,9 +23,9 @@ func (p *Policy) appliesTo(kind QueueType) bool {
 	return false
 }
 
-// policyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one
+// PolicyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one
 // that Go's engine cannot compile matches nothing here.
-type policyMatcher map[string][]matchablePolicy // by vhost; highest priority first
+type PolicyMatcher map[string][]matchablePolicy // by vhost; highest priority first
 
 type matchablePolicy struct {
 	*Policy
@@ -34,8 +34,8 @@ type matchablePolicy struct {
 
 // NewPolicyMatcher takes the policies, or the operator policies, among some. One whose pattern is none of Go matches
 // nothing.
-func NewPolicyMatcher(policies []Policy, operator bool) policyMatcher {
-	m := policyMatcher{}
+func NewPolicyMatcher(policies []Policy, operator bool) PolicyMatcher {
+	m := PolicyMatcher{}
 	for i := range policies {
 		p := matchablePolicy{Policy: &policies[i]}
 		if p.Operator == operator && p.compile() == nil {
@@ -72,7 +72,7 @@ func (p *matchablePolicy) matches(q *Queue) bool {
 // above it the broker skipped: it does so with a whole policy when the queue's type does not support one of its keys
 // (measured on 3.10.8, 4.0.5 and 4.3.6; operator policies, too). Those below it, or of the same priority, it hides.
 // When the one that applies is unknown here, nothing can be said of the order.
-func (m policyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below []*Policy) {
+func (m PolicyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below []*Policy) {
 	list, name := m[q.VHost], q.Policy
 	if len(list) > 0 && list[0].Operator {
 		name = q.OperatorPolicy

@@ -102,6 +102,17 @@ func (t *Topology) BindingsTo(ref QueueRef) iter.Seq[*Binding] {
 	}
 }
 
+// Each are the elements of a list, not copied: for q := range Each(s.Queues).
+func Each[T any](list []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
 // Unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".
 func Unread(s *Snapshot) string {
 	switch {

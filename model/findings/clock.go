@@ -9,7 +9,7 @@ import (
 )
 
 // findClockSkew tells when the broker's clock is another than this machine's.
-func findClockSkew(t *model.Topology, found func(Finding)) {
+func (t *checking) findClockSkew() {
 	clock := t.Snapshot.Overview.Clock()
 	if clock.Ahead.Abs() <= model.NotableSkew {
 		return
@@ -18,7 +18,7 @@ func findClockSkew(t *model.Topology, found func(Finding)) {
 	if clock.Ahead < 0 {
 		way = "ahead of"
 	}
-	found(Finding{
+	t.found(Finding{
 		Code: "clock-skew", Level: LevelInfo,
 		Message: fmt.Sprintf("this machine's clock is %s %s the broker's: dlxtop shows the broker's times by "+
 			"this machine's clock", model.ShortDuration(by), way),
@@ -53,29 +53,12 @@ func (p *publishersAhead) see(m *message.Message) {
 }
 
 func (p *publishersAhead) finding() (Finding, bool) {
-	n, most := p.n, p.most
-	if n == 0 {
-		return Finding{}, false
-	}
 	return Finding{
 		Code: "clock-skew", Level: LevelInfo,
-		Message: fmt.Sprintf("%s a timestamp later than what happened to %s: the publisher's clock is at least "+
-			"%s ahead", haveOrHas(n), itOrThem(n), model.ShortDuration(most.Truncate(time.Second))),
+		Message: fmt.Sprintf("%s %s a timestamp later than what happened to %s: the publisher's clock is at least %s ahead",
+			model.Plural(p.n, "message"), agree(p.n, "has", "have"), agree(p.n, "it", "them"),
+			model.ShortDuration(p.most.Truncate(time.Second))),
 		Evidence: "the property timestamp, against the time of the look and of the first death",
 		Remedy:   "synchronize the publishers with NTP; until then due times ignore these timestamps",
-	}, true
-}
-
-func haveOrHas(n int) string {
-	if n == 1 {
-		return "1 message has"
-	}
-	return model.Plural(n, "message") + " have"
-}
-
-func itOrThem(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
+	}, p.n > 0
 }

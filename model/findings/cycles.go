@@ -14,12 +14,16 @@ import (
 
 // findCutCycles finds circles that a message can go round without being rejected. When the queue that would send it
 // into one for the second time keeps its dead letters, it stays in that one.
-func findCutCycles(t *model.Topology, found func(Finding)) {
-	walked := map[model.QueueRef]int{} // the walk that came by first
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		findExpiredUnread(t, q, found)
-		circle := expiryCircle(t, q.QueueRef, walked, i+1)
+func (t *checking) findCutCycles() {
+	walk := t.circles(func(at model.QueueRef) []model.QueueRef {
+		if targets := t.ExpiredTargets(at); t.Settings(at).TTL.Set && len(targets) == 1 {
+			return targets
+		}
+		return nil
+	})
+	for q := range model.Each(t.Snapshot.Queues) {
+		t.findExpiredUnread(q)
+		circle := walk(q.QueueRef)
 		if len(circle) < 2 { // of one alone findReturns speaks
 			continue
 		}
@@ -34,40 +38,40 @@ func findCutCycles(t *model.Topology, found func(Finding)) {
 		at := circle[0]
 		f := Finding{
 			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,
-			Message: fmt.Sprintf("messages that expire in %s are lost after one round: they return by expiry "+
-				"alone, and RabbitMQ then drops them", model.Printable(at.Name)),
+			Message: fmt.Sprintf("messages that expire in %s are lost after one round: they return by expiry alone, and "+
+				"RabbitMQ then drops them", model.Printable(at.Name)),
 			Evidence: "expires through " + model.Names(circle) +
 				" and back, each with a message-ttl, with no rejection in between",
 			Remedy: "put a worker that rejects into the circle, or lead it out into a failed queue",
 		}
-		if worker, ttl, escapes := escape(t, circle); escapes {
+		if worker, ttl, escapes := escape(t.Topology, circle); escapes {
 			f.Level, f.Queue = LevelWarning, worker.Name
 			f.Message = fmt.Sprintf("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
 				"RabbitMQ then drops them", model.Printable(worker.Name), ttl)
 			f.Remedy = "remove its message-ttl, or lead what expires to a failed queue"
 		}
-		found(f)
+		t.found(f)
 	}
 }
 
-// expiryCircle follows what expires, from queue to queue, as long as there is only one way. It returns the circle that
-// this walk closed, if any: each queue is passed by one walk only.
-func expiryCircle(t *model.Topology, start model.QueueRef, walked map[model.QueueRef]int, walk int) []model.QueueRef {
-	var path []model.QueueRef
-	for at := start; ; {
-		if walked[at] == walk {
-			return path[slices.Index(path, at):]
+// circles follow what leaves queues, from one to the next, as long as next has only one way. Each call returns the
+// circle that its walk closed, if any: each queue is passed by one walk only.
+func (t *checking) circles(next func(model.QueueRef) []model.QueueRef) func(start model.QueueRef) []model.QueueRef {
+	walked, walk := map[model.QueueRef]int{}, 0 // the walk that came by first
+	return func(at model.QueueRef) []model.QueueRef {
+		walk++
+		for path := []model.QueueRef(nil); ; {
+			if walked[at] == walk {
+				return path[slices.Index(path, at):]
+			}
+			targets := next(at)
+			if walked[at] != 0 || len(targets) != 1 {
+				return nil
+			}
+			walked[at] = walk
+			path = append(path, at)
+			at = targets[0]
 		}
-		if walked[at] != 0 || !t.Settings(at).TTL.Set {
-			return nil
-		}
-		walked[at] = walk
-		path = append(path, at)
-		targets := t.ExpiredTargets(at)
-		if len(targets) != 1 {
-			return nil
-		}
-		at = targets[0]
 	}
 }
 
@@ -89,13 +93,13 @@ func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, 
 
 // findExpiredUnread finds messages that came into a buffer by their own expiry, or were pushed out, as far as
 // statistics show: the queue that dead-letters them there, and gets them back, has no consumers and has delivered none.
-func findExpiredUnread(t *model.Topology, q *model.Queue, found func(Finding)) {
-	buffer := behindUnread(t, q)
+func (t *checking) findExpiredUnread(q *model.Queue) {
+	buffer := behindUnread(t.Topology, q)
 	if buffer == nil || buffer.Ready.Or(0) <= buffer.Published.Or(0) {
 		return
 	}
 	name, behind := model.Printable(q.Name), model.Printable(buffer.Name)
-	found(Finding{
+	t.found(Finding{
 		Code: "cycle-cut", Level: LevelWarning, VHost: q.VHost, Queue: buffer.Name,
 		Message: fmt.Sprintf("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
 			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), behind, name),
@@ -127,8 +131,8 @@ func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
 // Unread are the buffers behind queues that have delivered nothing, as far as they can be counted: statistics know late
 // what is in them.
 func Unread(t *model.Topology) (refs []model.QueueRef) {
-	for i := range t.Snapshot.Queues {
-		buffer := behindUnread(t, &t.Snapshot.Queues[i])
+	for q := range model.Each(t.Snapshot.Queues) {
+		buffer := behindUnread(t, q)
 		if buffer == nil || len(refs) >= mostConfirmed {
 			continue
 		}
@@ -149,36 +153,29 @@ func (dropped) see(*message.Message) {} // strays does
 
 func (d dropped) finding() (Finding, bool) {
 	n, back := d.ways.Cut()
-	if n == 0 {
-		return Finding{}, false
-	}
 	return Finding{
 		Code: "cycle-cut", Level: LevelError,
-		Message: fmt.Sprintf("%s dropped on expiry: RabbitMQ drops what returns without a rejection", willBe(n)),
+		Message: fmt.Sprintf("%s will be dropped on expiry: RabbitMQ drops what returns without a rejection",
+			model.Plural(n, "message")),
 		Evidence: fmt.Sprintf("the first one would return to %s, where it has been; x-death has no rejection since",
 			model.Names(back)),
 		Remedy: savedBy,
-	}, true
+	}, n > 0
 }
 
 // findUncappedLoops finds retry loops that the broker never ends: a cycle with a rejection in it is never cut.
-func findUncappedLoops(t *model.Topology, found func(Finding)) {
-	for i := range t.Flows() {
-		flow := &t.Flows()[i]
-		worker := flow.Worker.Queue
-		for _, b := range flow.Buffers {
-			if !b.Rejected {
-				continue
-			}
-			found(Finding{
-				Code: "rejected-loop", Level: LevelInfo, VHost: worker.VHost, Queue: worker.Name,
-				Message: fmt.Sprintf("messages that %s rejects come back through %s without end, unless its "+
-					"consumer counts and gives up", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it "+
-					"in x-death", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue and acknowledge",
-			})
-			break
-		}
+func (t *checking) findUncappedLoops(flow *model.Flow) {
+	i := slices.IndexFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Rejected })
+	if i < 0 {
+		return
 	}
+	worker, buffer := model.Printable(flow.Worker.Queue.Name), model.Printable(flow.Buffers[i].Queue.Name)
+	t.found(Finding{
+		Code: "rejected-loop", Level: LevelInfo, VHost: flow.VHost, Queue: flow.Worker.Queue.Name,
+		Message: fmt.Sprintf("messages that %s rejects come back through %s without end, unless its consumer counts and "+
+			"gives up", worker, buffer),
+		Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
+			"x-death", worker, buffer),
+		Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue and acknowledge",
+	})
 }

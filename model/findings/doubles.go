@@ -8,21 +8,19 @@ import (
 
 // findDoubledFailures finds workers of which one failure arrives in several failed queues: who replays all of these
 // lets it be processed several times.
-func findDoubledFailures(t *model.Topology, found func(Finding)) {
-	for i := range t.Flows() {
-		worker := t.Flows()[i].Worker.Queue
-		queues := t.FailedTogether(worker)
-		if len(queues) == 0 {
-			continue
-		}
-		found(Finding{
-			Code: "failure-in-two-queues", Level: LevelWarning, VHost: worker.VHost, Queue: worker.Name,
-			Message: fmt.Sprintf("each message that %s rejects arrives in %s: replayed from each, it is processed %d times",
-				model.Printable(worker.Name), model.Names(queues), len(queues)),
-			Evidence: fmt.Sprintf("its dead-letter exchange %s leads to all of them",
-				model.ExchangeName(t.Settings(worker).DLX.Value)),
-			Remedy: "replay from one of them, and drop the copies in the others (a replay leaves them there); for good: give " +
-				"each worker a dead-letter routing key of its own",
-		})
+func (t *checking) findDoubledFailures(flow *model.Flow) {
+	worker := flow.Worker.Queue
+	queues := t.FailedTogether(worker)
+	if len(queues) == 0 {
+		return
 	}
+	t.found(Finding{
+		Code: "failure-in-two-queues", Level: LevelWarning, VHost: worker.VHost, Queue: worker.Name,
+		Message: fmt.Sprintf("each message that %s rejects arrives in %s: replayed from each, it is processed %d times",
+			model.Printable(worker.Name), model.Names(queues), len(queues)),
+		Evidence: fmt.Sprintf("its dead-letter exchange %s leads to all of them",
+			model.ExchangeName(t.Settings(worker).DLX.Value)),
+		Remedy: "replay from one of them, and drop the copies in the others (a replay leaves them there); for good: give " +
+			"each worker a dead-letter routing key of its own",
+	})
 }

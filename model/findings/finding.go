@@ -3,6 +3,7 @@ package findings
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -17,6 +18,22 @@ const (
 	LevelWarning Level = "warning"
 	LevelInfo    Level = "info"
 )
+
+// infoIf is the level of what is only worth knowing in some case, and else a warning.
+func infoIf(harmless bool) Level {
+	if harmless {
+		return LevelInfo
+	}
+	return LevelWarning
+}
+
+// agree is the word that goes with a number.
+func agree[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
 
 // Finding is something wrong or risky in the topology or in what was peeked.
 type Finding struct {
@@ -37,49 +54,59 @@ type Finding struct {
 // Page is where the finding is described, in the project's folder.
 func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
 
-// checks find what is wrong, one kind each. To add a finding, write a check beside its kin (findings_*.go), list it
-// here, test it on a broker that misbehaves as it says, and give it a page (Finding.Page).
-var checks = []func(*model.Topology, func(Finding)){
-	findMissingDLX,
-	findUnroutableDeadLetters,
-	findTTLWithoutDLX,
-	findLimitWithoutDLX,
-	findDeliveryLimitWithoutDLX,
-	findCarriedDeliveryCounts,
-	findWorkersWithoutConsumers,
-	findPollers,
-	findRequeueLoops,
-	findReturns,
-	findRejectsLost,
-	findBuffersWithConsumers,
-	findUncountedRetries,
-	findRetriesForOthers,
-	findDoubledFailures,
-	findSkippedPolicies,
-	findHiddenPolicies,
-	findShadowedPolicies,
-	findKeysWithoutDLX,
-	findAtLeastOnceFallback,
-	findNegativeDeliveryLimits,
-	findLeasedBuffers,
-	findFullTargets,
-	findStuckDeadLetters,
-	findForgetfulFailedQueues,
-	findCutCycles,
-	findUncappedLoops,
-	findClockSkew,
-	findQueuesDown,
-	findQuorumAtRisk,
-	findNodesDown,
-	findAlarms,
-	findPartitions,
+// checking looks for what is wrong in a topology.
+type checking struct {
+	*model.Topology
+	found                      func(Finding)
+	fed                        func() feeds                   // what leads where; few findings ask for it
+	rounds                     func() map[model.QueueRef]bool // the queues in which what is rejected goes round
+	policies, operatorPolicies model.PolicyMatcher
 }
 
+// What is wrong, one kind each. To add a finding, write a check beside its kin, list it here, test it on a broker that
+// misbehaves as it says, and give it a page (Finding.Page).
+var (
+	checks = []func(*checking){
+		(*checking).findReturns, (*checking).findCutCycles, (*checking).findFullTargets,
+		(*checking).findForgetfulFailedQueues, (*checking).findUncountedRetries,
+		(*checking).findRetriesForOthers, (*checking).findClockSkew, (*checking).findNodesDown, (*checking).findAlarms,
+		(*checking).findPartitions,
+	}
+	queueChecks = []func(*checking, *model.Queue, model.Settings){
+		(*checking).findMissingDLX, (*checking).findUnroutableDeadLetters, (*checking).findTTLWithoutDLX,
+		(*checking).findLimitWithoutDLX, (*checking).findDeliveryLimitWithoutDLX, (*checking).findCarriedDeliveryCounts,
+		(*checking).findRequeueLoops, (*checking).findSkippedPolicies, (*checking).findHiddenPolicies, (*checking).findShadowedPolicies,
+		(*checking).findKeysWithoutDLX, (*checking).findAtLeastOnceFallback, (*checking).findNegativeDeliveryLimits,
+		(*checking).findStuckDeadLetters, (*checking).findQueuesDown, (*checking).findQuorumAtRisk,
+	}
+	flowChecks = []func(*checking, *model.Flow){
+		(*checking).findWorkersWithoutConsumers, (*checking).findPollers, (*checking).findRejectsLost,
+		(*checking).findBuffersWithConsumers, (*checking).findDoubledFailures, (*checking).findLeasedBuffers,
+		(*checking).findUncappedLoops,
+	}
+)
+
 // Of are the findings of a topology, sorted by level, then code, then place.
-func Of(t *model.Topology) []Finding {
-	var findings []Finding
+func Of(topology *model.Topology) (findings []Finding) {
+	t := &checking{
+		Topology: topology, found: func(f Finding) { findings = append(findings, f) },
+		policies:         model.NewPolicyMatcher(topology.Snapshot.Policies, false),
+		operatorPolicies: model.NewPolicyMatcher(topology.Snapshot.Policies, true),
+	}
+	t.fed, t.rounds = sync.OnceValue(t.feeds), sync.OnceValue(t.roundTrips)
 	for _, check := range checks {
-		check(t, func(f Finding) { findings = append(findings, f) })
+		check(t)
+	}
+	for q := range model.Each(t.Snapshot.Queues) {
+		s := t.Settings(q.QueueRef)
+		for _, check := range queueChecks {
+			check(t, q, s)
+		}
+	}
+	for flow := range model.Each(t.Flows()) {
+		for _, check := range flowChecks {
+			check(t, flow)
+		}
 	}
 	return Sort(findings)
 }

@@ -3,7 +3,6 @@ package findings
 import (
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -30,126 +29,92 @@ func endOf(s model.Settings) end {
 	return end{LevelError, "are lost", "may be lost", "lost", ""}
 }
 
-func findMissingDLX(t *model.Topology, found func(Finding)) {
-	fed := sync.OnceValue(func() feeds { return feedsOf(t) })
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		hops := t.Hops(q.QueueRef)
-		if len(hops) == 0 || hops[0].Route.MissingExchange == "" {
-			continue
-		}
-		s := t.Settings(q.QueueRef)
-		end := endOf(s)
-		f := Finding{
-			Code: "dlx-missing", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-			Message: fmt.Sprintf("dead letters of %s %s: the exchange %s does not exist",
-				model.Printable(q.Name), end.are, model.Printable(s.DLX.Value)),
-			Evidence: fmt.Sprintf("dead-letter-exchange %s; no exchange of that name in the vhost%s",
-				model.Printable(s.DLX.String()), end.evidence),
-			Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (a "+
-				"policy can change it without declaring the queue again)", model.Printable(s.DLX.Value)),
-		}
-		onDemand(t, q, fed(), &f)
-		found(f)
+func (t *checking) findMissingDLX(q *model.Queue, s model.Settings) {
+	hops := t.Hops(q.QueueRef)
+	if len(hops) == 0 || hops[0].Route.MissingExchange == "" {
+		return
 	}
+	end, exchange := endOf(s), model.Printable(s.DLX.Value)
+	t.onDemand(q, s, Finding{
+		Code: "dlx-missing", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
+		Message: fmt.Sprintf("dead letters of %s %s: the exchange %s does not exist", model.Printable(q.Name), end.are,
+			exchange),
+		Evidence: fmt.Sprintf("dead-letter-exchange %s; no exchange of that name in the vhost%s",
+			model.Printable(s.DLX.String()), end.evidence),
+		Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (a policy can "+
+			"change it without declaring the queue again)", exchange),
+	})
 }
 
-func findTTLWithoutDLX(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		s := t.Settings(q.QueueRef)
-		if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
-			continue
-		}
-		level := LevelWarning
-		if q.Exclusive || q.AutoDelete {
-			level = LevelInfo // a queue of one connection that forgets is often meant so
-		}
-		found(Finding{
-			Code: "ttl-without-dlx", Level: level, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s loses messages that expire (after %s): it has no dead-letter exchange",
-				model.Printable(q.Name), model.ShortDuration(s.TTL.Value)),
-			Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
-			Remedy:   "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the TTL",
-		})
+func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
+	if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
+		return
 	}
+	t.found(Finding{ // a queue of one connection that forgets is often meant so
+		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete), VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("%s loses messages that expire (after %s): it has no dead-letter exchange",
+			model.Printable(q.Name), model.ShortDuration(s.TTL.Value)),
+		Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
+		Remedy:   "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the TTL",
+	})
 }
 
-func findLimitWithoutDLX(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		s := t.Settings(q.QueueRef)
-		if !s.Bounded() || !q.NoDLX(s) || s.Overflow.Value != model.DropHead || t.IsFailed(q.QueueRef) {
-			continue
-		}
-		limit := "max-length " + s.MaxLength.String()
-		if !s.MaxLength.Set {
-			limit = "max-length-bytes " + s.MaxBytes.String()
-		}
-		level := LevelWarning
-		if q.Exclusive || q.AutoDelete {
-			level = LevelInfo
-		}
-		found(Finding{
-			Code: "limit-without-dlx", Level: level, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s loses its oldest messages when it is full: it has no dead-letter exchange",
-				model.Printable(q.Name)),
-			Evidence: limit + ", overflow " + s.Overflow.String() + ", no dead-letter-exchange",
-			Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers see it",
-		})
+func (t *checking) findLimitWithoutDLX(q *model.Queue, s model.Settings) {
+	if !s.Bounded() || !q.NoDLX(s) || s.Overflow.Value != model.DropHead || t.IsFailed(q.QueueRef) {
+		return
 	}
+	limit := "max-length " + s.MaxLength.String()
+	if !s.MaxLength.Set {
+		limit = "max-length-bytes " + s.MaxBytes.String()
+	}
+	t.found(Finding{
+		Code: "limit-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete), VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("%s loses its oldest messages when it is full: it has no dead-letter exchange",
+			model.Printable(q.Name)),
+		Evidence: limit + ", overflow " + s.Overflow.String() + ", no dead-letter-exchange",
+		Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers see it",
+	})
 }
 
-func findDeliveryLimitWithoutDLX(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		s := t.Settings(q.QueueRef)
-		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
-			continue
-		}
-		level := LevelWarning
-		if s.DeliveryLimit.Source.Kind == model.FromDefault {
-			level = LevelInfo
-		}
-		found(Finding{
-			Code: "delivery-limit-without-dlx", Level: level, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s loses messages that %s more than %s: it has no dead-letter exchange",
-				model.Printable(q.Name), howReturned(t), model.Plural(s.DeliveryLimit.Value, "time")),
-			Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
-			Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",
-		})
+func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings) {
+	if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
+		return
 	}
+	t.found(Finding{
+		Code: "delivery-limit-without-dlx", Level: infoIf(s.DeliveryLimit.Source.Kind == model.FromDefault),
+		VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("%s loses messages that %s more than %s: it has no dead-letter exchange",
+			model.Printable(q.Name), t.howReturned(), model.Plural(s.DeliveryLimit.Value, "time")),
+		Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
+		Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",
+	})
 }
 
 // findCarriedDeliveryCounts finds quorum queues that lose, at the first return, what another one's delivery limit sent
 // them (from 4.3).
-func findCarriedDeliveryCounts(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		s := t.Settings(q.QueueRef)
-		c, carries := t.Carried(q.QueueRef)
-		if !carries || q.Type != model.Quorum || !q.NoDLX(s) || !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 ||
-			c.Count <= s.DeliveryLimit.Value {
-			continue
-		}
-		from, keeps := model.Printable(c.From.Name), "-1, no limit"
-		count := "no delivery-limit of " + from
-		if c.Count < math.MaxInt64 {
-			keeps = model.Count(c.Count) + " or more"
-			count = "delivery-limit of " + from + " " + t.Settings(c.From).DeliveryLimit.String()
-		}
-		found(Finding{
-			Code: "delivery-count-carried", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
-				"that they had in %s", model.Printable(q.Name), from),
-			Evidence: fmt.Sprintf("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),
-			Remedy:   "set delivery-limit " + keeps + " on " + model.Printable(q.Name) + " by a policy",
-		})
+func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
+	c, carries := t.Carried(q.QueueRef)
+	if !carries || q.Type != model.Quorum || !q.NoDLX(s) || !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 ||
+		c.Count <= s.DeliveryLimit.Value {
+		return
 	}
+	from, keeps := model.Printable(c.From.Name), "-1, no limit"
+	count := "no delivery-limit of " + from
+	if c.Count < math.MaxInt64 {
+		keeps = model.Count(c.Count) + " or more"
+		count = "delivery-limit of " + from + " " + t.Settings(c.From).DeliveryLimit.String()
+	}
+	t.found(Finding{
+		Code: "delivery-count-carried", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
+			"that they had in %s", model.Printable(q.Name), from),
+		Evidence: fmt.Sprintf("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),
+		Remedy:   "set delivery-limit " + keeps + " on " + model.Printable(q.Name) + " by a policy",
+	})
 }
 
 // howReturned says which returns count towards a delivery limit (measured on 4.0.5 and 4.3.6).
-func howReturned(t *model.Topology) string {
+func (t *checking) howReturned() string {
 	if t.Behaviour.ReturnCountsAsDelivery {
 		return "come back"
 	}

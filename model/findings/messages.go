@@ -88,8 +88,7 @@ type messageCheck interface {
 // Heads are the buffers in which a message may hold up those behind it, which only a look shows: several wait, as far
 // as is known, by TTLs of their own.
 func Heads(t *model.Topology) (refs []model.QueueRef) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
+	for q := range model.Each(t.Snapshot.Queues) {
 		if !t.Settings(q.QueueRef).TTL.Set && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {
 			refs = append(refs, q.QueueRef)
 		}
@@ -107,51 +106,31 @@ type blockingHead struct {
 func (*blockingHead) see(*message.Message) {} // waiting does
 
 func (h *blockingHead) finding() (Finding, bool) {
-	waits, takenAt := h.waiting.Waits(), h.takenAt
+	waits := h.waiting.Waits()
 	if waits == nil {
 		return Finding{}, false
 	}
-	blocked, ok := waits.Blocked(takenAt)
-	if !ok && waits.Expired == 0 {
-		return Finding{}, false
-	}
-	remedy := "use one buffer for each TTL, with the TTL on the queue: then no message waits for another"
-	if !ok {
-		head := &waits.Messages[0]
-		return Finding{
-			Code: "head-of-line-blocked", Level: LevelWarning,
-			Message: fmt.Sprintf("%s overdue behind message 1 (%s), and expired while the look held it",
-				wasOrWere(waits.Expired), head.TTLWords()),
-			Evidence: fmt.Sprintf("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
-				int64(len(waits.Messages)), "message"), model.Count(len(waits.Messages)), head.LeavesWords(takenAt)),
-			Remedy: remedy,
-		}, true
-	}
 	f := Finding{
 		Code: "head-of-line-blocked", Level: LevelWarning,
-		Message: blocked.Words(takenAt),
-		Evidence: fmt.Sprintf("%s of %s messages that were read are overdue; message %s has %s",
-			model.Count(blocked.Past), model.Count(blocked.Seen), model.Count(blocked.By.Position), blocked.By.TTLWords()),
-		Remedy: remedy,
+		Remedy: "use one buffer for each TTL, with the TTL on the queue: then no message waits for another",
 	}
-	if blocked.By.Due.Kind == story.DueUnknown {
-		f.Level = LevelError
+	blocked, ok := waits.Blocked(h.takenAt)
+	switch {
+	case ok:
+		f.Message = blocked.Words(h.takenAt)
+		f.Evidence = fmt.Sprintf("%s of %s messages that were read are overdue; message %s has %s",
+			model.Count(blocked.Past), model.Count(blocked.Seen), model.Count(blocked.By.Position), blocked.By.TTLWords())
+		if blocked.By.Due.Kind == story.DueUnknown {
+			f.Level = LevelError
+		}
+	case waits.Expired > 0:
+		head := &waits.Messages[0]
+		f.Message = fmt.Sprintf("%s %s overdue behind message 1 (%s), and expired while the look held it",
+			model.Plural(waits.Expired, "message"), agree(waits.Expired, "was", "were"), head.TTLWords())
+		f.Evidence = fmt.Sprintf("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
+			int64(len(waits.Messages)), "message"), model.Count(len(waits.Messages)), head.LeavesWords(h.takenAt))
 	}
-	return f, true
-}
-
-func wasOrWere(n int64) string {
-	if n == 1 {
-		return "1 message was"
-	}
-	return model.Plural(n, "message") + " were"
-}
-
-func its(n int) string {
-	if n == 1 {
-		return "its"
-	}
-	return "their"
+	return f, f.Message != ""
 }
 
 // nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count passes the limit.
@@ -180,9 +159,6 @@ func (l *nearDeliveryLimit) see(m *message.Message) {
 }
 
 func (l *nearDeliveryLimit) finding() (Finding, bool) {
-	if l.near == 0 || l.most == 0 {
-		return Finding{}, false
-	}
 	becomes := "lost"
 	if l.settings.DLX.Set {
 		becomes = "dead-lettered"
@@ -193,7 +169,7 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 			model.PluralAre(int64(l.near), "message"), becomes),
 		Evidence: fmt.Sprintf("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),
 		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look also counts",
-	}, true
+	}, l.near > 0
 }
 
 // copies: CC and BCC sent copies to further queues. A replay leaves them away, so that queues which had their copy do
@@ -207,21 +183,11 @@ func (c *copies) see(m *message.Message) {
 }
 
 func (c *copies) finding() (Finding, bool) {
-	if c.n == 0 {
-		return Finding{}, false
-	}
 	return Finding{
 		Code: "copies", Level: LevelInfo,
-		Message: fmt.Sprintf("%s copied to further queues by CC: a replay removes CC, so that %s copies are "+
-			"not sent again", has(c.n, "message"), its(c.n)),
+		Message: fmt.Sprintf("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent again",
+			model.Plural(c.n, "message"), agree(c.n, "was", "were"), agree(c.n, "its", "their")),
 		Evidence: "header CC or BCC",
 		Remedy:   "if the other queues should get it too, replay to an exchange and key of your choice",
-	}, true
-}
-
-func has(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " was"
-	}
-	return model.Plural(n, noun) + " were"
+	}, c.n > 0
 }

@@ -32,9 +32,8 @@ type poison struct {
 
 func newPoison(t *model.Topology, q *model.Queue, takenAt time.Time) *poison {
 	f := story.RetryFlow(t, q.QueueRef)
-	// there it has come to rest
-	return &poison{topology: t, queue: q.QueueRef, takenAt: takenAt, applies: f != nil &&
-		f.Role(q.QueueRef) != model.FailedRole}
+	applies := f != nil && f.Role(q.QueueRef) != model.FailedRole // there it has come to rest
+	return &poison{topology: t, queue: q.QueueRef, takenAt: takenAt, applies: applies}
 }
 
 func (p *poison) see(m *message.Message) {

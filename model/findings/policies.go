@@ -10,16 +10,12 @@ import (
 
 // Findings about where settings come from, and settings that do nothing.
 
-func findSkippedPolicies(t *model.Topology, found func(Finding)) {
-	for _, operator := range []bool{false, true} {
-		matcher := model.NewPolicyMatcher(t.Snapshot.Policies, operator)
-		for i := range t.Snapshot.Queues {
-			q := &t.Snapshot.Queues[i]
-			above, applied, _ := matcher.Others(q)
-			for _, p := range above {
-				if keys := model.UnsupportedKeys(p, q.Type); len(keys) > 0 { // else two of one priority, or an unknown key
-					found(skippedPolicy(q, p, applied, keys, !t.Settings(q.QueueRef).DLX.Set && !t.IsFailed(q.QueueRef)))
-				}
+func (t *checking) findSkippedPolicies(q *model.Queue, s model.Settings) {
+	for _, matcher := range []model.PolicyMatcher{t.policies, t.operatorPolicies} {
+		above, applied, _ := matcher.Others(q)
+		for _, p := range above {
+			if keys := model.UnsupportedKeys(p, q.Type); len(keys) > 0 { // else two of one priority, or an unknown key
+				t.found(skippedPolicy(q, p, applied, keys, !s.DLX.Set && !t.IsFailed(q.QueueRef)))
 			}
 		}
 	}
@@ -62,178 +58,145 @@ var limits = []string{"message-ttl", "expires", "max-length", "max-length-bytes"
 
 // findHiddenPolicies finds what a policy sets in vain, as only one policy applies to a queue: the one of the highest
 // priority that matches. What an operator policy sets is merged with it, and can be no dead lettering.
-func findHiddenPolicies(t *model.Topology, found func(Finding)) {
-	matcher := model.NewPolicyMatcher(t.Snapshot.Policies, false)
-	if len(matcher) == 0 {
-		return
-	}
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		s := t.Settings(q.QueueRef)
-		_, applied, below := matcher.Others(q)
-		for _, p := range below {
-			exchange, leads := p.Definition.Text("dead-letter-exchange")
-			key, keyed := p.Definition.Text("dead-letter-routing-key")
-			lost := leads && q.NoDLX(s)
-			var unset []string
-			for _, name := range limits {
-				if p.Definition[name] != nil && q.PolicyDefinition[name] == nil && q.Arguments["x-"+name] == nil {
-					unset = append(unset, name)
-				}
+func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
+	_, applied, below := t.policies.Others(q)
+	for _, p := range below {
+		exchange, leads := p.Definition.Text("dead-letter-exchange")
+		key, keyed := p.Definition.Text("dead-letter-routing-key")
+		lost := leads && q.NoDLX(s)
+		var unset []string
+		for _, name := range limits {
+			if p.Definition[name] != nil && q.PolicyDefinition[name] == nil && q.Arguments["x-"+name] == nil {
+				unset = append(unset, name)
 			}
-			rekeys := keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value)
-			hides := []string{"the dead lettering"}
-			switch {
-			case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
-				continue
-			case t.IsFailed(q.QueueRef): // a failed queue's own policy takes it out of the one for all
-				continue
-			case lost, rekeys:
-			case len(unset) > 0:
-				hides = unset
-			default:
-				continue
-			}
-			f := hiddenPolicy(q, p, applied, hides)
-			switch {
-			case lost:
-				f.Message += "; messages that it rejects or expires are lost"
-				f.Evidence += ": dead-letter-exchange " + model.Printable(model.ExchangeName(exchange))
-			case rekeys:
-				f.Evidence += ": dead-letter-routing-key " + model.Printable(model.Quoted(key))
-			case unset[0] == "message-ttl" && s.DLX.Set && q.Consumers == model.Some[int64](0):
-				f.Message += "; nothing consumes it, and what is in it does not expire"
-			default:
-				f.Level = LevelInfo
-			}
-			found(f)
-			break // the one that would apply next
 		}
+		rekeys := keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value)
+		hides := []string{"the dead lettering"}
+		switch {
+		case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
+			continue
+		case t.IsFailed(q.QueueRef): // a failed queue's own policy takes it out of the one for all
+			continue
+		case lost, rekeys:
+		case len(unset) > 0:
+			hides = unset
+		default:
+			continue
+		}
+		f := hiddenPolicy(q, p, applied, hides)
+		switch {
+		case lost:
+			f.Message += "; messages that it rejects or expires are lost"
+			f.Evidence += ": dead-letter-exchange " + model.Printable(model.ExchangeName(exchange))
+		case rekeys:
+			f.Evidence += ": dead-letter-routing-key " + model.Printable(model.Quoted(key))
+		case unset[0] == "message-ttl" && s.DLX.Set && q.Consumers == model.Some[int64](0):
+			f.Message += "; nothing consumes it, and what is in it does not expire"
+		default:
+			f.Level = LevelInfo
+		}
+		t.found(f)
+		break // the one that would apply next
 	}
 }
 
 func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Finding {
-	why, has := "has a higher priority", "has"
-	if len(hides) > 1 {
-		has = "have"
-	}
-	does := strings.Join(hides, ", ")
+	does, why := strings.Join(hides, ", "), "has a higher priority"
 	if p.Priority == applied.Priority {
 		why = "has the same priority"
 	}
 	return Finding{
 		Code: "policy-hidden", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
 		Message: fmt.Sprintf("%s of %s %s no effect on %s: %s matches, too, and %s, and only one applies",
-			does, policyName(p), has, model.Printable(q.Name), policyName(applied), why),
+			does, policyName(p), agree(len(hides), "has", "have"), model.Printable(q.Name), policyName(applied), why),
 		Evidence: fmt.Sprintf("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
 		Remedy: fmt.Sprintf("add %s to %s, or let its pattern leave out %s", does, policyName(applied),
 			model.Printable(q.Name)),
 	}
 }
 
-func findShadowedPolicies(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		if len(q.PolicyDefinition) == 0 || q.Type == model.Stream {
-			continue
-		}
-		for _, name := range []string{"dead-letter-exchange", "dead-letter-routing-key", "dead-letter-strategy"} {
-			argument, byArgument := q.Arguments.Text("x-" + name)
-			policy, byPolicy := q.PolicyDefinition.Text(name)
-			if !byArgument || !byPolicy || argument == policy {
-				continue
-			}
-			found(Finding{
-				Code: "argument-shadows-policy", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
-				Message: fmt.Sprintf("the %s of policy %s has no effect on %s: the queue was declared with "+
-					"another one", name, model.Printable(q.Policy), model.Printable(q.Name)),
-				Evidence: fmt.Sprintf("argument %s, policy %s; the argument wins",
-					model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
-				Remedy: "to let the policy decide, declare the queue again without the argument",
-			})
-		}
-	}
-}
-
-func findKeysWithoutDLX(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		if !q.NoDLX(t.Settings(q.QueueRef)) || q.Type == model.Stream {
-			continue
-		}
-		key, ok := q.Arguments.Text("x-dead-letter-routing-key")
-		if !ok {
-			key, ok = q.PolicyDefinition.Text("dead-letter-routing-key")
-		}
-		if !ok {
-			continue
-		}
-		found(Finding{
-			Code: "key-without-dlx", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("the dead-letter key of %s has no effect: the queue has no dead-letter "+
-				"exchange, so its dead letters are lost", model.Printable(q.Name)),
-			Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
-			Remedy:   `set a dead-letter-exchange too ("" is the default exchange)`,
-		})
-	}
-}
-
-func findAtLeastOnceFallback(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		s := t.Settings(q.QueueRef)
-		if q.PolicyDefinition == nil || s.Strategy.Value != "at-least-once" || s.KeepsDeadLetters() {
-			continue
-		}
-		missing := "overflow is " + s.Overflow.String() + ", and must be reject-publish"
-		if !s.DLX.Set {
-			missing = "there is no dead-letter-exchange"
-		}
-		found(Finding{
-			Code: "at-least-once-falls-back", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("dead letters of %s are not kept until they arrive, although "+
-				"dead-letter-strategy asks for it", model.Printable(q.Name)),
-			Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
-				": the broker falls back to at-most-once with a line in its log",
-			Remedy: "set overflow to reject-publish and a dead-letter-exchange",
-		})
-	}
-}
-
-func findNegativeDeliveryLimits(t *model.Topology, found func(Finding)) {
-	if !t.Behaviour.NegativeDeliveryLimitDrops || !t.Snapshot.Overview.Version.Known() {
+func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
+	if q.Type == model.Stream {
 		return
 	}
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		s := t.Settings(q.QueueRef)
-		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value >= 0 {
+	for _, name := range []string{"dead-letter-exchange", "dead-letter-routing-key", "dead-letter-strategy"} {
+		argument, byArgument := q.Arguments.Text("x-" + name)
+		policy, byPolicy := q.PolicyDefinition.Text(name)
+		if !byArgument || !byPolicy || argument == policy {
 			continue
 		}
-		found(Finding{
-			Code: "delivery-limit-negative", Level: LevelError, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a "+
-				"negative delivery limit as no limit", model.Printable(q.Name), t.Snapshot.Overview.Version),
-			Evidence: "delivery-limit " + s.DeliveryLimit.String(),
-			Remedy:   "remove the delivery-limit until the broker is 4.0 or later",
+		t.found(Finding{
+			Code: "argument-shadows-policy", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("the %s of policy %s has no effect on %s: the queue was declared with "+
+				"another one", name, model.Printable(q.Policy), model.Printable(q.Name)),
+			Evidence: fmt.Sprintf("argument %s, policy %s; the argument wins",
+				model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
+			Remedy: "to let the policy decide, declare the queue again without the argument",
 		})
 	}
+}
+
+func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
+	if !q.NoDLX(s) || q.Type == model.Stream {
+		return
+	}
+	key, ok := q.Arguments.Text("x-dead-letter-routing-key")
+	if !ok {
+		key, ok = q.PolicyDefinition.Text("dead-letter-routing-key")
+	}
+	if !ok {
+		return
+	}
+	t.found(Finding{
+		Code: "key-without-dlx", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("the dead-letter key of %s has no effect: the queue has no dead-letter "+
+			"exchange, so its dead letters are lost", model.Printable(q.Name)),
+		Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
+		Remedy:   `set a dead-letter-exchange too ("" is the default exchange)`,
+	})
+}
+
+func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
+	if q.PolicyDefinition == nil || s.Strategy.Value != "at-least-once" || s.KeepsDeadLetters() {
+		return
+	}
+	missing := "overflow is " + s.Overflow.String() + ", and must be reject-publish"
+	if !s.DLX.Set {
+		missing = "there is no dead-letter-exchange"
+	}
+	t.found(Finding{
+		Code: "at-least-once-falls-back", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("dead letters of %s are not kept until they arrive, although "+
+			"dead-letter-strategy asks for it", model.Printable(q.Name)),
+		Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
+			": the broker falls back to at-most-once with a line in its log",
+		Remedy: "set overflow to reject-publish and a dead-letter-exchange",
+	})
+}
+
+func (t *checking) findNegativeDeliveryLimits(q *model.Queue, s model.Settings) {
+	version := t.Snapshot.Overview.Version
+	if !t.Behaviour.NegativeDeliveryLimitDrops || !version.Known() || !s.DeliveryLimit.Set || s.DeliveryLimit.Value >= 0 {
+		return
+	}
+	t.found(Finding{
+		Code: "delivery-limit-negative", Level: LevelError, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a negative "+
+			"delivery limit as no limit", model.Printable(q.Name), version),
+		Evidence: "delivery-limit " + s.DeliveryLimit.String(),
+		Remedy:   "remove the delivery-limit until the broker is 4.0 or later",
+	})
 }
 
 // findLeasedBuffers finds buffers that are deleted with what waits in them. A queue is used as long as it has a
 // consumer, and by each basic.get; a classic queue, not a quorum queue, also when it is declared again (measured on
 // 3.10.8, 4.0.5 and 4.3.6). Publishing is no use.
-func findLeasedBuffers(t *model.Topology, found func(Finding)) {
-	for i := range t.Flows() {
-		var waits []model.QueueRef
-		for j := range t.Flows()[i].Buffers {
-			waits = append(waits, t.Flows()[i].Buffers[j].Queues()...)
-		}
-		for _, ref := range waits {
-			s := t.Settings(ref)
-			if s.Expires.Set && t.FlowsOf(ref)[0] == &t.Flows()[i] {
+func (t *checking) findLeasedBuffers(flow *model.Flow) {
+	for _, b := range flow.Buffers {
+		for _, ref := range b.Queues() {
+			if s := t.Settings(ref); s.Expires.Set && t.FlowsOf(ref)[0] == flow {
 				q, _ := t.Queue(ref)
-				found(leased(q, s))
+				t.found(leased(q, s))
 			}
 		}
 	}

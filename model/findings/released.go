@@ -35,9 +35,6 @@ func (r *released) see(m *message.Message) {
 }
 
 func (r *released) finding() (Finding, bool) {
-	if r.n == 0 {
-		return Finding{}, false
-	}
 	return Finding{
 		Code: "requeue-loop", Level: LevelWarning,
 		Message: fmt.Sprintf("%s went back to the queue %s times or more, and its delivery limit does not end that",
@@ -46,5 +43,5 @@ func (r *released) finding() (Finding, bool) {
 			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.worst.Position,
 			model.Printable(r.worst.Properties.MessageID), model.Count(r.most), model.Count(r.count)),
 		Remedy: "let the worker reject what it cannot process, by AMQP 1.0 rejected or modified with delivery-failed",
-	}, true
+	}, r.n > 0
 }

@@ -10,10 +10,10 @@ import (
 // Findings about messages that wait for another try.
 
 // retryBuffers calls with each queue that is a retry buffer, or the entrance of one, once.
-func retryBuffers(t *model.Topology, each func(*model.Buffer, model.QueueRef)) {
+func (t *checking) retryBuffers(each func(*model.Buffer, model.QueueRef)) {
 	seen := map[model.QueueRef]bool{}
-	for i := range t.Flows() {
-		for _, b := range t.Flows()[i].Buffers {
+	for flow := range model.Each(t.Flows()) {
+		for _, b := range flow.Buffers {
 			if ref, ok := b.Entrance(); ok && b.Role == model.RetryBuffer && !seen[ref] {
 				seen[ref] = true
 				each(b, ref)
@@ -25,15 +25,15 @@ func retryBuffers(t *model.Topology, each func(*model.Buffer, model.QueueRef)) {
 // From 4.0 the broker ignores an x-death that a client publishes (before, it went on counting in it): a worker that
 // republishes a failed message to a retry buffer, and gives up by the count of x-death, then never gives up. One that
 // has published to a failed queue gives up by another count.
-func findUncountedRetries(t *model.Topology, found func(Finding)) {
+func (t *checking) findUncountedRetries() {
 	version := t.Snapshot.Overview.Version
 	if !version.Known() || t.Behaviour.CountsRepublishedDeaths {
 		return
 	}
-	retryBuffers(t, func(b *model.Buffer, ref model.QueueRef) {
+	t.retryBuffers(func(b *model.Buffer, ref model.QueueRef) {
 		workers := t.Retriers(ref)
 		counted := slices.ContainsFunc(b.Queues(), func(ref model.QueueRef) bool { return t.Snapshot.Seen.Counted[ref] })
-		if b.Rejected || counted || slices.ContainsFunc(workers, func(w model.QueueRef) bool { return givesUp(t, w) }) {
+		if b.Rejected || counted || slices.ContainsFunc(workers, func(w model.QueueRef) bool { return t.givesUp(w) }) {
 			return
 		}
 		name := model.Printable(ref.Name)
@@ -41,7 +41,7 @@ func findUncountedRetries(t *model.Topology, found func(Finding)) {
 		if len(workers) == 0 {
 			of = "through " + name
 		}
-		found(Finding{
+		t.found(Finding{
 			Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name,
 			Message: fmt.Sprintf("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
 				"that a worker republishes", of, version),
@@ -54,7 +54,7 @@ func findUncountedRetries(t *model.Topology, found func(Finding)) {
 }
 
 // givesUp reports whether a worker has published to one of its failed queues since RabbitMQ counts.
-func givesUp(t *model.Topology, worker model.QueueRef) bool {
+func (t *checking) givesUp(worker model.QueueRef) bool {
 	for _, f := range t.FlowsOf(worker) {
 		for _, m := range f.Failed {
 			if q, ok := t.Queue(m.Queue); ok && f.Worker.Queue == worker && q.Published.Or(0) > 0 {
@@ -67,16 +67,16 @@ func givesUp(t *model.Topology, worker model.QueueRef) bool {
 
 // findRetriesForOthers finds retry buffers that lead to more workers than those whose failures wait there: what has
 // waited reaches some that had processed it.
-func findRetriesForOthers(t *model.Topology, found func(Finding)) {
-	retryBuffers(t, func(b *model.Buffer, ref model.QueueRef) {
-		if reached, exact := afterRetry(t, ref, nil, 0); exact {
+func (t *checking) findRetriesForOthers() {
+	t.retryBuffers(func(b *model.Buffer, ref model.QueueRef) {
+		if reached, exact := t.afterRetry(ref, nil, 0); exact {
 			if len(reached) > 1 {
-				found(retriesForOthers(t, ref, t.Retriers(ref), reached, ""))
+				t.found(t.retriesForOthers(ref, t.Retriers(ref), reached, ""))
 			}
 			return
 		}
 		for _, worker := range t.Retriers(ref) {
-			for _, k := range sharedKeys(t, worker, t.ExpiredTargets(ref)) {
+			for _, k := range t.sharedKeys(worker, t.ExpiredTargets(ref)) {
 				key := k.Key
 				if s := t.Settings(worker); s.Key.Set {
 					key = s.Key.Value
@@ -84,9 +84,9 @@ func findRetriesForOthers(t *model.Topology, found func(Finding)) {
 				if b.Rejected && !slices.Contains(t.DeadLetterWith(worker, k.Key).Queues, ref) {
 					continue
 				}
-				reached, exact := afterRetry(t, ref, &key, 0)
+				reached, exact := t.afterRetry(ref, &key, 0)
 				if exact && len(reached) > 1 && slices.Contains(reached, worker) {
-					found(retriesForOthers(t, ref, []model.QueueRef{worker}, reached, k.Name()))
+					t.found(t.retriesForOthers(ref, []model.QueueRef{worker}, reached, k.Name()))
 					return
 				}
 			}
@@ -96,7 +96,7 @@ func findRetriesForOthers(t *model.Topology, found func(Finding)) {
 
 // sharedKeys are the keys with which messages arrive at a worker, those first that others ask for: of what a pattern
 // takes only they show which keys there are.
-func sharedKeys(t *model.Topology, worker model.QueueRef, others []model.QueueRef) (keys []model.ArrivalKey) {
+func (t *checking) sharedKeys(worker model.QueueRef, others []model.QueueRef) (keys []model.ArrivalKey) {
 	for _, other := range others[:min(len(others), mostOthers)] {
 		for _, k := range t.ArrivalKeys(other) {
 			for b := range t.BindingsTo(worker) {
@@ -116,7 +116,7 @@ const mostHops = 20 // of buffers in a row: more is a circle
 
 // afterRetry are the workers that what expires in a queue reaches in the end, with its key or, nil, whatever its key;
 // exact is false where that is not sure.
-func afterRetry(t *model.Topology, ref model.QueueRef, key *string, hops int) (workers []model.QueueRef, exact bool) {
+func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (workers []model.QueueRef, exact bool) {
 	hop, ok := t.Hop(ref, model.Expired)
 	if !ok || hops == mostHops {
 		return nil, ok
@@ -133,7 +133,7 @@ func afterRetry(t *model.Topology, ref model.QueueRef, key *string, hops int) (w
 	for _, next := range route.Queues {
 		switch {
 		case t.IsBuffer(next):
-			further, exact := afterRetry(t, next, key, hops+1)
+			further, exact := t.afterRetry(next, key, hops+1)
 			if !exact {
 				return nil, false
 			}
@@ -145,7 +145,7 @@ func afterRetry(t *model.Topology, ref model.QueueRef, key *string, hops int) (w
 	return workers, true
 }
 
-func retriesForOthers(t *model.Topology, ref model.QueueRef, failed, reached []model.QueueRef, key string) Finding {
+func (t *checking) retriesForOthers(ref model.QueueRef, failed, reached []model.QueueRef, key string) Finding {
 	name, s := model.Printable(ref.Name), t.Settings(ref)
 	others := slices.DeleteFunc(slices.Clone(reached), func(r model.QueueRef) bool { return slices.Contains(failed, r) })
 	f := Finding{

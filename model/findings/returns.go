@@ -11,25 +11,42 @@ import (
 // queue without a rejection since it was there, also at its first expiry or when it is pushed out; what is rejected it
 // delivers again at once, as often as it is rejected (all versions, classic and quorum).
 
-func findReturns(t *model.Topology, found func(Finding)) {
-	returns(t, func(f Finding, _ ...model.QueueRef) { found(f) })
+func (t *checking) findReturns() {
+	t.returns(func(f Finding, _ ...model.QueueRef) { t.found(f) })
+}
+
+// roundTrips are the queues in which what is rejected goes round.
+func (t *checking) roundTrips() map[model.QueueRef]bool {
+	round := map[model.QueueRef]bool{}
+	t.returns(func(_ Finding, refs ...model.QueueRef) {
+		for _, ref := range refs {
+			round[ref] = true
+		}
+	})
+	return round
 }
 
 // returns calls with each finding, and with the queues in which messages go round.
-func returns(t *model.Topology, found func(Finding, ...model.QueueRef)) {
-	walked := map[model.QueueRef]int{} // the walk that came by first
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		if f, returns := returning(t, q); returns {
+func (t *checking) returns(found func(Finding, ...model.QueueRef)) {
+	walk := t.circles(func(at model.QueueRef) []model.QueueRef { // through queues that applications consume
+		q, _ := t.Queue(at)
+		hop, ok := t.Hop(at, model.Rejected)
+		if q.Consumers.Or(0) == 0 || !ok || !hop.Route.Exact || slices.Contains(hop.Route.Queues, at) {
+			return nil
+		}
+		return hop.Route.Queues
+	})
+	for q := range model.Each(t.Snapshot.Queues) {
+		if f, returns := t.returning(q); returns {
 			found(f, q.QueueRef)
-		} else if circle := rejectionCircle(t, q.QueueRef, walked, i+1); circle != nil {
+		} else if circle := walk(q.QueueRef); circle != nil {
 			found(passedAround(circle), circle...)
 		}
 	}
 }
 
 // returning is the finding about a queue whose dead letters come back to it: all of them, or those with some keys.
-func returning(t *model.Topology, q *model.Queue) (f Finding, returns bool) {
+func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	hop, ok := t.Hop(q.QueueRef, model.Rejected)
 	if !ok || hop.Route.Delays || hop.Route.Exact && !slices.Contains(hop.Route.Queues, q.QueueRef) {
 		return f, false
@@ -98,28 +115,6 @@ func (w *ways) add(key string, queues []model.QueueRef, self model.QueueRef) {
 	w.returns = w.returns || slices.Contains(queues, self)
 	w.others = model.UnionOf(w.others, slices.DeleteFunc(slices.Clone(queues),
 		func(ref model.QueueRef) bool { return ref == self }))
-}
-
-// rejectionCircle follows what is rejected through queues that applications consume, as long as there is only one way.
-// It returns the circle that this walk closed, if any: each queue is passed by one walk only.
-func rejectionCircle(
-	t *model.Topology, start model.QueueRef, walked map[model.QueueRef]int, walk int,
-) []model.QueueRef {
-	var path []model.QueueRef
-	for at := start; ; {
-		if walked[at] == walk {
-			return path[slices.Index(path, at):]
-		}
-		q, _ := t.Queue(at)
-		hop, ok := t.Hop(at, model.Rejected)
-		if walked[at] != 0 || q.Consumers.Or(0) == 0 || !ok || !hop.Route.Exact || len(hop.Route.Queues) != 1 ||
-			hop.Route.Queues[0] == at {
-			return nil
-		}
-		walked[at] = walk
-		path = append(path, at)
-		at = hop.Route.Queues[0]
-	}
 }
 
 func passedAround(circle []model.QueueRef) Finding {

@@ -11,14 +11,14 @@ import (
 // findFullTargets finds queues behind others that lose messages when they are full: their oldest, or what comes in. A
 // classic queue with reject-publish refuses dead letters, too, and RabbitMQ drops what is refused; a quorum queue takes
 // them beyond its limit (measured on 3.10.8, 4.0.5 and 4.3.6).
-func findFullTargets(t *model.Topology, found func(Finding)) {
+func (t *checking) findFullTargets() {
 	type way struct {
 		targets *model.QueueRef // queues with the same way out share one list of them
 		keeps   bool
 	}
 	seen, looked := map[model.QueueRef]bool{}, map[way]bool{}
-	for i := range t.Snapshot.Queues {
-		from := t.Snapshot.Queues[i].QueueRef
+	for q := range model.Each(t.Snapshot.Queues) {
+		from := q.QueueRef
 		hop, ok := t.Hop(from, model.Expired)
 		if !ok || len(hop.Route.Queues) == 0 {
 			continue
@@ -37,9 +37,9 @@ func findFullTargets(t *model.Topology, found func(Finding)) {
 			seen[ref] = true
 			switch {
 			case s.Overflow.Value == model.DropHead:
-				found(dropsHead(q, s, from))
+				t.found(dropsHead(q, s, from))
 			case q.Type == model.Classic && !w.keeps:
-				found(refuses(q, s, hop))
+				t.found(refuses(q, s, hop))
 			default:
 				seen[ref] = false // another one may lose what this one keeps
 			}
@@ -89,40 +89,37 @@ func roomier(s model.Settings) string {
 	return without(s.MaxBytes.Source, "max-length-bytes")
 }
 
-func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		if n := q.DeadLettering.Or(0); n > 0 {
-			found(Finding{
-				Code: "dead-letters-held", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-				Message: fmt.Sprintf("%s holds %s that no queue has taken yet", model.Printable(q.Name),
-					model.Plural(n, "dead letter")),
-				Evidence: fmt.Sprintf("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(t.Settings(q.QueueRef)),
-					model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
-				Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ keeps trying",
-			})
-		}
+func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
+	if n := q.DeadLettering.Or(0); n > 0 {
+		t.found(Finding{
+			Code: "dead-letters-held", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("%s holds %s that no queue has taken yet", model.Printable(q.Name),
+				model.Plural(n, "dead letter")),
+			Evidence: fmt.Sprintf("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
+				model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
+			Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ keeps trying",
+		})
 	}
 }
 
-func findForgetfulFailedQueues(t *model.Topology, found func(Finding)) {
+func (t *checking) findForgetfulFailedQueues() {
 	for _, ref := range t.FailedQueues() {
 		q, _ := t.Queue(ref)
 		f := Finding{Code: "failed-queue-forgets", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name}
-		if forgets(t, q, &f) {
-			found(f)
+		if t.forgets(q, &f) {
+			t.found(f)
 		} else if !q.Durable {
 			f.Level = LevelInfo
 			f.Message = fmt.Sprintf("%s is gone, failed messages included, when its node is started again",
 				model.Printable(q.Name))
 			f.Evidence, f.Remedy = "declared without durable", "delete the queue and declare it durable"
-			found(f)
+			t.found(f)
 		}
 	}
 }
 
 // forgets fills in by what a failed queue loses messages; false: by nothing.
-func forgets(t *model.Topology, q *model.Queue, f *Finding) bool {
+func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 	s, name := t.Settings(q.QueueRef), model.Printable(q.Name)
 	switch {
 	case q.Type == model.Stream:

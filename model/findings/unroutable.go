@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -15,47 +14,33 @@ import (
 // kept by a queue with the strategy at-least-once. Without a key each message keeps its own, those of CC and BCC too,
 // which no binding shows: then it is a warning, until statistics or messages that were looked at show that they arrive.
 // That they are lost LosingNow sees.
-func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
-	fed := sync.OnceValue(func() feeds { return feedsOf(t) })
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		hops := t.Hops(q.QueueRef)
-		if len(hops) == 0 || hops[0].Route.MissingExchange != "" || hops[0].Route.Unread {
-			continue
-		}
-		switch route := hops[0].Route; route.Keys {
-		case model.KeysKnown:
-			if len(route.Queues) == 0 {
-				f := deadLettersLost(q, t.Settings(q.QueueRef))
-				onDemand(t, q, fed(), &f)
-				found(f)
-			}
-		case model.KeysBound:
-			if len(route.Queues) == 0 {
-				found(deadLettersAstray(q, t.Settings(q.QueueRef), nil))
-			} else {
-				findLostKeys(t, q, found)
-			}
-		case model.KeysAny, model.KeysSeen:
-			findLostKeys(t, q, found)
-		case model.KeysBeyond:
-			if !slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
-				behind, _ := t.Queue(ref)
-				return behind.DeadLettered().Or(0) > 0 && !fed().queues[ref]
-			}) {
-				found(deadLettersAstray(q, t.Settings(q.QueueRef), route.Queues))
-			}
-		}
+func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
+	hops := t.Hops(q.QueueRef)
+	if len(hops) == 0 || hops[0].Route.MissingExchange != "" || hops[0].Route.Unread {
+		return
+	}
+	switch route := hops[0].Route; {
+	case route.Keys == model.KeysKnown && len(route.Queues) == 0:
+		t.onDemand(q, s, deadLettersLost(q, s))
+	case route.Keys == model.KeysKnown:
+	case route.Keys == model.KeysBound && len(route.Queues) == 0:
+		t.found(deadLettersAstray(q, s, nil))
+	case route.Keys != model.KeysBeyond:
+		t.findLostKeys(q, s)
+	case !slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
+		behind, _ := t.Queue(ref)
+		return behind.DeadLettered().Or(0) > 0 && !t.fed().queues[ref]
+	}):
+		t.found(deadLettersAstray(q, s, route.Queues))
 	}
 }
 
 // findLostKeys finds the keys by which messages get into a queue, and with which no queue takes their dead letters.
 // Where none of all keys leads on, and no binding takes any key, deadLettersAstray says so.
-func findLostKeys(t *model.Topology, q *model.Queue, found func(Finding)) {
+func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	var lost, kept []string
-	waits := t.Settings(q.QueueRef).TTL.Set
 	for _, k := range t.ArrivalKeys(q.QueueRef) {
-		if waits && k.Pattern != "" {
+		if s.TTL.Set && k.Pattern != "" {
 			continue // a retry buffer takes all keys, and gets those of its worker
 		}
 		names := &kept
@@ -69,7 +54,6 @@ func findLostKeys(t *model.Topology, q *model.Queue, found func(Finding)) {
 	if len(lost) == 0 || len(kept) == 0 && len(t.Snapshot.Seen.To[q.QueueRef]) > 0 {
 		return
 	}
-	s := t.Settings(q.QueueRef)
 	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
 	leads := "no other key that is bound leads on"
 	if len(kept) > 0 {
@@ -86,45 +70,41 @@ func findLostKeys(t *model.Topology, q *model.Queue, found func(Finding)) {
 	if s.DLX.Value == "" {
 		f.Remedy = "set a dead-letter-routing-key: the default exchange leads to the queue of that name"
 	}
-	found(f)
+	t.found(f)
 }
 
 // namedKeys names keys for a sentence, at most three of them.
 func namedKeys(keys []string) string {
 	const most = 3
 	some := keys[:min(len(keys), most)]
-	words := "the key "
-	if len(keys) > 1 {
-		words = "the keys "
-	}
-	words += model.Printable(strings.Join(some, ", "))
+	words := agree(len(keys), "the key ", "the keys ") + model.Printable(strings.Join(some, ", "))
 	if more := len(keys) - len(some); more > 0 {
 		words += " and " + model.Count(more) + " more"
 	}
 	return words
 }
 
-// onDemand makes a finding a warning when something shows that workers declare a queue for dead letters only when they
+// onDemand reports a finding, as a warning when something shows that workers declare a queue for dead letters only when they
 // need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back, though no
 // queue leads to this one; or an exchange that is named for retries leads back, and nothing leads there.
-func onDemand(t *model.Topology, q *model.Queue, fed feeds, f *Finding) {
+func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	name, seen := model.Printable(q.Name), ""
 	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
 		seen = "at an earlier poll they went to " + model.Names(gone)
-	} else if n := cameBack(q); n > 0 && !fed.queues[q.QueueRef] {
+	} else if n := cameBack(q); n > 0 && !t.fed().queues[q.QueueRef] {
 		seen = fmt.Sprintf("%s came back to %s since RabbitMQ counts, though no queue leads there now",
 			model.Plural(n, "dead letter"), name)
-	} else if back := wayBack(t, q, fed); back != "" {
+	} else if back := t.wayBack(q, s); back != "" {
 		seen = fmt.Sprintf("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), name)
 	}
-	if seen == "" {
-		return
+	if seen != "" {
+		f.Level = LevelWarning
+		f.Message = strings.Replace(f.Message, "dead letters of "+name+" are lost: ", "dead letters of "+name+
+			" are lost unless its worker declares a queue for them in time: now ", 1)
+		f.Evidence += "; " + seen
+		f.Remedy = "nothing, if its worker declares that queue before each reject; else " + f.Remedy
 	}
-	f.Level = LevelWarning
-	f.Message = strings.Replace(f.Message, "dead letters of "+name+" are lost: ", "dead letters of "+name+
-		" are lost unless its worker declares a queue for them in time: now ", 1)
-	f.Evidence += "; " + seen
-	f.Remedy = "nothing, if its worker declares that queue before each reject; else " + f.Remedy
+	t.found(f)
 }
 
 // cameBack is how many dead letters a worker got since the broker counts, at least: what was handed out for the first
@@ -138,12 +118,12 @@ func cameBack(q *model.Queue) int64 {
 
 // wayBack is an exchange that is bound to a queue and named for retries, as its dead-letter exchange is, but that
 // nothing leads to; "" when there is none.
-func wayBack(t *model.Topology, q *model.Queue, fed feeds) string {
-	if !model.NamedForRetries(t.Settings(q.QueueRef).DLX.Value) {
+func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
+	if !model.NamedForRetries(s.DLX.Value) {
 		return ""
 	}
 	for b := range t.BindingsTo(q.QueueRef) {
-		if model.NamedForRetries(b.Source) && !fed.exchanges[model.ExchangeRef{VHost: b.VHost, Name: b.Source}] {
+		if model.NamedForRetries(b.Source) && !t.fed().exchanges[model.ExchangeRef{VHost: b.VHost, Name: b.Source}] {
 			return b.Source
 		}
 	}
@@ -157,12 +137,11 @@ type feeds struct {
 	exchanges map[model.ExchangeRef]bool
 }
 
-func feedsOf(t *model.Topology) feeds {
+func (t *checking) feeds() feeds {
 	fed := feeds{map[model.QueueRef]bool{}, map[model.ExchangeRef]bool{}}
-	for i := range t.Snapshot.Queues {
-		ref := t.Snapshot.Queues[i].QueueRef
-		for _, hop := range t.Hops(ref) {
-			fed.exchanges[model.ExchangeRef{VHost: ref.VHost, Name: hop.Exchange}] = true
+	for q := range model.Each(t.Snapshot.Queues) {
+		for _, hop := range t.Hops(q.QueueRef) {
+			fed.exchanges[model.ExchangeRef{VHost: q.VHost, Name: hop.Exchange}] = true
 			if hop.Route.Keys != model.KeysBeyond {
 				for _, ref := range hop.Route.Queues {
 					fed.queues[ref] = true
@@ -170,8 +149,8 @@ func feedsOf(t *model.Topology) feeds {
 			}
 		}
 	}
-	for i := range t.Snapshot.Bindings {
-		if b := &t.Snapshot.Bindings[i]; b.ToExchange {
+	for b := range model.Each(t.Snapshot.Bindings) {
+		if b.ToExchange {
 			fed.exchanges[model.ExchangeRef{VHost: b.VHost, Name: b.Destination}] = true
 		}
 	}
@@ -226,19 +205,14 @@ func (s *strays) see(m *message.Message) { s.ways.See(m) }
 
 func (s *strays) finding() (Finding, bool) {
 	n, keys := s.ways.Lost()
-	if n == 0 {
-		return Finding{}, false
-	}
 	dlx, end := s.settings.DLX, endOf(s.settings)
 	exchange := model.Printable(model.ExchangeName(dlx.Value))
 	return Finding{
 		Code: "dead-letter-unroutable", Level: end.level, Exchange: dlx.Value,
-		Message: fmt.Sprintf("%s %s on expiry: %s has no queue for the keys that they keep", willBe(n), end.will, exchange),
+		Message: fmt.Sprintf("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n, "message"), end.will, exchange),
 		Evidence: fmt.Sprintf("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
 			model.Printable(keys), model.Printable(dlx.String()), end.evidence),
 		Remedy: fmt.Sprintf("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
 			"by policy", exchange),
-	}, true
+	}, n > 0
 }
-
-func willBe(n int) string { return model.Plural(n, "message") + " will be" }
