@@ -148,11 +148,13 @@ func TestFilterOfNothing(t *testing.T) {
 
 func TestFilterErrors(t *testing.T) {
 	for expression, want := range map[string]string{
-		"":                                    "the filter is empty: write a condition, for example deaths > 3",
-		"  ":                                  "the filter is empty",
-		"deth > 3":                            "the filter cannot be read at character 1: unknown name deth (there are age, app_id, body,",
-		"deaths >":                            "the filter cannot be read at character 8: unexpected token EOF",
-		"deaths > 'a'":                        "the filter cannot be read at character 8: invalid operation: > (mismatched types int and string)",
+		"":   "the filter is empty: write a condition, for example deaths > 3",
+		"  ": "the filter is empty",
+		"deth > 3": "the filter cannot be read at character 1: unknown name deth (there " +
+			"are age, app_id, body,",
+		"deaths >": "the filter cannot be read at character 8: unexpected token EOF",
+		"deaths > 'a'": "the filter cannot be read at character 8: invalid operation: > " +
+			"(mismatched types int and string)",
 		"deaths + 1":                          "the filter is not a condition: it gives a value (int)",
 		"body matches '['":                    "the filter cannot be read at character",
 		"repeat('a', 9) == ''":                "the filter cannot be read at character 1: unknown name repeat",

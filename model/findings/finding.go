@@ -75,7 +75,8 @@ var (
 	queueChecks = []func(*checking, *model.Queue, model.Settings){
 		(*checking).findMissingDLX, (*checking).findUnroutableDeadLetters, (*checking).findTTLWithoutDLX,
 		(*checking).findLimitWithoutDLX, (*checking).findDeliveryLimitWithoutDLX, (*checking).findCarriedDeliveryCounts,
-		(*checking).findRequeueLoops, (*checking).findSkippedPolicies, (*checking).findHiddenPolicies, (*checking).findShadowedPolicies,
+		(*checking).findRequeueLoops, (*checking).findSkippedPolicies, (*checking).findHiddenPolicies,
+		(*checking).findShadowedPolicies,
 		(*checking).findKeysWithoutDLX, (*checking).findAtLeastOnceFallback, (*checking).findNegativeDeliveryLimits,
 		(*checking).findStuckDeadLetters, (*checking).findQueuesDown, (*checking).findQuorumAtRisk,
 	}

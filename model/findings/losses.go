@@ -55,7 +55,8 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 		Message: fmt.Sprintf("%s loses messages that expire (after %s): it has no dead-letter exchange",
 			model.Printable(q.Name), model.ShortDuration(s.TTL.Value)),
 		Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
-		Remedy:   "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the TTL",
+		Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), or remove the " +
+			"TTL",
 	})
 }
 

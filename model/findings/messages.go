@@ -185,8 +185,8 @@ func (c *copies) see(m *message.Message) {
 func (c *copies) finding() (Finding, bool) {
 	return Finding{
 		Code: "copies", Level: LevelInfo,
-		Message: fmt.Sprintf("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent again",
-			model.Plural(c.n, "message"), agree(c.n, "was", "were"), agree(c.n, "its", "their")),
+		Message: fmt.Sprintf("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent "+
+			"again", model.Plural(c.n, "message"), agree(c.n, "was", "were"), agree(c.n, "its", "their")),
 		Evidence: "header CC or BCC",
 		Remedy:   "if the other queues should get it too, replay to an exchange and key of your choice",
 	}, c.n > 0

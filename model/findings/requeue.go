@@ -47,9 +47,8 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 // works reports whether a worker takes messages out of a queue, which may be gone for the moment. What others get there
 // by basic.get is not its doing.
 func works(t *model.Topology, q *model.Queue) bool {
-	return q.Consumers.Or(0) > 0 || q.PollRate.Or(0) == 0 && slices.ContainsFunc(t.FlowsOf(q.QueueRef), func(f *model.Flow) bool {
-		return f.Worker.Queue == q.QueueRef
-	})
+	return q.Consumers.Or(0) > 0 || q.PollRate.Or(0) == 0 &&
+		slices.ContainsFunc(t.FlowsOf(q.QueueRef), func(f *model.Flow) bool { return f.Worker.Queue == q.QueueRef })
 }
 
 // limitWords say what does not count towards a delivery limit: a loop of that never ends (measured on 4.0.5 and 4.3.6).

@@ -84,8 +84,8 @@ func namedKeys(keys []string) string {
 	return words
 }
 
-// onDemand reports a finding, as a warning when something shows that workers declare a queue for dead letters only when they
-// need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back, though no
+// onDemand reports a finding, as a warning when something shows that workers declare a queue for dead letters only when
+// they need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back, though no
 // queue leads to this one; or an exchange that is named for retries leads back, and nothing leads there.
 func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	name, seen := model.Printable(q.Name), ""
@@ -209,7 +209,8 @@ func (s *strays) finding() (Finding, bool) {
 	exchange := model.Printable(model.ExchangeName(dlx.Value))
 	return Finding{
 		Code: "dead-letter-unroutable", Level: end.level, Exchange: dlx.Value,
-		Message: fmt.Sprintf("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n, "message"), end.will, exchange),
+		Message: fmt.Sprintf("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n,
+			"message"), end.will, exchange),
 		Evidence: fmt.Sprintf("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
 			model.Printable(keys), model.Printable(dlx.String()), end.evidence),
 		Remedy: fmt.Sprintf("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
