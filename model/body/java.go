@@ -1,7 +1,6 @@
 package body
 
 import (
-	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
@@ -13,8 +12,7 @@ import (
 // javaReader reads what Java's ObjectOutputStream writes (Java Object Serialization Specification, 6: Object
 // Serialization Stream Protocol): the names of classes with their fields. No class is looked for, and no object made.
 type javaReader struct {
-	budget
-	rest    []byte
+	serial.Reader
 	handles []any // *serial.Value or *javaClass, by their number
 }
 
@@ -60,46 +58,17 @@ const (
 const javaHead = 4 // bytes: the magic number and the version
 
 // parseJava reads a stream to its end.
-func parseJava(b []byte) (v *serial.Value, err error) {
-	if len(b) < javaHead || !begins("\xac\xed\x00\x05")(b) {
-		return nil, errStructure
-	}
-	r := javaReader{rest: b[javaHead:]}
-	defer func() {
-		if bad := recover(); bad == any(errStructure) || bad == any(errTooMuch) {
-			v, err = nil, bad.(error)
-		} else if bad != nil {
-			panic(bad)
-		}
-	}()
+func parseJava(b []byte) *serial.Value {
+	serial.Check(begins("\xac\xed\x00\x05")(b))
+	r := javaReader{Reader: readerOf(b[javaHead:])}
 	all := &serial.Value{Kind: serial.List}
-	for len(r.rest) > 0 {
+	for len(r.Rest) > 0 {
 		all.Add("", r.content(0))
 	}
 	if len(all.Members) == 1 {
-		return all.Members[0].Of, nil
+		return all.Members[0].Of
 	}
-	return all, nil
-}
-
-// check ends the reading of what is no such stream; parseJava says so.
-func (r *javaReader) check(ok bool) {
-	if !ok {
-		panic(errStructure)
-	}
-}
-
-func (r *javaReader) take(n uint64) []byte {
-	r.check(n <= uint64(len(r.rest)))
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *javaReader) number(size uint64) uint64 {
-	var n [8]byte
-	copy(n[8-size:], r.take(size))
-	return binary.BigEndian.Uint64(n[:])
+	return all
 }
 
 func (r *javaReader) remember(v any) int {
@@ -110,17 +79,15 @@ func (r *javaReader) remember(v any) int {
 const firstHandle = 0x7e0000
 
 func (r *javaReader) remembered() any {
-	at := r.number(4) - firstHandle
-	r.check(at < uint64(len(r.handles)))
+	at := r.Number(4) - firstHandle
+	serial.Check(at < uint64(len(r.handles)))
 	return r.handles[at]
 }
 
 // content is one value of the stream.
 func (r *javaReader) content(depth int) *serial.Value {
-	if err := r.spend(depth); err != nil {
-		panic(err)
-	}
-	switch kind := r.take(1)[0]; kind {
+	r.Spend(depth)
+	switch kind := r.Take(1)[0]; kind {
 	case javaNull:
 		return serial.Of("null")
 	case javaReference:
@@ -151,14 +118,14 @@ func (r *javaReader) content(depth int) *serial.Value {
 	case javaClassDesc, javaProxy:
 		return serial.OfText("class " + r.described(kind, depth).called())
 	case javaBlock:
-		return serial.OfBytes(r.take(r.number(1)))
+		return serial.OfBytes(r.Take(r.Number(1)))
 	case javaLongBlock:
-		return serial.OfBytes(r.take(r.number(4)))
+		return serial.OfBytes(r.Take(r.Number(4)))
 	case javaReset:
 		r.handles = nil
 		return r.content(depth + 1)
 	}
-	panic(errStructure)
+	panic(serial.ErrFormat)
 }
 
 // reference is a value that was there before: a text is repeated, an object only named.
@@ -174,7 +141,7 @@ func (r *javaReader) reference() *serial.Value {
 	case *javaClass:
 		return serial.OfText("class " + v.called())
 	}
-	panic(errStructure)
+	panic(serial.ErrFormat)
 }
 
 func (c *javaClass) called() string {
@@ -186,29 +153,27 @@ func (c *javaClass) called() string {
 
 // class is the description of a class, nil when there is none.
 func (r *javaReader) class(depth int) *javaClass {
-	switch kind := r.take(1)[0]; kind {
+	switch kind := r.Take(1)[0]; kind {
 	case javaNull:
 		return nil
 	case javaReference:
 		c, ok := r.remembered().(*javaClass)
-		r.check(ok)
+		serial.Check(ok)
 		return c
 	case javaClassDesc, javaProxy:
 		return r.described(kind, depth)
 	}
-	panic(errStructure)
+	panic(serial.ErrFormat)
 }
 
 // described reads the description of a class, with those above it.
 func (r *javaReader) described(kind byte, depth int) *javaClass {
-	if err := r.spend(depth); err != nil {
-		panic(err)
-	}
+	r.Spend(depth)
 	c := &javaClass{}
 	if kind == javaProxy {
 		r.remember(c)
-		n := r.number(4)
-		r.check(n <= uint64(len(r.rest)/2))
+		n := r.Number(4)
+		serial.Check(n <= uint64(len(r.Rest)/2))
 		names := make([]string, n)
 		for i := range names {
 			names[i] = r.string(2)
@@ -216,11 +181,11 @@ func (r *javaReader) described(kind byte, depth int) *javaClass {
 		c.name, c.flags = "proxy of "+strings.Join(names, ", "), javaFields
 	} else {
 		c.name = r.string(2)
-		r.take(8) // the number of its version
+		r.Take(8) // the number of its version
 		r.remember(c)
-		c.flags = r.take(1)[0]
-		for range r.number(2) {
-			f := javaField{kind: r.take(1)[0], name: r.string(2)}
+		c.flags = r.Take(1)[0]
+		for range r.Number(2) {
+			f := javaField{kind: r.Take(1)[0], name: r.string(2)}
 			if f.kind == 'L' || f.kind == '[' {
 				r.content(depth + 1) // the name of its type
 			}
@@ -235,9 +200,9 @@ func (r *javaReader) described(kind byte, depth int) *javaClass {
 // written is what stands before the end of a block.
 func (r *javaReader) written(depth int) (values []*serial.Value) {
 	for {
-		r.check(len(r.rest) > 0)
-		if r.rest[0] == javaEndBlock {
-			r.take(1)
+		serial.Check(len(r.Rest) > 0)
+		if r.Rest[0] == javaEndBlock {
+			r.Take(1)
 			return values
 		}
 		values = append(values, r.content(depth+1))
@@ -247,13 +212,13 @@ func (r *javaReader) written(depth int) (values []*serial.Value) {
 // object is an object: the fields of its classes, those of the topmost first.
 func (r *javaReader) object(depth int) *serial.Value {
 	class := r.class(depth)
-	r.check(class != nil)
+	serial.Check(class != nil)
 	v := &serial.Value{Kind: serial.Object, Text: class.name}
 	r.remember(v)
 	var chain []*javaClass
 	for c := class; c != nil; c = c.super {
 		chain = append(chain, c)
-		r.check(len(chain) <= maxDepth)
+		serial.Check(len(chain) <= maxDepth)
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
 		c := chain[i]
@@ -266,7 +231,7 @@ func (r *javaReader) object(depth int) *serial.Value {
 			javaExternal|javaInBlocks {
 			addWritten(v, c, r.written(depth))
 		}
-		r.check(c.flags&(javaExternal|javaInBlocks) != javaExternal) // its end is not known
+		serial.Check(c.flags&(javaExternal|javaInBlocks) != javaExternal) // its end is not known
 	}
 	known(v)
 	return v
@@ -274,13 +239,13 @@ func (r *javaReader) object(depth int) *serial.Value {
 
 func (r *javaReader) array(depth int) *serial.Value {
 	class := r.class(depth)
-	r.check(class != nil && len(class.name) >= 2 && class.name[0] == '[')
+	serial.Check(class != nil && len(class.name) >= 2 && class.name[0] == '[')
 	v := &serial.Value{Kind: serial.List}
 	r.remember(v)
-	n := r.number(4)
-	r.check(n <= uint64(len(r.rest)))
+	n := r.Number(4)
+	serial.Check(n <= uint64(len(r.Rest)))
 	if class.name[1] == 'B' {
-		*v = *serial.OfBytes(r.take(n))
+		*v = *serial.OfBytes(r.Take(n))
 		return v
 	}
 	for range n {
@@ -291,36 +256,34 @@ func (r *javaReader) array(depth int) *serial.Value {
 
 // field is the value of a field of a kind.
 func (r *javaReader) field(kind byte, depth int) *serial.Value {
-	if err := r.spend(depth); err != nil {
-		panic(err)
-	}
+	r.Spend(depth)
 	switch kind {
 	case 'B':
-		return serial.OfInt(int64(int8(r.number(1))))
+		return serial.OfInt(int64(int8(r.Number(1))))
 	case 'C':
-		return serial.OfText(string(utf16.Decode([]uint16{uint16(r.number(2))})))
+		return serial.OfText(string(utf16.Decode([]uint16{uint16(r.Number(2))})))
 	case 'D':
-		return serial.OfFloat(math.Float64frombits(r.number(8)), 64)
+		return serial.OfFloat(math.Float64frombits(r.Number(8)), 64)
 	case 'F':
-		return serial.OfFloat(float64(math.Float32frombits(uint32(r.number(4)))), 32)
+		return serial.OfFloat(float64(math.Float32frombits(uint32(r.Number(4)))), 32)
 	case 'I':
-		return serial.OfInt(int64(int32(r.number(4))))
+		return serial.OfInt(int64(int32(r.Number(4))))
 	case 'J':
-		return serial.OfInt(int64(r.number(8)))
+		return serial.OfInt(int64(r.Number(8)))
 	case 'S':
-		return serial.OfInt(int64(int16(r.number(2))))
+		return serial.OfInt(int64(int16(r.Number(2))))
 	case 'Z':
-		return serial.Of(strconv.FormatBool(r.number(1) != 0))
+		return serial.Of(strconv.FormatBool(r.Number(1) != 0))
 	case 'L', '[':
 		return r.content(depth + 1)
 	}
-	panic(errStructure)
+	panic(serial.ErrFormat)
 }
 
 // string is a text in Java's own UTF-8 (NUL in two bytes, what is beyond 16 bits as two of three bytes), behind its
 // length.
 func (r *javaReader) string(size uint64) string {
-	b := r.take(r.number(size))
+	b := r.Take(r.Number(size))
 	ascii := true
 	for _, c := range b {
 		ascii = ascii && c < 0x80
@@ -341,7 +304,7 @@ func (r *javaReader) string(size uint64) string {
 			units = append(units, uint16(c&0xf)<<12|uint16(b[i+1]&0x3f)<<6|uint16(b[i+2]&0x3f))
 			i += 3
 		default:
-			panic(errStructure)
+			panic(serial.ErrFormat)
 		}
 	}
 	return string(utf16.Decode(units))

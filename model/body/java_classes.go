@@ -2,6 +2,7 @@ package body
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +13,8 @@ import (
 // of a trace as a trace has it.
 func known(v *serial.Value) {
 	field := func(name string) string {
-		for _, m := range v.Members {
-			if m.Name == name {
-				return m.Of.Text
-			}
+		if of := v.Member(name); of != nil {
+			return of.Text
 		}
 		return ""
 	}
@@ -52,16 +51,11 @@ func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 		return
 	}
 	if strings.HasPrefix(c.name, "java.util.") && strings.HasSuffix(c.name, "Map") && len(list.Members)%2 == 0 {
-		list = pairs(list)
+		table := &serial.Value{Kind: serial.Object} // keys and values stand in turn
+		for pair := range slices.Chunk(list.Members, 2) {
+			table.Put(pair[0].Of, pair[1].Of)
+		}
+		list = table
 	}
 	v.Add("$data", list)
-}
-
-// pairs is a list of keys and values in turn as an object.
-func pairs(list *serial.Value) *serial.Value {
-	v := &serial.Value{Kind: serial.Object}
-	for i := 0; i+1 < len(list.Members); i += 2 {
-		v.Put(list.Members[i].Of, list.Members[i+1].Of)
-	}
-	return v
 }

@@ -11,51 +11,44 @@ import (
 
 // wire reads protobuf without its schema: fields have numbers and no names, and what has a length may be a text, bytes
 // or another message.
-type wire struct{ budget }
+type wire struct{ serial.Reader }
 
 // parseWire reads a message that fills the body.
-func parseWire(b []byte) (*serial.Value, error) {
-	var w wire
+func parseWire(b []byte) *serial.Value {
+	w := wire{readerOf(nil)}
 	return w.message(b, 0)
 }
 
-func (w *wire) message(b []byte, depth int) (*serial.Value, error) {
+func (w *wire) message(b []byte, depth int) *serial.Value {
 	v := &serial.Value{Kind: serial.Object}
-	err := eachField(b, func(number protowire.Number, f wireField) error {
-		if err := w.spend(depth); err != nil {
-			return err
-		}
-		of, err := w.value(f, depth)
-		v.Add(strconv.Itoa(int(number)), of)
-		return err
+	eachField(b, func(number protowire.Number, f wireField) {
+		w.Spend(depth)
+		v.Add(strconv.Itoa(int(number)), w.value(f, depth))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+	return v
 }
 
-func (w *wire) value(f wireField, depth int) (*serial.Value, error) {
+func (w *wire) value(f wireField, depth int) *serial.Value {
 	switch f.kind {
 	case protowire.VarintType:
-		return serial.Of(strconv.FormatUint(f.number, 10)), nil
+		return serial.Of(strconv.FormatUint(f.number, 10))
 	case protowire.Fixed32Type:
-		return fixed(f.number, float64(math.Float32frombits(uint32(f.number))), 32), nil
+		return fixed(f.number, float64(math.Float32frombits(uint32(f.number))), 32)
 	case protowire.Fixed64Type:
-		return fixed(f.number, math.Float64frombits(f.number), 64), nil
+		return fixed(f.number, math.Float64frombits(f.number), 64)
 	case protowire.StartGroupType:
 		return w.message(f.content, depth+1)
 	}
 	if readable(f.content) {
-		return serial.OfText(string(f.content)), nil
+		return serial.OfText(string(f.content))
 	}
-	if v, err := w.message(f.content, depth+1); err == nil {
-		return v, nil
+	if v, err := serial.Try(func() *serial.Value { return w.message(f.content, depth+1) }); err == nil {
+		return v
 	}
-	if w.values > maxValues {
-		return nil, errTooMuch
+	if w.Values > maxValues {
+		panic(serial.ErrTooMuch)
 	}
-	return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}, nil
+	return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}
 }
 
 // wireField is a field as it is on the wire.
@@ -66,23 +59,16 @@ type wireField struct {
 }
 
 // eachField calls with each field of a message.
-func eachField(b []byte, each func(protowire.Number, wireField) error) error {
+func eachField(b []byte, each func(protowire.Number, wireField)) {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return errStructure
-		}
+		serial.Check(n >= 0)
 		b = b[n:]
 		size := protowire.ConsumeFieldValue(number, kind, b)
-		if size < 0 || kind == protowire.EndGroupType {
-			return errStructure
-		}
-		if err := each(number, wireFieldOf(number, kind, b[:size])); err != nil {
-			return err
-		}
+		serial.Check(size >= 0 && kind != protowire.EndGroupType)
+		each(number, wireFieldOf(number, kind, b[:size]))
 		b = b[size:]
 	}
-	return nil
 }
 
 // wireFieldOf is a field whose bytes were checked.

@@ -16,183 +16,116 @@ type typed struct{ wire }
 
 // parseTyped reads a message of a type that fills the body. It is an error when a field is not what the type says, or
 // when the type knows none of the fields: then the body is of another type.
-func parseTyped(b []byte, of *messageType) (*serial.Value, error) {
-	var t typed
-	v, known, err := t.message(b, of, 0)
-	if err == nil && known == 0 && len(b) > 0 {
-		return nil, errStructure
-	}
-	return v, err
-}
-
-// occurrences are what a message has of one field, in the order of the wire.
-type occurrences struct {
-	number protowire.Number
-	all    []wireField
+func parseTyped(b []byte, of *messageType) *serial.Value {
+	t := typed{wire{readerOf(nil)}}
+	v, known := t.message(b, of, 0)
+	serial.Check(known > 0 || len(b) == 0)
+	return v
 }
 
 // message reads a message. known is how many of its fields the type has.
-func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, known int, err error) {
-	var fields []*occurrences
-	at := map[protowire.Number]*occurrences{}
-	err = eachField(b, func(number protowire.Number, f wireField) error {
-		if err := t.spend(depth); err != nil {
-			return err
+func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, known int) {
+	var order []protowire.Number
+	fields := map[protowire.Number][]wireField{} // what there is of each, in the order of the wire
+	eachField(b, func(number protowire.Number, f wireField) {
+		t.Spend(depth)
+		if fields[number] == nil {
+			order = append(order, number)
 		}
-		o := at[number]
-		if o == nil {
-			o = &occurrences{number: number}
-			at[number], fields = o, append(fields, o)
-		}
-		o.all = append(o.all, f)
-		return nil
+		fields[number] = append(fields[number], f)
 	})
-	if err != nil {
-		return nil, 0, err
-	}
 	v = &serial.Value{Kind: serial.Object}
-	for _, o := range fields {
-		field := of.fields[o.number]
-		if field == nil {
-			err = t.unknown(v, o, depth)
-		} else {
+	for _, number := range order {
+		if field := of.fields[number]; field != nil {
 			known++
-			err = t.known(v, o, field, depth)
+			v.Add(field.name, t.known(fields[number], field, depth))
+			continue
 		}
-		if err != nil {
-			return nil, 0, err
+		for _, f := range fields[number] {
+			v.Add(strconv.Itoa(int(number)), t.wire.value(f, depth))
 		}
 	}
-	return v, known, nil
+	return v, known
 }
 
-// unknown adds a field that the type does not have, by its number.
-func (t *typed) unknown(v *serial.Value, o *occurrences, depth int) error {
-	for _, f := range o.all {
-		of, err := t.wire.value(f, depth)
-		if err != nil {
-			return err
-		}
-		v.Add(strconv.Itoa(int(o.number)), of)
-	}
-	return nil
-}
-
-// known adds a field of the type: of one that is not repeated the last value counts, and messages are merged, as
-// protobuf has it.
-func (t *typed) known(v *serial.Value, o *occurrences, field *fieldType, depth int) error {
+// known is a field of the type: of one that is not repeated the last value counts, and messages are merged, as protobuf
+// has it.
+func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Value {
 	switch {
 	case field.isMap():
-		return t.mapped(v, o, field, depth)
+		return t.mapped(all, field, depth)
 	case field.repeated:
 		list := &serial.Value{Kind: serial.List}
-		for _, f := range o.all {
-			if err := t.element(list, f, field, depth); err != nil {
-				return err
-			}
+		for _, f := range all {
+			t.element(list, f, field, depth)
 		}
-		v.Add(field.name, list)
-		return nil
+		return list
 	}
-	last := o.all[len(o.all)-1]
-	if len(o.all) > 1 && field.isMessage() {
+	last := all[len(all)-1]
+	if len(all) > 1 && field.isMessage() {
 		last.content = nil
-		for _, f := range o.all {
+		for _, f := range all {
 			last.content = append(last.content, f.content...)
 		}
 	}
-	of, err := t.value(last, field, depth)
-	v.Add(field.name, of)
-	return err
+	return t.value(last, field, depth)
 }
 
 // element adds what a repeated field has: one value, or several numbers in a row.
-func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth int) error {
+func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth int) {
 	wanted := wireOf(field.kind)
 	if f.kind != protowire.BytesType || wanted == protowire.BytesType || wanted == protowire.StartGroupType {
-		of, err := t.value(f, field, depth)
-		list.Add("", of)
-		return err
+		list.Add("", t.value(f, field, depth))
+		return
 	}
 	for b := f.content; len(b) > 0; {
-		if err := t.spend(depth); err != nil {
-			return err
-		}
+		t.Spend(depth)
 		size := protowire.ConsumeFieldValue(1, wanted, b)
-		if size < 0 {
-			return errStructure
-		}
-		of, err := t.value(wireFieldOf(1, wanted, b[:size]), field, depth)
-		if err != nil {
-			return err
-		}
-		list.Add("", of)
+		serial.Check(size >= 0)
+		list.Add("", t.value(wireFieldOf(1, wanted, b[:size]), field, depth))
 		b = b[size:]
 	}
-	return nil
 }
 
-// mapped adds a map: its entries are messages of a key and a value.
-func (t *typed) mapped(v *serial.Value, o *occurrences, field *fieldType, depth int) error {
+// mapped is a map: its entries are messages of a key and a value.
+func (t *typed) mapped(entries []wireField, field *fieldType, depth int) *serial.Value {
 	all := &serial.Value{Kind: serial.Object}
-	for _, f := range o.all {
-		if f.kind != protowire.BytesType {
-			return errStructure
+	for _, f := range entries {
+		serial.Check(f.kind == protowire.BytesType)
+		entry, _ := t.message(f.content, field.of, depth+1)
+		part := func(of *fieldType) *serial.Value { // what is not there is zero
+			if v := entry.Member(of.name); v != nil {
+				return v
+			}
+			return t.value(wireField{kind: wireOf(of.kind)}, of, depth+1)
 		}
-		read, _, err := t.message(f.content, field.of, depth+1)
-		if err != nil {
-			return err
-		}
-		key, err := t.part(read, field.of.fields[1], depth+1)
-		if err != nil {
-			return err
-		}
-		of, err := t.part(read, field.of.fields[2], depth+1)
-		if err != nil {
-			return err
-		}
-		all.Add(key.Text, of)
+		all.Add(part(field.of.fields[1]).Text, part(field.of.fields[2]))
 	}
-	v.Add(field.name, all)
-	return nil
-}
-
-// part is the key or the value of an entry of a map; what is not there is zero.
-func (t *typed) part(entry *serial.Value, field *fieldType, depth int) (*serial.Value, error) {
-	for _, m := range entry.Members {
-		if m.Name == field.name {
-			return m.Of, nil
-		}
-	}
-	return t.value(wireField{kind: wireOf(field.kind)}, field, depth)
+	return all
 }
 
 // value is one value of a field.
-func (t *typed) value(f wireField, field *fieldType, depth int) (*serial.Value, error) {
-	if f.kind != wireOf(field.kind) &&
-		(!field.isMessage() || f.kind != protowire.BytesType && f.kind != protowire.StartGroupType) { // editions have both
-		return nil, errStructure
-	}
+func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
+	serial.Check(f.kind == wireOf(field.kind) ||
+		field.isMessage() && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions have both
 	switch field.kind {
 	case messageKind, groupKind:
 		if field.of == nil { // the set was made without its imports
 			return t.wire.message(f.content, depth+1)
 		}
-		v, _, err := t.message(f.content, field.of, depth+1)
-		return v, err
+		v, _ := t.message(f.content, field.of, depth+1)
+		return v
 	case stringKind:
-		if !utf8.Valid(f.content) {
-			return nil, errStructure
-		}
-		return serial.OfText(string(f.content)), nil
+		serial.Check(utf8.Valid(f.content))
+		return serial.OfText(string(f.content))
 	case bytesKind:
-		return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}, nil
+		return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}
 	case enumKind:
 		if name, is := field.names[int32(f.number)]; is {
-			return serial.OfText(name), nil
+			return serial.OfText(name)
 		}
 	}
-	return numberOf(field.kind, f.number), nil
+	return numberOf(field.kind, f.number)
 }
 
 // numberOf is a number of 64 bits as a kind means it.

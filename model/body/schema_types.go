@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // Types are the message types of protobuf by their full names, as a descriptor set has them: the file that protoc
@@ -78,16 +79,17 @@ func parseTypes(set []byte) (*Types, error) {
 		return nil, fmt.Errorf("it has more than %d MiB", MaxTypes>>20)
 	}
 	t := &Types{map[string]*messageType{}, map[string]map[int32]string{}}
-	err := eachPart(set, parts{1: func(file wireField) error {
-		scope := ""
-		if err := eachPart(file.content, parts{2: textInto(&scope)}); err != nil {
-			return err
-		}
-		return eachPart(file.content, parts{
-			4: func(f wireField) error { return t.readMessage(f.content, scope) },
-			5: func(f wireField) error { return t.readEnum(f.content, scope) },
-		})
-	}})
+	_, err := serial.Try(func() any {
+		eachPart(set, parts{1: func(file wireField) {
+			scope := ""
+			eachPart(file.content, parts{2: textInto(&scope)})
+			eachPart(file.content, parts{
+				4: func(f wireField) { t.readMessage(f.content, scope) },
+				5: func(f wireField) { t.readEnum(f.content, scope) },
+			})
+		}})
+		return nil
+	})
 	if err != nil || len(t.names()) == 0 {
 		return nil, errTypes
 	}
@@ -103,77 +105,65 @@ func parseTypes(set []byte) (*Types, error) {
 }
 
 // parts are the fields of a descriptor that count, by their numbers in descriptor.proto.
-type parts map[protowire.Number]func(wireField) error
+type parts map[protowire.Number]func(wireField)
 
-func eachPart(b []byte, wanted parts) error {
-	return eachField(b, func(number protowire.Number, f wireField) error {
+func eachPart(b []byte, wanted parts) {
+	eachField(b, func(number protowire.Number, f wireField) {
 		if read := wanted[number]; read != nil {
-			return read(f)
+			read(f)
 		}
-		return nil
 	})
 }
 
-func textInto(to *string) func(wireField) error {
-	return func(f wireField) error { *to = string(f.content); return nil }
-}
+func textInto(to *string) func(wireField) { return func(f wireField) { *to = string(f.content) } }
 
-func numberInto[T ~int32 | ~uint64](to *T) func(wireField) error {
-	return func(f wireField) error { *to = T(f.number); return nil }
+func numberInto[T ~int32 | ~uint64](to *T) func(wireField) {
+	return func(f wireField) { *to = T(f.number) }
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // readMessage reads a DescriptorProto and what it nests.
-func (t *Types) readMessage(b []byte, scope string) error {
+func (t *Types) readMessage(b []byte, scope string) {
 	m, name := &messageType{fields: map[protowire.Number]*fieldType{}}, ""
-	if err := eachPart(b, parts{1: textInto(&name)}); err != nil {
-		return err
-	}
+	eachPart(b, parts{1: textInto(&name)})
 	m.name = strings.TrimPrefix(scope+"."+name, ".")
-	if !identifier.MatchString(name) || t.messages[m.name] != nil {
-		return errTypes
-	}
+	serial.Check(identifier.MatchString(name) && t.messages[m.name] == nil)
 	t.messages[m.name] = m
-	return eachPart(b, parts{
-		2: func(f wireField) error { return m.readField(f.content) },
-		3: func(f wireField) error { return t.readMessage(f.content, m.name) },
-		4: func(f wireField) error { return t.readEnum(f.content, m.name) },
-		7: func(f wireField) error {
-			return eachPart(f.content, parts{7: func(f wireField) error { m.entry = f.number != 0; return nil }})
+	eachPart(b, parts{
+		2: func(f wireField) { m.readField(f.content) },
+		3: func(f wireField) { t.readMessage(f.content, m.name) },
+		4: func(f wireField) { t.readEnum(f.content, m.name) },
+		7: func(f wireField) {
+			eachPart(f.content, parts{7: func(f wireField) { m.entry = f.number != 0 }})
 		},
 	})
 }
 
-func (m *messageType) readField(b []byte) error {
+func (m *messageType) readField(b []byte) {
 	const many = 3 // LABEL_REPEATED
 	f, label := &fieldType{}, uint64(0)
-	err := eachPart(b, parts{
+	eachPart(b, parts{
 		1: textInto(&f.name), 3: numberInto(&f.number), 4: numberInto(&label), 5: numberInto(&f.kind),
 		6: textInto(&f.typeName),
 	})
-	if err != nil || !identifier.MatchString(f.name) || !f.number.IsValid() || m.fields[f.number] != nil ||
-		f.kind < doubleKind || f.kind > sint64Kind {
-		return errTypes
-	}
+	serial.Check(identifier.MatchString(f.name) && f.number.IsValid() && m.fields[f.number] == nil &&
+		f.kind >= doubleKind && f.kind <= sint64Kind)
 	f.repeated, m.fields[f.number] = label == many, f
-	return nil
 }
 
 // readEnum reads an EnumDescriptorProto. Of several names of a number the first counts.
-func (t *Types) readEnum(b []byte, scope string) error {
+func (t *Types) readEnum(b []byte, scope string) {
 	name, values := "", map[int32]string{}
-	err := eachPart(b, parts{1: textInto(&name), 2: func(f wireField) error {
+	eachPart(b, parts{1: textInto(&name), 2: func(f wireField) {
 		var name string
 		var number int32
-		err := eachPart(f.content, parts{1: textInto(&name), 2: numberInto(&number)})
+		eachPart(f.content, parts{1: textInto(&name), 2: numberInto(&number)})
 		if _, is := values[number]; !is {
 			values[number] = name
 		}
-		return err
 	}})
 	t.enums[strings.TrimPrefix(scope+"."+name, ".")] = values
-	return err
 }
 
 // resolve finds the type of a field: by its full name, which begins with a dot, or outwards from where it is used.

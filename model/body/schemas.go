@@ -89,11 +89,9 @@ func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
 		return View{}, false
 	}
 	name = of.name
-	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) (*serial.Value, error) {
-		return parseTyped(b, of)
-	})})
+	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) *serial.Value { return parseTyped(b, of) })})
 	switch {
-	case errors.Is(err, errTooMuch):
+	case errors.Is(err, serial.ErrTooMuch):
 		d.note("%s, too large to be shown as its structure", name)
 	case err != nil:
 		d.problem("not %s, although the configuration says so", name)

@@ -69,7 +69,7 @@ func (d *document) structure() (View, bool) {
 // refused says why a body is not shown as what its content type says. JSON in the place of a structure is no surprise.
 func (d *document) refused(r reader, err error) {
 	switch {
-	case !d.whole || errors.Is(err, errTooMuch):
+	case !d.whole || errors.Is(err, serial.ErrTooMuch):
 		d.note("%s, too large to be shown as its structure", r.format)
 	case r.format == Pickle || r.format == PHP || r.format == Java || !utf8.Valid(d.data):
 		d.problem("not %s, although its content type says so", r.format)
@@ -78,7 +78,7 @@ func (d *document) refused(r reader, err error) {
 
 func (d *document) readAs(r reader) (View, error) {
 	if !d.whole || len(d.data) > maxStructure {
-		return View{}, errTooMuch
+		return View{}, serial.ErrTooMuch
 	}
 	text, whole, err := r.read(d)
 	if err != nil {
@@ -97,15 +97,20 @@ func (d *document) readAs(r reader) (View, error) {
 }
 
 // tree is a reader of values.
-func tree(parse func([]byte) (*serial.Value, error)) func(*document) ([]byte, bool, error) {
+func tree(parse func([]byte) *serial.Value) func(*document) ([]byte, bool, error) {
 	return func(d *document) ([]byte, bool, error) {
-		v, err := parse(d.data)
+		v, err := serial.Try(func() *serial.Value { return parse(d.data) })
 		if err != nil {
 			return nil, false, err
 		}
 		text, whole := v.JSON(maxShown)
 		return text, whole, nil
 	}
+}
+
+// readerOf is a reader that takes no more than a view shows.
+func readerOf(b []byte) serial.Reader {
+	return serial.Reader{Rest: b, MaxValues: maxValues, MaxDepth: maxDepth}
 }
 
 func begins(magic string) func([]byte) bool {
@@ -123,7 +128,7 @@ func readPickle(d *document) ([]byte, bool, error) {
 	}
 	text, whole, ok := m.Pickled()
 	if !ok {
-		return nil, false, errStructure
+		return nil, false, serial.ErrFormat
 	}
 	return text, whole, nil
 }
@@ -136,7 +141,7 @@ func looksPHP(b []byte) bool {
 func readPHP(d *document) ([]byte, bool, error) {
 	text, whole, ok := message.PHPSerialized(d.data)
 	if !ok {
-		return nil, false, errStructure
+		return nil, false, serial.ErrFormat
 	}
 	return text, whole, nil
 }
@@ -190,11 +195,11 @@ var diagnostic, _ = cbor.DiagOptions{
 
 func readCBOR(d *document) ([]byte, bool, error) {
 	if cbor.Wellformed(d.data) != nil {
-		return nil, false, errStructure
+		return nil, false, serial.ErrFormat
 	}
 	text, err := diagnostic.Diagnose(d.data)
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", errStructure, err)
+		return nil, false, fmt.Errorf("%w: %w", serial.ErrFormat, err)
 	}
 	return unescaped([]byte(text)), true, nil
 }

@@ -173,7 +173,7 @@ func phpStamps(class string, stamps ...string) string {
 func symfonyEnvelope(message string, stamps ...string) []byte {
 	const envelope = `Symfony\Component\Messenger\Envelope`
 	list := fmt.Sprintf("a:%d:{%s}", len(stamps), strings.Join(stamps, ""))
-	return addSlashes([]byte(phpObject(envelope, "stamps", list, "message", message)))
+	return []byte(addSlashes.Replace(phpObject(envelope, "stamps", list, "message", message)))
 }
 
 const busStamp = stampClass + "BusNameStamp"
@@ -257,7 +257,7 @@ func TestBadSymfony(t *testing.T) {
 	deep := strings.Repeat("a:1:{i:0;", 100_000)
 	for _, body := range []string{
 		symfonyBodies[0], symfonyBodies[0] + `2:{`, symfonyBodies[1] + "!", symfonyBodies[0] + "9999999999:{}",
-		string(addSlashes([]byte(`O:36:"Symfony\Component\Messenger\Envelope":1:{s:1:"x";` + deep))),
+		addSlashes.Replace(`O:36:"Symfony\Component\Messenger\Envelope":1:{s:1:"x";` + deep),
 		string(symfonyEnvelope(symfonyInvoice, symfonyBus)) + "x",
 	} {
 		m := Message{Body: []byte(body), BodyBytes: len(body)}

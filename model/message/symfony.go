@@ -1,12 +1,17 @@
 package message
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // Symfony's classes of stamps, as headers and bodies name them.
@@ -92,9 +97,8 @@ func (s *symfonyStamps) stamp(m *Message, class string, into any) bool {
 }
 
 func (s *symfonyStamps) fromBody() {
-	message := s.body.envelope.member("message")
-	if message != nil && message.object {
-		s.class = message.text
+	if message := s.body.envelope.Member("message"); message != nil && message.Kind == serial.Object {
+		s.class = message.Text
 	}
 	for _, class := range symfonyStale {
 		stamps := s.body.stamps(class)
@@ -102,27 +106,28 @@ func (s *symfonyStamps) fromBody() {
 			continue
 		}
 		s.stale = append(s.stale, class)
-		last := stamps[len(stamps)-1].value
+		last := stamps[len(stamps)-1].Of
 		switch class {
 		case symfonyError:
-			s.kind, s.message = last.scalarOf("exceptionClass"), last.scalarOf("exceptionMessage")
+			s.kind, s.message = scalarOf(last, "exceptionClass"), scalarOf(last, "exceptionMessage")
 		case symfonyFailed:
-			s.failed = last.scalarOf("originalReceiverName")
+			s.failed = scalarOf(last, "originalReceiverName")
 		case symfonyRedelivery:
 			for _, stamp := range stamps {
-				n, _ := strconv.ParseInt(stamp.value.scalarOf("retryCount"), 10, 32)
+				n, _ := strconv.ParseInt(scalarOf(stamp.Of, "retryCount"), 10, 32)
 				s.retries = max(s.retries, n)
 			}
-			s.resent = last.member("redeliveredAt").time()
+			s.resent = phpTime(last.Member("redeliveredAt"))
 		}
 	}
 }
 
-func (v *phpValue) scalarOf(key string) string {
-	if m := v.member(key); m != nil && m.scalar {
-		return strings.ToValidUTF8(m.text, "\uFFFD")
+func scalarOf(v *serial.Value, key string) string {
+	m := v.Member(key)
+	if m == nil || m.Kind != serial.Text && m.Kind != serial.Literal || m.Kind == serial.Literal && m.Text == "null" {
+		return ""
 	}
-	return ""
+	return strings.ToValidUTF8(m.Text, "\uFFFD")
 }
 
 // resetSymfony takes the stamps off that a first try does not have.
@@ -168,4 +173,136 @@ func (r *resetter) resetSymfony() {
 			r.set(header, nil, false)
 		}
 	}
+}
+
+// symfonyBody is the envelope in a body as Symfony's PHP serializer writes it.
+type symfonyBody struct {
+	serialized []byte // without slashes
+	envelope   *serial.Value
+	refers     bool
+	base64     bool
+}
+
+// readSymfonyBody reads Symfony's envelope out of a body.
+func readSymfonyBody(body []byte) (*symfonyBody, bool) {
+	if !beginsWithOne(body, symfonyBodies) || len(body) > MaxEnvelope {
+		return nil, false
+	}
+	s := &symfonyBody{base64: body[0] == 'T'}
+	var err error
+	if s.base64 {
+		if body, err = base64.StdEncoding.AppendDecode(nil, body); err != nil {
+			return nil, false
+		}
+	}
+	s.serialized = []byte(stripSlashes.Replace(string(body)))
+	s.envelope, s.refers, err = serial.PHP(s.serialized)
+	return s, err == nil && s.envelope.Kind == serial.Object && s.envelope.Text != ""
+}
+
+// stamps are the stamps of a class, the last one is the newest.
+func (s *symfonyBody) stamps(class string) []serial.Member {
+	if list := s.envelope.Member("stamps").Member(class); list != nil {
+		return list.Members
+	}
+	return nil
+}
+
+// without is the body without the stamps of some classes; false where that cannot be written.
+func (s *symfonyBody) without(classes []string) ([]byte, bool) {
+	stamps := s.envelope.Member("stamps")
+	if stamps == nil || len(stamps.Members) == 0 || s.refers {
+		return nil, false
+	}
+	from, to := stamps.Members[0].From, stamps.Members[len(stamps.Members)-1].To
+	var kept []byte
+	n := 0
+	for _, m := range stamps.Members {
+		if !slices.ContainsFunc(classes, func(c string) bool { return strings.EqualFold(c, m.Name) }) { // as PHP does
+			kept = append(kept, s.serialized[m.From:m.To]...)
+			n++
+		}
+	}
+	head := bytes.TrimRight(s.serialized[:from-len(":{")], "0123456789")
+	out := addSlashes.Replace(fmt.Sprintf("%s%d:{%s%s", head, n, kept, s.serialized[to:]))
+	if s.base64 {
+		out = base64.StdEncoding.EncodeToString([]byte(out))
+	}
+	return []byte(out), true
+}
+
+// PHP's stripslashes and addslashes.
+var (
+	stripSlashes = strings.NewReplacer(`\0`, "\x00", `\\`, `\`, `\`, "")
+	addSlashes   = strings.NewReplacer("\x00", `\0`, `\`, `\\`, `"`, `\"`, `'`, `\'`)
+)
+
+// PHPSerialized is a body as PHP's serialize writes it, or as Symfony wraps that, as JSON that is made of its
+// structure. whole is false where the JSON does not have all of it.
+func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
+	if len(body) > MaxEnvelope {
+		return nil, false, false
+	}
+	s, ok := readSymfonyBody(body)
+	if !ok {
+		v, _, err := serial.PHP(bytes.TrimSpace(body))
+		if err != nil {
+			return nil, false, false
+		}
+		s = &symfonyBody{envelope: v}
+	}
+	text, whole = s.envelope.JSON(maxSerialText)
+	return text, whole, true
+}
+
+// maxSerialText bounds what is written of a serialized body, in bytes.
+const maxSerialText = 512 << 10
+
+// SentAgain is between when and when the message was sent again for another try, by the clock of the worker that did.
+// What its framework wrote down is to the second: Symfony's RedeliveryStamp.
+func (m *Message) SentAgain() (from, to time.Time, ok bool) {
+	for k := range m.rows() {
+		if s, stamped := k.stamped(m); stamped && s.resent.After(model.FirstTime) && s.resent.Before(model.LastTime) {
+			from = s.resent.Truncate(time.Second)
+			return from, from.Add(time.Second), true
+		}
+	}
+	return from, to, false
+}
+
+// symfonyTime is a time as Symfony's serializers write it into JSON: as a text (DateTimeNormalizer), or, without that,
+// as an object of what the methods of a DateTime return. Anything else is the zero time, and no error.
+type symfonyTime time.Time
+
+// UnmarshalJSON never fails: the other stamps are worth reading.
+func (t *symfonyTime) UnmarshalJSON(text []byte) error {
+	var written string
+	var parts struct {
+		Timestamp int64 `json:"timestamp"`
+	}
+	switch {
+	case json.Unmarshal(text, &written) == nil:
+		at, _ := time.Parse(time.RFC3339Nano, written)
+		*t = symfonyTime(at)
+	case json.Unmarshal(text, &parts) == nil && parts.Timestamp != 0:
+		*t = symfonyTime(time.Unix(parts.Timestamp, 0))
+	}
+	return nil
+}
+
+// phpTime is a DateTime of PHP's serialize; zero when it is none, and in a time zone that only a name says, but for UTC:
+// the offset of a name is not known everywhere.
+func phpTime(v *serial.Value) time.Time {
+	if v == nil || v.Kind != serial.Object || v.Text != "DateTimeImmutable" && v.Text != "DateTime" {
+		return time.Time{}
+	}
+	zone := scalarOf(v, "timezone")
+	if zone == "UTC" || zone == "Z" || zone == "GMT" {
+		zone = "+00:00"
+	}
+	at, err := time.Parse("2006-01-02 15:04:05.999999 -07:00", scalarOf(v, "date")+" "+zone)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }

@@ -1,3 +1,3 @@
-// Package serial is a value that was serialized, as JSON that a person can read, and Python's pickle as such a value.
-// Nothing is executed, and no object is made.
+// Package serial is a value that was serialized, as JSON that a person can read; Python's pickle and PHP's serialize as
+// such values. Nothing is executed, and no object is made.
 package serial

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -27,11 +26,9 @@ const (
 	aClass // it stands for itself
 )
 
-var errPickle = errors.New("no pickle")
-
 // pickleReader goes through the opcodes of a pickle of the protocols 0 to 5.
 type pickleReader struct {
-	rest  []byte
+	Reader
 	stack []*Value
 	marks []int // places in the stack
 	memo  map[int]*Value
@@ -40,54 +37,33 @@ type pickleReader struct {
 
 // Pickle reads what Python pickled, to its end: a class is an object of that class, a call of it has what it was made
 // of as "args", "state" and "items".
-func Pickle(body []byte) (v *Value, err error) {
-	r := pickleReader{rest: body, memo: map[int]*Value{}, made: map[*Value]made{}}
-	defer func() {
-		if bad := recover(); bad == any(errPickle) {
-			v, err = nil, errPickle
-		} else if bad != nil {
-			panic(bad)
-		}
-	}()
-	for range maxPickleSteps {
-		op := r.take(1)[0]
-		if op == '.' {
-			if len(r.rest) > 0 || len(r.stack) != 1 {
-				return nil, errPickle
+func Pickle(body []byte) (*Value, error) {
+	r := pickleReader{Reader: Reader{Rest: body}, memo: map[int]*Value{}, made: map[*Value]made{}}
+	return Try(func() *Value {
+		for range maxPickleSteps {
+			op := r.Take(1)[0]
+			if op == '.' {
+				Check(len(r.Rest) == 0 && len(r.stack) == 1)
+				return r.stack[0]
 			}
-			return r.stack[0], nil
+			r.step(op)
 		}
-		r.step(op)
-	}
-	return nil, errPickle
-}
-
-// check ends the reading of what is no pickle; Pickle tells.
-func check(ok bool) {
-	if !ok {
-		panic(errPickle)
-	}
-}
-
-func (r *pickleReader) take(n int) []byte {
-	check(n >= 0 && n <= len(r.rest))
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
+		panic(ErrTooMuch)
+	})
 }
 
 func (r *pickleReader) line() string {
-	end := bytes.IndexByte(r.rest, '\n')
-	check(end >= 0)
-	return string(r.take(end + 1)[:end])
+	end := bytes.IndexByte(r.Rest, '\n')
+	Check(end >= 0)
+	return string(r.Take(uint64(end + 1))[:end])
 }
 
 // number is a little-endian number of size bytes.
-func (r *pickleReader) number(size int) int {
+func (r *pickleReader) number(size uint64) int {
 	var b [8]byte
-	copy(b[:], r.take(size))
+	copy(b[:], r.Take(size))
 	n := binary.LittleEndian.Uint64(b[:])
-	check(n <= math.MaxInt)
+	Check(n <= math.MaxInt)
 	return int(n)
 }
 
@@ -101,21 +77,21 @@ func (r *pickleReader) pop() *Value {
 
 // top is the last value, which is above the last mark.
 func (r *pickleReader) top() *Value {
-	check(len(r.stack) > 0 && (len(r.marks) == 0 || len(r.stack) > r.marks[len(r.marks)-1]))
+	Check(len(r.stack) > 0 && (len(r.marks) == 0 || len(r.stack) > r.marks[len(r.marks)-1]))
 	return r.stack[len(r.stack)-1]
 }
 
 // last takes the last n values, marked those above the last mark.
 func (r *pickleReader) last(n int) []*Value {
 	at := len(r.stack) - n
-	check(at >= 0 && (len(r.marks) == 0 || at >= r.marks[len(r.marks)-1]))
+	Check(at >= 0 && (len(r.marks) == 0 || at >= r.marks[len(r.marks)-1]))
 	values := append([]*Value(nil), r.stack[at:]...)
 	r.stack = r.stack[:at]
 	return values
 }
 
 func (r *pickleReader) marked() []*Value {
-	check(len(r.marks) > 0)
+	Check(len(r.marks) > 0)
 	at := r.marks[len(r.marks)-1]
 	values := r.last(len(r.stack) - at)
 	r.marks = r.marks[:len(r.marks)-1]
@@ -134,9 +110,9 @@ func listOf(items []*Value) *Value {
 // fill adds to a list, a set, a dict, or an object that is one of them.
 func (r *pickleReader) fill(items []*Value) {
 	into := r.top()
-	check(r.made[into] != aClass)
+	Check(r.made[into] != aClass)
 	if into.Kind == Object && r.made[into] == aCall {
-		list := into.member("items")
+		list := into.Member("items")
 		if list == nil {
 			list = listOf(nil)
 			into.Add("items", list)
@@ -147,7 +123,7 @@ func (r *pickleReader) fill(items []*Value) {
 		into.Members = append(into.Members, listOf(items).Members...)
 		return
 	}
-	check(into.Kind == Object && len(items)%2 == 0)
+	Check(into.Kind == Object && len(items)%2 == 0)
 	for i := 0; i < len(items); i += 2 {
 		into.Put(items[i], items[i+1])
 	}
@@ -194,14 +170,14 @@ func (r *pickleReader) keep(key int) { r.memo[key] = r.top() }
 
 func (r *pickleReader) get(key int) {
 	v, ok := r.memo[key]
-	check(ok)
+	Check(ok)
 	r.push(v)
 }
 
 // step does one opcode: values first, then what is made of them.
 func (r *pickleReader) step(op byte) {
 	if size, ok := pickleSized[op]; ok {
-		b := r.take(r.number(size.bytes))
+		b := r.Take(uint64(r.number(size.bytes)))
 		switch size.kind {
 		case Text:
 			r.push(OfText(string(b)))
@@ -258,7 +234,7 @@ func (r *pickleReader) object(op byte) {
 		r.push(r.class(r.line(), r.line()))
 	case 0x93: // a class whose names are values
 		names := r.last(2)
-		check(names[0].Kind == Text && names[1].Kind == Text)
+		Check(names[0].Kind == Text && names[1].Kind == Text)
 		r.push(r.class(names[0].Text, names[1].Text))
 	case 'P', 'Q': // a reference outside
 		if op == 'P' {
@@ -278,7 +254,7 @@ func (r *pickleReader) object(op byte) {
 		r.call(class, listOf(r.marked()))
 	case 'o':
 		values := r.marked()
-		check(len(values) > 0)
+		Check(len(values) > 0)
 		r.call(values[0], listOf(values[1:]))
 	case 'b':
 		r.give(r.pop())
@@ -297,19 +273,19 @@ func (r *pickleReader) object(op byte) {
 	case 'j':
 		r.get(r.number(4))
 	case 0x80: // the protocol
-		check(r.number(1) <= 5)
+		Check(r.number(1) <= 5)
 	case 0x95: // a frame
-		r.take(8)
+		r.Take(8)
 	case 0x98: // a buffer becomes read-only
 	default: // a buffer that was sent apart (0x97), or no opcode
-		check(false)
+		Check(false)
 	}
 }
 
 // pickleSized are the opcodes of values that bring their length, and the size of that length in bytes.
 var pickleSized = map[byte]struct {
 	kind  Kind // a Literal is a whole number
-	bytes int
+	bytes uint64
 }{
 	'U': {Text, 1}, 'T': {Text, 4}, 'X': {Text, 4}, 0x8c: {Text, 1}, 0x8d: {Text, 8},
 	'C': {Bytes, 1}, 'B': {Bytes, 4}, 0x8e: {Bytes, 8}, 0x96: {Bytes, 8},
@@ -328,18 +304,18 @@ func (r *pickleReader) scalar(op byte) bool {
 	case 'M':
 		r.push(Of(strconv.Itoa(r.number(2))))
 	case 'J':
-		r.push(Of(strconv.Itoa(int(int32(binary.LittleEndian.Uint32(r.take(4)))))))
+		r.push(Of(strconv.Itoa(int(int32(binary.LittleEndian.Uint32(r.Take(4)))))))
 	case 'G':
-		r.push(OfFloat(math.Float64frombits(binary.BigEndian.Uint64(r.take(8))), 64))
+		r.push(OfFloat(math.Float64frombits(binary.BigEndian.Uint64(r.Take(8))), 64))
 	case 'F':
 		f, err := strconv.ParseFloat(r.line(), 64)
-		check(err == nil)
+		Check(err == nil)
 		r.push(OfFloat(f, 64))
 	case 'I', 'L':
 		r.decimal(strings.TrimSuffix(r.line(), "L"))
 	case 'S':
 		text := r.line()
-		check(len(text) >= 2 && text[0] == text[len(text)-1] && strings.IndexByte(`'"`, text[0]) >= 0)
+		Check(len(text) >= 2 && text[0] == text[len(text)-1] && strings.IndexByte(`'"`, text[0]) >= 0)
 		r.push(OfText(unescaped(text[1 : len(text)-1])))
 	case 'V':
 		var text []rune // bytes are Latin-1
@@ -367,13 +343,13 @@ func (r *pickleReader) decimal(text string) {
 		r.push(Of(strconv.FormatBool(text == "01")))
 		return
 	}
-	check(len(text) <= 2*maxPickleLong && json.Valid([]byte(text)) && strings.Trim(text, "-0123456789") == "")
+	Check(len(text) <= 2*maxPickleLong && json.Valid([]byte(text)) && strings.Trim(text, "-0123456789") == "")
 	r.push(Of(text))
 }
 
 func atoi(s string) int {
 	n, err := strconv.Atoi(s)
-	check(err == nil)
+	Check(err == nil)
 	return n
 }
 

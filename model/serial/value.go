@@ -22,6 +22,8 @@ type Member struct {
 	Name string
 	Key  *Value // where the name is not a text: it is this value as JSON; else nil
 	Of   *Value
+
+	From, To int // where it stands in a text of PHP
 }
 
 // Kind is what a value is.
@@ -79,8 +81,11 @@ func (v *Value) Put(key, of *Value) {
 	v.Members = append(v.Members, m)
 }
 
-// member is the one with a name, nil when there is none.
-func (v *Value) member(name string) *Value {
+// Member is the one with a name, nil when there is none.
+func (v *Value) Member(name string) *Value {
+	if v == nil {
+		return nil
+	}
 	for _, m := range v.Members {
 		if m.Name == name && m.Key == nil {
 			return m.Of
