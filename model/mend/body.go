@@ -34,7 +34,7 @@ func (b *body) made(value any) ([]byte, error) {
 		return b.bytes, nil
 	}
 	if b.json {
-		start := spaceAt(b.bytes, 0)
+		start := len(b.bytes) - len(bytes.TrimLeft(b.bytes, jsonSpace))
 		end := len(bytes.TrimRight(b.bytes, jsonSpace))
 		p := patch{out: append(make([]byte, 0, len(b.bytes)+64), b.bytes[:start]...)}
 		p.value(b.bytes[start:end], b.value, value)

@@ -38,9 +38,7 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 	}
 	members := membersOf(m.Body) // most bodies are in no envelope
 	if members.hasAll(easyNetQMembers) || strings.Contains(m.Properties.Type, EasyNetQType) {
-		if e, ok := m.easyNetQ(); ok {
-			return e, true
-		}
+		return m.easyNetQ(), true
 	}
 	if members.hasAll(dramatiqMembers) {
 		return m.dramatiq(wish)
@@ -71,31 +69,18 @@ func OpeningWith(m *Message, wish ResetWish) Opened {
 const EasyNetQType = "EasyNetQ.SystemMessages.Error"
 
 // easyNetQMembers are what an EasyNetQ error message has at least.
-var easyNetQMembers = []string{"Exception", "BasicProperties"}
+var easyNetQMembers = []string{"Exception", "RoutingKey", "Exchange", "BasicProperties", "Message"}
 
 // easyNetQ opens EasyNetQ's error message: a JSON object with the body as text, the properties, and where it was
 // received.
-func (m *Message) easyNetQ() (Envelope, bool) {
-	keys := [][]byte{
-		[]byte(`"Exception"`), []byte(`"RoutingKey"`), []byte(`"Exchange"`), []byte(`"BasicProperties"`),
-		[]byte(`"Message"`),
-	}
-	typed := strings.Contains(m.Properties.Type, EasyNetQType)
-	for _, key := range keys {
-		if !typed && !bytes.Contains(m.Body, key) {
-			return Envelope{}, false
-		}
-	}
+func (m *Message) easyNetQ() Envelope {
 	e := Envelope{Framework: "EasyNetQ", Does: "unwraps the EasyNetQ envelope"}
-	fail := func(problem string) (Envelope, bool) {
-		return Envelope{Framework: e.Framework, Problem: "its body looks like an EasyNetQ envelope, but " + problem}, true
+	fail := func(problem string) Envelope {
+		return Envelope{Framework: e.Framework, Problem: "its body looks like an EasyNetQ envelope, but " + problem}
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(m.Body, &raw); err != nil {
 		return fail("is not JSON")
-	}
-	if !typed && (raw["Exception"] == nil || raw["BasicProperties"] == nil) {
-		return Envelope{}, false // the words stand somewhere inside of it
 	}
 	o := &e.Original
 	for _, field := range []struct {
@@ -137,7 +122,7 @@ func (m *Message) easyNetQ() (Envelope, bool) {
 		}
 	}
 	o.Body, o.BodyBytes = []byte(body), len(body)
-	return e, true
+	return e
 }
 
 func easyNetQProperties(raw map[string]json.RawMessage) (p Properties, ok bool) {

@@ -18,31 +18,23 @@ import (
 var dramatiqMarks = []string{"retries", "traceback", "requeue_timestamp", "eta"}
 
 // dramatiqMembers are what a Dramatiq message has at least.
-var dramatiqMembers = []string{"actor_name", "queue_name", "options"}
+var dramatiqMembers = []string{"actor_name", "queue_name", "options", "message_id"}
 
 // dramatiq takes out of a Dramatiq message what its failures wrote into it, and leaves every other byte as it is.
 func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
-	for _, key := range []string{`"actor_name"`, `"queue_name"`, `"options"`, `"message_id"`} {
-		if !bytes.Contains(m.Body, []byte(key)) {
-			return Envelope{}, false
-		}
-	}
 	e := Envelope{Framework: "Dramatiq"}
-	object, err := parseObject(m.Body)
-	var actor, queue string
-	if err != nil {
-		if bytes.HasPrefix(bytes.TrimSpace(m.Body), []byte("{")) {
-			e.Problem = "its body looks like a Dramatiq message, but is not JSON"
-		}
-		return e, e.Problem != ""
+	object, ok := objectIn(m.Body)
+	if !ok {
+		e.Problem = "its body looks like a Dramatiq message, but is not JSON"
+		return e, true
 	}
+	var actor, queue string
 	name, options := object.member("queue_name"), object.member("options")
-	if a := object.member("actor_name"); a == nil || name == nil || options == nil ||
-		!jsonString(object.value(a), &actor) || !jsonString(object.value(name), &queue) {
+	if !jsonString(object.value(object.member("actor_name")), &actor) || !jsonString(object.value(name), &queue) {
 		return Envelope{}, false
 	}
-	inner, err := parseObject(object.value(options))
-	if err != nil {
+	inner, ok := objectIn(object.value(options))
+	if !ok {
 		return Envelope{}, false
 	}
 	var removed []string
@@ -56,7 +48,7 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 		return Envelope{}, false
 	}
 	e.Worker = worker
-	replaced := map[*member][]byte{options: inner.without(removed)}
+	replaced := map[*JSONPart][]byte{options: inner.without(removed)}
 	if worker != queue {
 		text, _ := json.Marshal(worker)
 		replaced[name] = text
@@ -85,62 +77,43 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 // jsonObject is the text of a JSON object with the places of its members, to change it without touching what stays.
 type jsonObject struct {
 	text    []byte
-	members []*member
+	members []JSONPart
 }
 
-// member is a member of an object: its name, and where the name begins, the value begins and the value ends.
-type member struct {
-	name              string
-	start, value, end int
+func objectIn(text []byte) (o jsonObject, ok bool) {
+	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(text) {
+		return o, false
+	}
+	return jsonObject{text, slices.Collect(JSONParts(text))}, true
 }
 
-func parseObject(text []byte) (*jsonObject, error) {
-	o := &jsonObject{text: text}
-	if !json.Valid(text) {
-		return nil, fmt.Errorf("no JSON")
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("no JSON object")
-	}
-	for d.More() {
-		before := int(d.InputOffset())
-		t, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, _ := t.(string)
-		var v json.RawMessage
-		if err := d.Decode(&v); err != nil {
-			return nil, err
-		}
-		end := int(d.InputOffset())
-		start := before + bytes.IndexByte(text[before:], '"')
-		o.members = append(o.members, &member{name, start, end - len(v), end})
-	}
-	return o, nil
-}
-
-// member is the one of this name, the last one when there are several, as readers of JSON take it.
-func (o *jsonObject) member(name string) *member {
-	for _, m := range slices.Backward(o.members) {
-		if m.name == name {
-			return m
+// member is the one of this name, the last one when there are several, as readers of JSON take it; nil is none.
+func (o *jsonObject) member(name string) *JSONPart {
+	for i := range slices.Backward(o.members) {
+		if o.members[i].Name() == name {
+			return &o.members[i]
 		}
 	}
 	return nil
 }
 
-func (o *jsonObject) value(m *member) []byte { return o.text[m.value:m.end] }
+// value is that of a member, nil where there is none.
+func (o *jsonObject) value(m *JSONPart) []byte {
+	if m == nil {
+		return nil
+	}
+	return o.text[m.From:m.To]
+}
 
 // with is the text with other values for some members.
-func (o *jsonObject) with(values map[*member][]byte) []byte {
+func (o *jsonObject) with(values map[*JSONPart][]byte) []byte {
 	var out []byte
 	at := 0
-	for _, m := range o.members {
+	for i := range o.members {
+		m := &o.members[i]
 		if v, ok := values[m]; ok {
-			out = append(append(out, o.text[at:m.value]...), v...)
-			at = m.end
+			out = append(append(out, o.text[at:m.From]...), v...)
+			at = m.To
 		}
 	}
 	return append(out, o.text[at:]...)
@@ -151,17 +124,17 @@ func (o *jsonObject) without(names []string) []byte {
 	if len(o.members) == 0 {
 		return o.text
 	}
-	out := slices.Clone(o.text[:o.members[0].start])
+	out := slices.Clone(o.text[:o.members[0].Begin])
 	kept := 0
 	for i, m := range o.members {
-		if slices.Contains(names, m.name) {
+		if slices.Contains(names, m.Name()) {
 			continue
 		}
 		if kept > 0 {
-			out = append(out, o.text[o.members[i-1].end:m.start]...)
+			out = append(out, o.text[o.members[i-1].To:m.Begin]...)
 		}
-		out = append(out, o.text[m.start:m.end]...)
+		out = append(out, o.text[m.Begin:m.To]...)
 		kept++
 	}
-	return append(out, o.text[o.members[len(o.members)-1].end:]...)
+	return append(out, o.text[o.members[len(o.members)-1].To:]...)
 }

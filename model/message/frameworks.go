@@ -161,7 +161,7 @@ var frameworks = []framework{
 		name: "EasyNetQ",
 		evidence: []evidence{
 			{kind: EasyNetQType},
-			{begins: jsonObjects, members: []string{"Exception", "RoutingKey", "Exchange", "BasicProperties", "Message"}},
+			{begins: jsonObjects, members: easyNetQMembers},
 		},
 		failures: []failureForm{{
 			in: inBody, needs: []path{{"Exception"}, {"RoutingKey"}, {"Exchange"}, {"Message"}},
@@ -171,7 +171,7 @@ var frameworks = []framework{
 	{
 		name: "Dramatiq",
 		evidence: []evidence{
-			{begins: jsonObjects, members: []string{"actor_name", "queue_name", "options", "message_id"}},
+			{begins: jsonObjects, members: dramatiqMembers},
 		},
 		failures: []failureForm{{
 			in: inBody, needs: []path{{"actor_name"}, {"options", "traceback"}},

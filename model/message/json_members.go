@@ -1,6 +1,10 @@
 package message
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+)
 
 // members is a set of names of members that a JSON object has: of those by which the frameworks' bodies are known.
 type members uint64
@@ -56,34 +60,86 @@ func membersOf(text []byte) (found members) {
 	if len(text) == 0 || len(text) > MaxEnvelope || text[0] != '{' {
 		return 0
 	}
-	eachMember(text, func(from, end int) (next int, more bool) {
-		found |= memberBits[string(text[from+1:end-1])]
-		return end, true
-	})
+	for p := range JSONParts(text) {
+		found |= memberBits[string(p.Quoted[1:len(p.Quoted)-1])]
+	}
 	return found
 }
 
-// eachMember finds the names of the members of a JSON object, each from one index to another, with its quotes. It goes
-// on where member says, as long as that wants more. It does not check that the text is JSON.
-func eachMember(text []byte, member func(from, end int) (next int, more bool)) {
-	depth := 0
-	for i, more := 0, true; i < len(text) && more; {
-		switch text[i] {
+// JSONPart is a member of a JSON object, or an element of an array, as it stands in its text.
+type JSONPart struct {
+	Quoted          []byte // the name of a member, as it is written; nil of an element
+	Begin, From, To int    // where it begins, where its value does, and where that ends
+}
+
+// Name is the name of a member.
+func (p JSONPart) Name() (name string) {
+	_ = json.Unmarshal(p.Quoted, &name)
+	return name
+}
+
+// JSONParts goes through the members of a JSON object, or the elements of an array, in one pass. It does not check that
+// the text is JSON: what is none ends it.
+func JSONParts(text []byte) iter.Seq[JSONPart] {
+	return func(yield func(JSONPart) bool) {
+		at := spaceAt(text, 0)
+		object := at < len(text) && text[at] == '{'
+		for {
+			at = spaceAt(text, at+1)
+			if at == len(text) || text[at] == '}' || text[at] == ']' {
+				return
+			}
+			p := JSONPart{Begin: at}
+			if object {
+				if text[at] != '"' {
+					return
+				}
+				p.Quoted = text[at:EndOfText(text, at+1)]
+				if at = spaceAt(text, at+len(p.Quoted)); at == len(text) || text[at] != ':' {
+					return
+				}
+				at = spaceAt(text, at+1)
+			}
+			p.From, p.To = at, valueAt(text, at)
+			if at = spaceAt(text, p.To); !yield(p) || at == len(text) || text[at] != ',' {
+				return
+			}
+		}
+	}
+}
+
+// spaceAt is where the spaces at a place end.
+func spaceAt(text []byte, at int) int {
+	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n') {
+		at++
+	}
+	return min(at, len(text))
+}
+
+// valueAt is where the value at a place ends.
+func valueAt(text []byte, at int) int {
+	for depth := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			if at = EndOfText(text, at+1) - 1; depth == 0 {
+				return at + 1
+			}
 		case '{', '[':
 			depth++
 		case '}', ']':
+			if depth == 0 { // of what the number before it stands in
+				return at
+			}
 			if depth--; depth == 0 {
-				return
+				return at + 1
 			}
-		case '"':
-			from, end := i, EndOfText(text, i+1)
-			if i = end; depth == 1 && isMember(text[end:]) {
-				i, more = member(from, end)
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return at
 			}
-			continue
 		}
-		i++
 	}
+	return at
 }
 
 // has reports whether a name is among them; it must be one that a framework writes.
@@ -117,10 +173,4 @@ func EndOfText(text []byte, at int) int {
 		}
 	}
 	return len(text)
-}
-
-// isMember reports whether what follows a text makes it the name of a member.
-func isMember(rest []byte) bool {
-	rest = bytes.TrimLeft(rest, " \t\r\n")
-	return len(rest) > 0 && rest[0] == ':'
 }

@@ -9,33 +9,27 @@ import (
 // cutBody takes the body out of the JSON of a message, which mostly is nearly all of it: encoding/json goes through
 // every byte three times. rest has an empty text in its place. ok is false where that cannot be done so simply.
 func cutBody(text []byte) (rest, body []byte, ok bool) {
-	from, to, simple := 0, 0, true
-	eachMember(text, func(at, end int) (next int, more bool) {
-		name := text[at+1 : max(end-1, at+1)]
-		if bytes.IndexByte(name, '\\') >= 0 || bytes.EqualFold(name, []byte("body")) &&
-			(string(name) != "body" || to > 0) {
-			simple = false // it may be the body, too, and the last one counts
+	from, to := 0, 0
+	for p := range JSONParts(text) {
+		if bytes.IndexByte(p.Quoted, '\\') >= 0 || bytes.EqualFold(p.Quoted, quotedBody) &&
+			(!bytes.Equal(p.Quoted, quotedBody) || to > 0) {
+			return nil, nil, false // it may be the body, too, and the last one counts
 		}
-		if !simple || string(name) != "body" {
-			return end, simple
+		if bytes.Equal(p.Quoted, quotedBody) {
+			if from, to = p.From, p.To; to-from < 2 || text[from] != '"' || text[to-1] != '"' {
+				return nil, nil, false
+			}
 		}
-		from = end + bytes.IndexByte(text[end:], ':') + 1
-		from += len(text[from:]) - len(bytes.TrimLeft(text[from:], " \t\r\n"))
-		if from == len(text) || text[from] != '"' {
-			simple = false
-			return end, false
-		}
-		to = EndOfText(text, from+1)
-		simple = to-1 > from && text[to-1] == '"'
-		return to, simple
-	})
-	if to == 0 || !simple {
+	}
+	if to == 0 {
 		return nil, nil, false
 	}
 	rest = make([]byte, 0, len(text)-(to-from)+2)
 	rest = append(append(append(rest, text[:from]...), `""`...), text[to:]...)
 	return rest, text[from+1 : to-1], true
 }
+
+var quotedBody = []byte(`"body"`)
 
 // unquoted is the text that stands between the quotes of a JSON string; ok is false when it is none.
 func unquoted(inside []byte) (text []byte, ok bool) {

@@ -255,10 +255,7 @@ func (r *resetter) bodyCounter(c *counter) {
 	if len(c.path) != 1 || !m.whole() || !bytes.Contains(m.Body, []byte(`"`+c.path[0]+`"`)) {
 		return
 	}
-	object, err := parseObject(m.Body)
-	if err != nil {
-		return
-	}
+	object, _ := objectIn(m.Body)
 	at := object.member(c.path[0])
 	if at == nil {
 		return
@@ -272,7 +269,7 @@ func (r *resetter) bodyCounter(c *counter) {
 		return
 	}
 	r.resets = append(r.resets, Reset{r.framework, CounterReset, c.path[0], "", n, 0})
-	r.setBody(object.with(map[*member][]byte{at: []byte("0")}))
+	r.setBody(object.with(map[*JSONPart][]byte{at: []byte("0")}))
 }
 
 // removeMember takes a member out of a JSON body.
@@ -281,7 +278,7 @@ func (r *resetter) removeMember(name string) {
 	if !m.whole() || !bytes.Contains(m.Body, []byte(`"`+name+`"`)) {
 		return
 	}
-	if object, err := parseObject(m.Body); err == nil && object.member(name) != nil {
+	if object, ok := objectIn(m.Body); ok && object.member(name) != nil {
 		r.resets = append(r.resets, Reset{r.framework, ErrorRemoved, name, "", 0, 0})
 		r.setBody(object.without([]string{name}))
 	}

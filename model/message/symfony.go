@@ -218,7 +218,8 @@ func (s *symfonyBody) without(classes []string) ([]byte, bool) {
 	var kept []byte
 	n := 0
 	for _, m := range stamps.Members {
-		if !slices.ContainsFunc(classes, func(c string) bool { return strings.EqualFold(c, m.Name) }) { // as PHP does
+		same := func(class string) bool { return strings.EqualFold(class, m.Name) } // PHP's classes have no case
+		if !slices.ContainsFunc(classes, same) {
 			kept = append(kept, s.serialized[m.From:m.To]...)
 			n++
 		}
@@ -262,7 +263,8 @@ const maxSerialText = 512 << 10
 // What its framework wrote down is to the second: Symfony's RedeliveryStamp.
 func (m *Message) SentAgain() (from, to time.Time, ok bool) {
 	for k := range m.rows() {
-		if s, stamped := k.stamped(m); stamped && s.resent.After(model.FirstTime) && s.resent.Before(model.LastTime) {
+		s, stamped := k.stamped(m)
+		if stamped && s.resent.After(model.FirstTime) && s.resent.Before(model.LastTime) {
 			from = s.resent.Truncate(time.Second)
 			return from, from.Add(time.Second), true
 		}
@@ -290,8 +292,8 @@ func (t *symfonyTime) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// phpTime is a DateTime of PHP's serialize; zero when it is none, and in a time zone that only a name says, but for UTC:
-// the offset of a name is not known everywhere.
+// phpTime is a DateTime of PHP's serialize; zero when it is none, and in a time zone that only a name says, but for
+// UTC: the offset of a name is not known everywhere.
 func phpTime(v *serial.Value) time.Time {
 	if v == nil || v.Kind != serial.Object || v.Text != "DateTimeImmutable" && v.Text != "DateTime" {
 		return time.Time{}
@@ -300,9 +302,6 @@ func phpTime(v *serial.Value) time.Time {
 	if zone == "UTC" || zone == "Z" || zone == "GMT" {
 		zone = "+00:00"
 	}
-	at, err := time.Parse("2006-01-02 15:04:05.999999 -07:00", scalarOf(v, "date")+" "+zone)
-	if err != nil {
-		return time.Time{}
-	}
+	at, _ := time.Parse("2006-01-02 15:04:05.999999 -07:00", scalarOf(v, "date")+" "+zone)
 	return at
 }
