@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"math/big"
@@ -198,7 +199,7 @@ func madeNumber(was, is any) (any, error) {
 	if !whole {
 		return f, nil
 	}
-	if fits := integerAs(was, n); fits != nil {
+	if fits, ok := message.Integer(fmt.Sprintf("%T", was), json.Number(n.String())); ok {
 		return fits, nil
 	}
 	if n.IsInt64() {
@@ -242,49 +243,6 @@ func wholeNumber(v any) (*big.Int, bool) {
 		return nil, false
 	}
 	return big.NewInt(int64(f)), true
-}
-
-// integerAs is a number in the integer type of another one; nil when that is none, or when it does not fit.
-func integerAs(was any, n *big.Int) any {
-	if !n.IsInt64() {
-		if _, large := was.(uint64); large && n.IsUint64() {
-			return n.Uint64()
-		}
-		return nil
-	}
-	i := n.Int64()
-	within := func(least, most int64) bool { return i >= least && i <= most }
-	switch was.(type) {
-	case int8:
-		if within(math.MinInt8, math.MaxInt8) {
-			return int8(i)
-		}
-	case uint8:
-		if within(0, math.MaxUint8) {
-			return uint8(i)
-		}
-	case int16:
-		if within(math.MinInt16, math.MaxInt16) {
-			return int16(i)
-		}
-	case uint16:
-		if within(0, math.MaxUint16) {
-			return uint16(i)
-		}
-	case int32:
-		if within(math.MinInt32, math.MaxInt32) {
-			return int32(i)
-		}
-	case uint32:
-		if within(0, math.MaxUint32) {
-			return uint32(i)
-		}
-	case uint64:
-		if i >= 0 {
-			return uint64(i)
-		}
-	}
-	return nil
 }
 
 // readTyped reads a typed value that a program gave.

@@ -103,13 +103,10 @@ func (p *deathParser) complain(format string, args ...any) {
 }
 
 func (p *deathParser) problem() string {
-	switch p.more {
-	case 0:
+	if p.more == 0 {
 		return p.first
-	case 1:
-		return p.first + "; and 1 more problem"
 	}
-	return p.first + "; and " + model.Count(p.more) + " more problems"
+	return p.first + "; and " + model.Plural(p.more, "more problem")
 }
 
 func (p *deathParser) death(v any) (Death, bool) {

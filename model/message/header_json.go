@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -44,23 +45,21 @@ func HeaderJSON(v any) any {
 	case model.Decimal:
 		return typedJSON{"decimal", map[string]any{"scale": v.Scale, "value": v.Value}}
 	case float64:
-		return float64JSON(v)
+		text, odd := oddFloat(v, 64, math.Float64bits(v), math.Float64bits(math.NaN()))
+		if odd {
+			return typedJSON{"float64", text}
+		} else if v == math.Trunc(v) { // its JSON does not show that it is a float
+			return typedJSON{"float64", v}
+		}
+		return v
 	case float32:
-		return typedJSON{"float32", float32JSON(v)}
-	case int8:
-		return typedJSON{"int8", v}
-	case uint8:
-		return typedJSON{"uint8", v}
-	case int16:
-		return typedJSON{"int16", v}
-	case uint16:
-		return typedJSON{"uint16", v}
-	case int32:
-		return typedJSON{"int32", v}
-	case uint32:
-		return typedJSON{"uint32", v}
-	case uint64:
-		return typedJSON{"uint64", v}
+		usual := uint64(math.Float32bits(float32(math.NaN())))
+		if text, odd := oddFloat(float64(v), 32, uint64(math.Float32bits(v)), usual); odd {
+			return typedJSON{"float32", text}
+		}
+		return typedJSON{"float32", v}
+	case int8, uint8, int16, uint16, int32, uint32, uint64:
+		return typedJSON{fmt.Sprintf("%T", v), v}
 	case int:
 		return int64(v) // as it would be published
 	case []any:
@@ -92,34 +91,18 @@ type rawJSON struct {
 	Bytes  string `json:"bytes"`
 }
 
-// float64JSON keeps a float plain when its JSON shows that it is one.
-func float64JSON(v float64) any {
+// oddFloat is a text for what JSON has no number for: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with the bits of a NaN
+// that is not the usual one.
+func oddFloat(v float64, size int, bits, usual uint64) (text string, odd bool) {
 	switch {
-	case math.IsNaN(v) && math.Float64bits(v) != math.Float64bits(math.NaN()):
-		return typedJSON{"float64", nanPrefix + strconv.FormatUint(math.Float64bits(v), 16)}
+	case math.IsNaN(v) && bits != usual:
+		return nanPrefix + strconv.FormatUint(bits, 16), true
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return typedJSON{"float64", strconv.FormatFloat(v, 'g', -1, 64)}
+		return strconv.FormatFloat(v, 'g', -1, size), true
 	case v == 0 && math.Signbit(v):
-		return typedJSON{"float64", "-0"}
-	case v == math.Trunc(v):
-		return typedJSON{"float64", v}
+		return "-0", true
 	}
-	return v
-}
-
-// float32JSON is a number, or a text for what JSON has no number for: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with the
-// bits of a NaN that is not the usual one.
-func float32JSON(v float32) any {
-	wide := float64(v)
-	switch {
-	case v != v && math.Float32bits(v) != math.Float32bits(float32(math.NaN())):
-		return nanPrefix + strconv.FormatUint(uint64(math.Float32bits(v)), 16)
-	case v != v || math.IsInf(wide, 0):
-		return strconv.FormatFloat(wide, 'g', -1, 32)
-	case v == 0 && math.Signbit(wide):
-		return "-0"
-	}
-	return v
+	return "", false
 }
 
 // nanPrefix marks a NaN that is written by its bits.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -83,9 +84,9 @@ func parseValue(v any) (any, error) {
 		return v, nil
 	case json.Number:
 		if strings.ContainsAny(v.String(), ".eE") {
-			return parseFloat("float64", v)
+			return parseTyped("float64", v)
 		}
-		n, ok := parseInteger(v, math.MinInt64, math.MaxInt64)
+		n, ok := Integer("int64", v)
 		if !ok {
 			return nil, fmt.Errorf("%s is not an int64", Excerpt(v.String()))
 		}
@@ -113,75 +114,53 @@ func parseList(values []any) ([]any, error) {
 }
 
 // parseTyped reads {"$type": kind, "value": value}.
-func parseTyped(kind string, value any) (any, error) {
-	bad := func() (any, error) {
-		return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(fmt.Sprint(value)), kind)
-	}
+func parseTyped(kind string, value any) (v any, err error) {
+	ok := false
+	text, isText := value.(string)
+	fields, isObject := value.(map[string]any)
 	switch kind {
 	case "table":
-		if fields, ok := value.(map[string]any); ok {
+		if isObject {
 			return parseTable(fields)
 		}
-		return bad()
 	case "repeated":
-		if values, ok := value.([]any); ok {
+		if values, isList := value.([]any); isList {
 			list, err := parseList(values)
 			return model.Repeated(list), err
 		}
-		return bad()
 	case "raw":
-		if raw, ok := parseRaw(value); ok {
-			return raw, nil
-		}
-		return bad()
+		v, ok = parseRaw(fields)
 	case "decimal":
-		fields, _ := value.(map[string]any)
-		scale, ok := parseInteger(fields["scale"], 0, math.MaxUint8)
-		n, ok2 := parseInteger(fields["value"], math.MinInt32, math.MaxInt32)
-		if !ok || !ok2 {
-			return bad()
+		scale, ok1 := Integer("uint8", fields["scale"])
+		n, ok2 := Integer("int32", fields["value"])
+		if ok = ok1 && ok2; ok {
+			v = model.Decimal{Scale: scale.(uint8), Value: n.(int32)}
 		}
-		return model.Decimal{Scale: uint8(scale), Value: int32(n)}, nil
 	case "float64", "float32":
-		return parseFloat(kind, value)
-	case "uint64":
-		number, _ := value.(json.Number)
-		n, err := strconv.ParseUint(number.String(), 10, 64)
-		if err != nil {
-			return bad()
-		}
-		return n, nil
-	}
-	switch text, ok := value.(string); kind {
+		v, ok = parseFloat(fmt.Sprint(value), kind == "float32")
 	case "string", "bytes":
 		b, err := base64.StdEncoding.DecodeString(text)
-		if err != nil || !ok {
-			return bad()
+		if v, ok = b, isText && err == nil; kind == "string" {
+			v = string(b)
 		}
-		if kind == "string" {
-			return string(b), nil
-		}
-		return b, nil
 	case "timestamp":
-		if !ok {
-			return bad()
+		if isText {
+			return parseTime(text)
 		}
-		return parseTime(text)
+	default:
+		if integerKinds[kind] == nil {
+			return nil, fmt.Errorf("%s is not an AMQP type", Excerpt(kind))
+		}
+		v, ok = Integer(kind, value)
 	}
-	size, known := integerKinds[kind]
-	if !known {
-		return nil, fmt.Errorf("%s is not an AMQP type", Excerpt(kind))
-	}
-	n, ok := parseInteger(value, size.least, size.most)
 	if !ok {
-		return bad()
+		return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(fmt.Sprint(value)), kind)
 	}
-	return size.of(n), nil
+	return v, nil
 }
 
 // parseRaw reads a rawJSON.
-func parseRaw(value any) (model.RawValue, bool) {
-	fields, _ := value.(map[string]any)
+func parseRaw(fields map[string]any) (model.RawValue, bool) {
 	letter, ok := fields["letter"].(string)
 	code, ok2 := fields["bytes"].(string)
 	bytes, err := base64.StdEncoding.DecodeString(code)
@@ -192,53 +171,41 @@ func parseRaw(value any) (model.RawValue, bool) {
 	return model.RawValue{Type: byte(letters[0]), Bytes: bytes}, true
 }
 
-// integerKinds are the integers of AMQP that JSON has no number for, with their bounds.
-var integerKinds = map[string]struct {
-	least, most int64
-	of          func(int64) any
-}{
-	"int8":   {math.MinInt8, math.MaxInt8, func(n int64) any { return int8(n) }},
-	"uint8":  {0, math.MaxUint8, func(n int64) any { return uint8(n) }},
-	"int16":  {math.MinInt16, math.MaxInt16, func(n int64) any { return int16(n) }},
-	"uint16": {0, math.MaxUint16, func(n int64) any { return uint16(n) }},
-	"int32":  {math.MinInt32, math.MaxInt32, func(n int64) any { return int32(n) }},
-	"uint32": {0, math.MaxUint32, func(n int64) any { return uint32(n) }},
-	"int64":  {math.MinInt64, math.MaxInt64, func(n int64) any { return n }},
+// integerKinds are the integers of AMQP.
+var integerKinds = map[string]reflect.Type{
+	"int8": reflect.TypeFor[int8](), "int16": reflect.TypeFor[int16](), "int32": reflect.TypeFor[int32](),
+	"int64": reflect.TypeFor[int64](), "uint8": reflect.TypeFor[uint8](), "uint16": reflect.TypeFor[uint16](),
+	"uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](),
 }
 
-func parseInteger(v any, least, most int64) (int64, bool) {
-	number, ok := v.(json.Number)
-	if !ok {
-		return 0, false
+// Integer is a json.Number as an integer of a type of Go; false where it is none, or does not fit.
+func Integer(kind string, number any) (v any, ok bool) {
+	text, ok := number.(json.Number)
+	if !ok || integerKinds[kind] == nil {
+		return nil, false
 	}
-	n, err := strconv.ParseInt(number.String(), 10, 64)
-	return n, err == nil && n >= least && n <= most
+	into := reflect.New(integerKinds[kind])
+	err := json.Unmarshal([]byte(text), into.Interface())
+	return into.Elem().Interface(), err == nil
 }
 
-func parseFloat(kind string, value any) (any, error) {
-	bits := 64
-	if kind == "float32" {
-		bits = 32
+func parseFloat(text string, short bool) (v any, ok bool) {
+	size := 64
+	if short {
+		size = 32
 	}
-	text := fmt.Sprint(value)
 	if pattern, odd := strings.CutPrefix(text, nanPrefix); odd {
-		n, err := strconv.ParseUint(pattern, 16, bits)
-		if err != nil {
-			return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(text), kind)
+		bits, err := strconv.ParseUint(pattern, 16, size)
+		if short {
+			return math.Float32frombits(uint32(bits)), err == nil
 		}
-		if bits == 32 {
-			return math.Float32frombits(uint32(n)), nil
-		}
-		return math.Float64frombits(n), nil
+		return math.Float64frombits(bits), err == nil
 	}
-	f, err := strconv.ParseFloat(text, bits)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(text), kind)
+	f, err := strconv.ParseFloat(text, size)
+	if short {
+		return float32(f), err == nil
 	}
-	if bits == 32 {
-		return float32(f), nil
-	}
-	return f, nil
+	return f, err == nil
 }
 
 // ParseText reads what TextJSON wrote.

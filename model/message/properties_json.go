@@ -1,5 +1,7 @@
 package message
 
+import "reflect"
+
 // PropertiesJSON are the properties of a message as JSON; expiration is in ms, as a text, as AMQP has it. What a
 // message does not have is left out; what it has although it is zero or empty is written.
 type PropertiesJSON struct {
@@ -19,44 +21,19 @@ type PropertiesJSON struct {
 	EmptyHeaders    bool    `json:"empty_headers,omitempty"`    // it has a table of headers with nothing in it
 }
 
-// fields are where the values are, in the order of Properties.Fields: a text or a number.
-func (j *PropertiesJSON) fields() [13]struct {
-	text   **string
-	number **uint8
-} {
-	return [...]struct {
-		text   **string
-		number **uint8
-	}{
-		{&j.ContentType, nil},
-		{&j.ContentEncoding, nil},
-		{nil, &j.DeliveryMode},
-		{nil, &j.Priority},
-		{&j.CorrelationID, nil},
-		{&j.ReplyTo, nil},
-		{&j.Expiration, nil},
-		{&j.MessageID, nil},
-		{&j.Timestamp, nil},
-		{&j.Type, nil},
-		{&j.UserID, nil},
-		{&j.AppID, nil},
-		{&j.ClusterID, nil},
-	}
-}
-
-// AsJSON are the properties as JSON.
+// AsJSON are the properties as JSON. Its fields are in the order of Properties.Fields.
 func (p *Properties) AsJSON() PropertiesJSON {
 	out := PropertiesJSON{EmptyHeaders: p.Zeros.Has(PropHeaders)}
-	into := out.fields()
+	into := reflect.ValueOf(&out).Elem()
 	for i, f := range p.Fields() {
 		switch {
 		case f.Zero() && !p.Zeros.Has(f.Flag):
 		case f.Text != nil:
-			*into[i].text = new(TextJSON(*f.Text))
+			into.Field(i).Set(reflect.ValueOf(new(TextJSON(*f.Text))))
 		case f.Number != nil:
-			*into[i].number = new(*f.Number)
+			into.Field(i).Set(reflect.ValueOf(new(*f.Number)))
 		default:
-			*into[i].text = new(timeJSON(*f.Time))
+			into.Field(i).Set(reflect.ValueOf(new(timeJSON(*f.Time))))
 		}
 	}
 	return out
@@ -68,19 +45,21 @@ func (j *PropertiesJSON) Properties() (p Properties, err error) {
 		p.Zeros = PropHeaders
 	}
 	const never = PropExpiration | PropTimestamp | PropUserID // RabbitMQ takes none that is empty: "" is absent
-	from := j.fields()
+	from := reflect.ValueOf(j).Elem()
 	for i, f := range p.Fields() {
+		text, _ := from.Field(i).Interface().(*string)
+		number, _ := from.Field(i).Interface().(*uint8)
 		switch {
-		case f.Number != nil && *from[i].number != nil:
-			*f.Number = **from[i].number
-		case from[i].text == nil || *from[i].text == nil || **from[i].text == "" && never.Has(f.Flag):
+		case number != nil:
+			*f.Number = *number
+		case text == nil || *text == "" && never.Has(f.Flag):
 			continue
 		case f.Text != nil:
-			if *f.Text, err = ParseText(**from[i].text); err != nil {
+			if *f.Text, err = ParseText(*text); err != nil {
 				return p, err
 			}
 		default:
-			if *f.Time, err = parseTime(**from[i].text); err != nil {
+			if *f.Time, err = parseTime(*text); err != nil {
 				return p, &PropertyError{f.Name, err}
 			}
 		}

@@ -3,6 +3,7 @@ package message
 import (
 	"bytes"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,30 +138,12 @@ func count(v any) (int64, bool) {
 // zeroLike is 0 in the type of a value that counts.
 func zeroLike(v any) any {
 	switch v.(type) {
-	case int8:
-		return int8(0)
-	case uint8:
-		return uint8(0)
-	case int16:
-		return int16(0)
-	case uint16:
-		return uint16(0)
-	case int32:
-		return int32(0)
-	case uint32:
-		return uint32(0)
-	case uint64:
-		return uint64(0)
-	case float32:
-		return float32(0)
-	case float64:
-		return float64(0)
 	case string:
 		return "0"
 	case []byte:
 		return []byte("0")
 	}
-	return int64(0)
+	return reflect.Zero(reflect.TypeOf(v)).Interface()
 }
 
 // headers gives the values at a path to change, which says what becomes of each, and whether it stays.
