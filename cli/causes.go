@@ -3,6 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -362,4 +365,123 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 		out.Causes = append(out.Causes, one)
 	}
 	return out
+}
+
+// statesOf are what people said of the causes of a broker, in the dashboard. Where the file cannot be read, that is
+// said, and all are new.
+func (s *session) statesOf(t *model.Topology) cause.States {
+	if s.program.States == nil || s.connection.NoJournal {
+		return cause.States{}
+	}
+	text, err := s.program.States(s.connection.JournalDir)
+	var states cause.States
+	if err == nil {
+		states, err = cause.StatesIn(text, t.Snapshot.Overview.ClusterName)
+	}
+	if err != nil {
+		s.program.say("the states of causes cannot be read: %s", model.Printable(err.Error()))
+		return cause.States{}
+	}
+	return states
+}
+
+func causesTable(list []cause.Group, r *reading) *print.Table {
+	table := &print.Table{Right: []bool{false, false, true}}
+	table.Add("ID", "STATE", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
+	for i := range list {
+		g := &list[i]
+		var queues []string
+		for _, q := range g.Queues {
+			queues = append(queues, q.Of.String())
+		}
+		table.Add(string(g.ID), string(r.state(g)), countWords(g), seenAt(g.First), seenAt(g.Last), named(queues),
+			named(g.WorkerNames(r.topology.WorkersOf)), print.Cell(g.Cause.String(), 120))
+	}
+	return table
+}
+
+// countWords are "6 (3 different)".
+func countWords(g *cause.Group) string {
+	if g.Different == g.Messages {
+		return strconv.Itoa(g.Messages)
+	}
+	return fmt.Sprintf("%d (%d different)", g.Messages, g.Different)
+}
+
+// named are the first names of a list, and how many more there are; "?" of none.
+func named(names []string) string {
+	const shown = 2
+	if len(names) == 0 {
+		return "?"
+	}
+	text := print.Cell(strings.Join(names[:min(len(names), shown)], ", "), 40)
+	if more := len(names) - shown; more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
+// seenAt is a time of day on this machine's clock; "?" when it is unknown.
+func seenAt(t model.Opt[time.Time]) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	return at.Local().Format(time.DateTime)
+}
+
+// index is where what is read of failed queues is kept; nil is nowhere.
+func (s *session) index(t *model.Topology) ports.Index {
+	if s.program.Index == nil || t.Snapshot.Overview.ClusterName == "" {
+		return nil
+	}
+	return s.program.Index(s.connection)
+}
+
+// recall takes what was kept of a queue that is not read now, and why; all else of it was not read. When messages have
+// left it since, which ones is unknown, so nothing holds any more.
+func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
+	q, broker := queueOf(t, ref), t.Snapshot.Overview.ClusterName
+	if r.index != nil {
+		kept, err := r.index.Load(cause.IndexName(broker, ref))
+		var e cause.Earlier
+		if err == nil && kept != nil {
+			e, err = r.groups.Recall(kept, broker, ref)
+		}
+		switch {
+		case err != nil || e.Messages == 0:
+		case e.Left(q.Ready, q.CountedAt):
+			r.groups.Forget(ref)
+			_ = r.index.Save(cause.IndexName(broker, ref), nil)
+		default:
+			r.recalls[ref] = true
+			r.earlier = append(r.earlier, earlierJSON{ref.String(), e.Messages, message.JSONTime(e.At), why, e.At})
+			depth := e.Depth // a count from before the reading is older than what the reading counted
+			if ready, known := q.Ready.Get(); known && q.CountedAt.After(e.At) {
+				depth = ready
+			}
+			r.ready += depth - q.Ready.Or(0)
+			if rest := depth - int64(e.Messages); rest > 0 {
+				r.noteUnread(ref, model.Some(rest), why)
+			}
+			return
+		}
+	}
+	r.noteUnread(ref, q.Ready, why)
+}
+
+// keepRead keeps what was read of a queue. Where it cannot be written, the next command reads.
+func (r *reading) keepRead(t *model.Topology, ref model.QueueRef, began time.Time, peeked *peek.Peeked) {
+	if r.index == nil {
+		return
+	}
+	broker, read := t.Snapshot.Overview.ClusterName, int64(peeked.Messages.Len())
+	e := cause.Earlier{At: began, Depth: peeked.Depth.Or(max(queueOf(t, ref).Ready.Or(0), read))}
+	_ = r.index.Save(cause.IndexName(broker, ref), r.groups.Keep(broker, ref, e))
+}
+
+// state is how far people are with a cause, as what was read now has it.
+func (r *reading) state(g *cause.Group) cause.State {
+	read := cause.Without([]cause.Group{*g}, r.recalls)
+	return r.states.Now(&read[0], time.Now()).State
 }

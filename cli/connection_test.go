@@ -1,13 +1,18 @@
+//go:build unix
+
 package cli_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
@@ -274,4 +279,60 @@ func TestConnectionMistakes(t *testing.T) {
 			checkSentence(t, stderr, test.want...)
 		})
 	}
+}
+
+// TestConfigThatOthersRead: a password in a file that every user of the machine can read is told, and what holds none
+// is not.
+func TestConfigThatOthersRead(t *testing.T) {
+	const password, none = "[contexts.a]\nurl = \"amqp://ops:s3cr3t@h\"\n", "[contexts.a]\nurl = \"amqp://h\"\n"
+	for _, test := range []struct {
+		text string
+		mode os.FileMode
+		told bool
+	}{
+		{password, 0o644, true},
+		{"[contexts.a]\nurl = \"amqp://h\"\n[contexts.b]\napi = \"https://ops:s3cr3t@h\"\n", 0o604, true},
+		{password, 0o600, false},
+		{password, 0o640, false}, // for a group that somebody chose
+		{none, 0o644, false},
+	} {
+		env := configured(t, test.text)
+		path := filepath.Join(env["XDG_CONFIG_HOME"], "dlxtop", "config.toml")
+		must.Do(t, os.Chmod(path, test.mode))
+		_, _, stderr := connectionOf(t, env, "--context", "a")
+		line, _, _ := strings.Cut(stderr, "\n")
+		told := strings.HasPrefix(line, "warning: ") && strings.Contains(line, "chmod 600 "+path)
+		assert.That(t, told == test.told, "%+v: %q", test, stderr)
+		assert.That(t, !strings.Contains(stderr, "s3cr3t"), "a password is shown: %s", stderr)
+	}
+}
+
+// Who has saved contexts is told of them, and not asked; nor is who named a broker.
+func TestOnlyAFirstStartAsks(t *testing.T) {
+	master, tty, err := pty.Open()
+	must.Do(t, err)
+	defer master.Close()
+	defer tty.Close()
+	home := t.TempDir()
+	start := func(args ...string) (asked bool, said string) {
+		var errs bytes.Buffer
+		p := program(tty, tty, &errs)
+		p.Env = func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home, "TERM": "xterm"}[name] }
+		p.Ask = func(context.Context, cli.Form) error { asked = true; return nil }
+		p.Dashboard = func(context.Context, cli.Dashboard) (string, error) { return "", nil }
+		p.Run(t.Context(), args)
+		return asked, errs.String()
+	}
+	asked, said := start("--url", "amqp://localhost:1")
+	assert.That(t, !asked, "it asks though there is a URL, and says %s", said)
+	must.Do(t, os.Mkdir(filepath.Join(home, "dlxtop"), 0o700))
+	path := filepath.Join(home, "dlxtop", "config.toml")
+	must.Do(t, os.WriteFile(path, []byte("[contexts.a]\nurl = \"amqp://h\"\n"), 0o600))
+	if there, err := net.Dial("tcp", "localhost:5672"); err == nil {
+		there.Close()
+		t.Skip("this machine has a broker where dlxtop looks for one")
+	}
+	asked, said = start()
+	assert.That(t, !asked, "it asks though there is a context")
+	assert.Contains(t, said, "`dlxtop --context NAME` opens one that is saved: a", "with a context")
 }

@@ -10,7 +10,7 @@
 # Exit status: 0 there is one; 1 there is none and this script cannot install it: what to do is on standard error.
 set -eu
 
-# find_server prints the path of a rabbitmq-server script. The places are those of demo/find.go: keep both alike.
+# find_server prints the path of a rabbitmq-server script. The places are those of demo/installed.go: keep both alike.
 find_server() {
 	for server in \
 		"${DLXTOP_RABBITMQ_SERVER:-}" \

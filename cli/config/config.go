@@ -6,6 +6,7 @@ import (
 	_ "embed" // the example
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
 )
 
@@ -277,4 +279,117 @@ func (f *File) contextNames() string {
 		}
 	}
 	return "it has " + strings.Join(names, ", ")
+}
+
+// ReadSchemas are the protobuf types of bodies. A relative path of a descriptor set begins where the file is.
+func (f *File) ReadSchemas() (all body.Schemas, err error) {
+	for i, c := range f.Protobuf {
+		at := c.Descriptors
+		if at != "" && !filepath.IsAbs(at) {
+			at = filepath.Join(filepath.Dir(f.Path), at)
+		}
+		set, unread := readSet(at)
+		schema, err := body.NewSchema(at, set, unread, c.Message, c.Queues, c.ContentType)
+		if err != nil {
+			return nil, fmt.Errorf("%s: protobuf %d: %w", model.Printable(f.Path), i+1, err)
+		}
+		all = append(all, schema)
+	}
+	return all, nil
+}
+
+// readSet reads a descriptor set, and no more of it than one may have.
+func readSet(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	defer f.Close()
+	set, err := io.ReadAll(io.LimitReader(f, body.MaxTypes+1))
+	return set, reasonOf(err)
+}
+
+// reasonOf is an error of a file without its path.
+func reasonOf(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// ReadActions are the actions, each on a key of its own. checkKey refuses a key that an action cannot have; nil takes
+// all.
+func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Action, err error) {
+	for i, c := range f.Actions {
+		action, err := filter.NewAction(c.Key, c.Name, c.URL, c.Command, c.Shell)
+		if err == nil && checkKey != nil {
+			err = checkKey(c.Key)
+		}
+		if err == nil && slices.ContainsFunc(all, func(a filter.Action) bool { return a.Key == c.Key }) {
+			err = fmt.Errorf("the key %s is that of another action", model.Printable(c.Key))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: action %d (%s): %w", model.Printable(f.Path), i+1, model.Printable(c.Name), err)
+		}
+		all = append(all, action)
+	}
+	return all, nil
+}
+
+// Themes are the colours of the themes in the folder "themes" beside the configuration file, by their names: NAME.toml
+// is the theme NAME. check refuses colours in one sentence.
+func Themes(env func(string) string, check func(name string, colours map[string]string) error) (
+	map[string]map[string]string, error,
+) {
+	if Path(env) == "" {
+		return nil, nil
+	}
+	const ending = ".toml"
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(Path(env)), "themes", "*"+ending)) // the pattern is a good one
+	var themes map[string]map[string]string
+	for _, path := range files {
+		name := strings.TrimSuffix(filepath.Base(path), ending)
+		colours, err := readTheme(path)
+		switch {
+		case !filterName.MatchString(name):
+			err = errors.New("the name of a theme has letters, digits, _ and - only")
+		case err == nil:
+			err = check(name, colours)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", model.Printable(path), err)
+		}
+		if themes == nil {
+			themes = map[string]map[string]string{}
+		}
+		themes[name] = colours
+	}
+	return themes, nil
+}
+
+func readTheme(path string) (map[string]string, error) {
+	text, err := readSet(path)
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]any
+	_, err = toml.Decode(string(text), &values)
+	var syntax toml.ParseError
+	if errors.As(err, &syntax) {
+		return nil, fmt.Errorf("line %d: this is not valid TOML", syntax.Position.Line)
+	}
+	colours := map[string]string{}
+	for key, value := range values {
+		switch value.(type) {
+		case string, int64:
+			colours[key] = fmt.Sprint(value)
+		default:
+			return nil, fmt.Errorf("%s has the wrong type: it is a text in quotation marks", model.Printable(key))
+		}
+	}
+	return colours, err
 }

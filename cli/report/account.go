@@ -1,3 +1,5 @@
+// Package report shows what a plan would do, and the account of what became of it, to a person and as JSON. It decides
+// nothing and asks nothing.
 package report
 
 import (
@@ -441,4 +443,103 @@ func (p Printer) showProblems(a Planned, account plan.Account) {
 		p.Say("only the first %s messages were read: select the others with --filter or --id, or name their "+
 			"target with --to", model.Count(a.Looked.Messages))
 	}
+}
+
+// Planned is a plan with what it stands on.
+type Planned struct {
+	Plan     plan.Plan
+	Topology *model.Topology // that it was made of
+	Looked   Look
+	JSON     bool           // it is shown as JSON
+	Sequel   *plan.Sequel   // of a replay that was followed: whether it worked
+	Arrived  int64          // messages that came into the queue since it was read, and stay
+	Undo     *plan.UndoPlan // of an undo; Plan is then what can be said of it in the words of other actions
+	Resume   *resumeJSON    // of a resume, else nil
+	// why a resume must not run, which is more than why its plan must not; nil of everything else
+	Against model.Refusing
+}
+
+// Refusal is why it must not run.
+func (a *Planned) Refusal() model.Refusing {
+	if a.Against != nil {
+		return a.Against
+	}
+	return a.Plan.Refusal
+}
+
+// Promise is what the person agrees to.
+func (a *Planned) Promise() plan.Promise {
+	if a.Undo != nil {
+		return a.Undo.Promise()
+	}
+	return a.Plan.Promise()
+}
+
+// Look is what was looked at before an action.
+type Look struct {
+	Messages int
+	Depth    model.Opt[int64]
+	Complete bool             // that was all there is
+	Left     model.Opt[int64] // looks, where a delivery limit counts them
+	Limit    int64
+	Cause    string      // the one that messages are selected by, in words that can be shown
+	Frozen   plan.Frozen // when the messages that it is on were read; zero: what is there later counts, too
+	Saved    bool        // nothing was looked at, because that costs something and was not needed
+	Counts   bool        // each look counts towards a delivery limit
+}
+
+// OfUndo is an undo as the words of other actions tell it.
+func OfUndo(p *plan.UndoPlan, asJSON bool) Planned {
+	return Planned{
+		Undo: p,
+		Plan: plan.Plan{
+			Operation: plan.Undo, From: p.Back, Planned: p.Planned(), Refusal: p.Refusal,
+			Warnings:   p.Expected(),
+			Recipients: []plan.Recipient{{Queue: p.Back}},
+		},
+		Looked: Look{Complete: true}, JSON: asJSON,
+	}
+}
+
+type (
+	// resetJSON is one change by which a replay makes messages what they were before their first try.
+	resetJSON struct {
+		Framework message.Framework `json:"framework,omitempty"` // whose header or field it is
+		Does      string            `json:"does"`                // resets, keeps, removes
+		Name      string            `json:"name"`                // of the header or field
+		Was       *int64            `json:"was,omitempty"`       // of a counter: the least
+		Most      *int64            `json:"most,omitempty"`      // the largest
+		Is        *int64            `json:"is,omitempty"`        // what it is afterwards
+		Messages  int               `json:"messages"`            // that have it
+	}
+	groupJSON struct {
+		Framework message.Framework `json:"framework,omitempty"` // absent: none
+		Queues    []string          `json:"queues"`              // none: they stay
+		Messages  int               `json:"messages"`            // of it
+	}
+)
+
+func resetsJSON(resets []plan.PlannedReset) []resetJSON {
+	var out []resetJSON
+	for i := range resets {
+		r := &resets[i]
+		read := resetJSON{Framework: r.Framework, Does: r.Does(), Name: message.TextJSON(r.Name), Messages: r.Messages}
+		if r.Kind == message.CounterReset || r.Kind == message.CounterKept {
+			read.Was, read.Most, read.Is = &r.Was, &r.Most, &r.Is
+		}
+		out = append(out, read)
+	}
+	return out
+}
+
+func groupsJSON(groups []plan.PlannedGroup) []groupJSON {
+	var out []groupJSON
+	for _, g := range groups {
+		read := groupJSON{Framework: g.Framework, Queues: []string{}, Messages: g.Messages}
+		for _, q := range g.To {
+			read.Queues = append(read.Queues, message.TextJSON(q.Name))
+		}
+		out = append(out, read)
+	}
+	return out
 }

@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/filter"
+)
+
+// dashboard is what the dashboard needs to show this session.
+func (s *session) dashboard(look appearance) Dashboard {
+	return Dashboard{
+		Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
+		Theme: look.theme, OwnThemes: look.themes, Mouse: look.mouse, Plain: look.plain,
+		Filters: look.filters, Actions: look.actions, Schemas: look.schemas,
+	}
+}
+
+// dashboards shows the dashboard on a session, and on those of the contexts that the user goes to from there. It closes
+// them. A context that cannot be opened changes nothing: the dashboard goes on with the session before, and says why.
+func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionFlags, look appearance) error {
+	defer func() { s.close() }()
+	trouble := ""
+	for {
+		d := s.dashboard(look)
+		d.Contexts, d.Trouble = contexts(p.Env), trouble
+		next, err := p.Dashboard(ctx, d)
+		if err != nil || next == "" || ctx.Err() != nil {
+			return err
+		}
+		line := p.progress()
+		if line.terminal {
+			line.draw("connecting to " + model.Printable(next))
+		}
+		other, err := p.openContext(ctx, next, flags)
+		line.stop()
+		if ctx.Err() != nil {
+			if other != nil {
+				other.close()
+			}
+			return ctx.Err()
+		}
+		if err != nil {
+			trouble = "still " + s.connection.Name + ", not " + next + ": " + err.Error()
+			continue
+		}
+		s.close()
+		s, trouble = other, ""
+	}
+}
+
+// contexts are the names in the configuration file; none when it cannot be read.
+func contexts(env func(string) string) []string {
+	file, err := config.Read(env)
+	if err != nil {
+		return nil
+	}
+	return file.Contexts()
+}
+
+// openContext opens a session on a context, with the caution that the command line asked for.
+func (p *Program) openContext(ctx context.Context, name string, flags *connectionFlags) (*session, error) {
+	there := config.Flags{Context: name, ReadOnly: flags.ReadOnly, NoJournal: flags.NoJournal}
+	connection, err := there.Connection(p.Env)
+	if err != nil {
+		return nil, misconfigured(err)
+	}
+	return p.openChecked(ctx, connection)
+}
+
+// openChecked opens a session, and proves that both ways to the broker are open.
+func (p *Program) openChecked(ctx context.Context, connection config.Connection) (*session, error) {
+	s, err := p.openConnection(connection)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// appearance is how the dashboard looks and is steered, whatever broker it shows.
+type appearance struct {
+	theme   string
+	themes  map[string]map[string]string // that are not built in
+	mouse   bool
+	plain   bool
+	filters filter.Saved
+	actions []filter.Action
+	schemas body.Schemas
+}
+
+// register adds --theme and --plain to a command that opens the dashboard.
+func (a *appearance) register(cmd *cobra.Command, p *Program) {
+	cmd.Flags().StringVar(&a.theme, "theme", "", "colours of the dashboard: the theme `NAME`, one of "+
+		strings.Join(p.Themes, ", ")+", or of a file in the folder themes (default: theme of the configuration file)")
+	cmd.Flags().BoolVar(&a.plain, "plain", false, "for a screen reader: lines of words without boxes, pictures and "+
+		"colours, of which only those that change are written (default: plain of the configuration file)")
+	_ = cmd.RegisterFlagCompletionFunc("theme", func(*cobra.Command, []string, string) (
+		[]string, cobra.ShellCompDirective,
+	) {
+		own, _ := config.Themes(p.Env, p.CheckTheme)
+		return p.themeNames(own), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// themeNames are those that are built in, then the user's own.
+func (p *Program) themeNames(own map[string]map[string]string) []string {
+	return slices.Concat(p.Themes, slices.Sorted(maps.Keys(own)))
+}
+
+// resolve adds what the configuration file says, where there is one, to what the flags say.
+func (a appearance) resolve(p *Program) (appearance, error) {
+	var err error
+	if a.themes, err = config.Themes(p.Env, p.CheckTheme); err != nil {
+		return a, misconfigured(err)
+	}
+	if err := p.checkTheme("--theme", a.theme, a.themes); err != nil {
+		return a, err
+	}
+	file, err := config.Read(p.Env)
+	if err != nil {
+		return a, misconfigured(err)
+	}
+	if a.theme == "" {
+		if err := p.checkTheme("theme in "+model.Printable(file.Path), file.Theme, a.themes); err != nil {
+			return a, err
+		}
+		a.theme = file.Theme
+	}
+	a.mouse, a.filters = file.Mouse, file.Filters
+	a.plain = a.plain || file.Plain
+	if a.actions, err = file.ReadActions(p.CheckKey); err != nil {
+		return a, misconfigured(err)
+	}
+	a.schemas, err = file.ReadSchemas()
+	return a, misconfigured(err)
+}
+
+// misconfigured is an error of the configuration, on one line.
+func misconfigured(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage("%s", oneLine(err))
+}
+
+// checkTheme refuses a theme that there is not, with the list of those that there are.
+func (p *Program) checkTheme(from, name string, own map[string]map[string]string) error {
+	names := p.themeNames(own)
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return usage("there is no theme %s (%s): choose one of %s, or write themes/%[1]s.toml beside the configuration file",
+		model.Printable(name), from, model.Printable(strings.Join(names, ", ")))
+}
+
+// The sizes of a terminal that a frame can have.
+const (
+	leastColumns, mostColumns = 80, 500
+	leastRows, mostRows       = 24, 500
+)
+
+// snapshot is a frame of the dashboard, as the command line asks for it.
+type snapshot struct{ path, screen, size string }
+
+func (s *snapshot) register(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVar(&s.path, "snapshot", "",
+		"write one frame of the dashboard into the new `FILE` and end: as text; FILE.ansi has the colours")
+	set.StringVar(&s.screen, "screen", "",
+		"the screen of --snapshot, as the `COMMAND` that opens it behind ':' (failed, 'flow orders'; default: flows)")
+	set.StringVar(&s.size, "size", "", "columns and rows of --snapshot, as `COLUMNSxROWS` (default: 120x36)")
+}
+
+// frame is what was asked for; nil when it was the dashboard itself.
+func (s *snapshot) frame() (*Frame, error) {
+	f := &Frame{Path: s.path, Open: s.screen, Width: 120, Height: 36}
+	switch {
+	case s.path == "" && s.screen == "" && s.size == "":
+		return nil, nil
+	case s.path == "":
+		return nil, usage("--screen and --size say what --snapshot FILE writes: add it")
+	case s.size == "":
+		return f, nil
+	}
+	var rest string
+	n, _ := fmt.Sscanf(s.size+" ", "%dx%d%s", &f.Width, &f.Height, &rest)
+	if n != 2 || f.Width < leastColumns || f.Width > mostColumns || f.Height < leastRows || f.Height > mostRows {
+		return nil, usage("--size %s: it is COLUMNSxROWS, from %dx%d to %dx%d", model.Printable(s.size),
+			leastColumns, leastRows, mostColumns, mostRows)
+	}
+	return f, nil
+}
+
+// What a first start asks, in this order.
+const (
+	askHost = iota
+	askUser
+	askPassword
+	askAPI
+	askName
+)
+
+// firstStart asks which broker is meant, when none was named, none is saved, and the one on this machine was not
+// reached for this reason. It saves the answers as a context, and opens that.
+func (p *Program) firstStart(
+	ctx context.Context, flags *connectionFlags, look appearance, why error,
+) (*session, error) {
+	var connect *model.ConnectError
+	if p.Ask == nil || !errors.As(why, &connect) {
+		return nil, why
+	}
+	if there := contexts(p.Env); len(there) > 0 {
+		p.say("`dlxtop --context NAME` opens one that is saved: %s", model.Printable(strings.Join(there, ", ")))
+		return nil, why
+	}
+	saved := ""
+	err := p.Ask(ctx, Form{
+		Theme: look.theme, Own: look.themes, Plain: look.plain, Title: "Which RabbitMQ?", Secret: askPassword,
+		Why: strings.ToUpper(connect.Cause[:1]) + connect.Cause[1:] +
+			". What you answer is tried at once, and saved as a context. `dlxtop demo` needs no broker.",
+		Names: []string{"host", "user", "password", "API", "save as"},
+		Texts: []string{"localhost:5672", "guest", "guest", "", "main"},
+		Notes: []string{
+			"host:port of AMQP; amqps://host is with TLS, host/vhost only one vhost", "as which dlxtop looks and acts",
+			"never shown; it is written into the configuration file, which only you can read",
+			"URL of the management API, which rabbitmq-plugins enable rabbitmq_management starts; empty: port 15672 of " +
+				"the host, 15671 with TLS",
+			"the name of the context: dlxtop --context NAME opens it again",
+		},
+		Try: func(ctx context.Context, texts []string, at int) (failed int, err error) {
+			answers := config.Answers{
+				Host: texts[askHost], User: texts[askUser], Password: texts[askPassword], Name: texts[askName],
+			}
+			if at >= askAPI {
+				answers.API = texts[askAPI]
+			}
+			if failed, err := p.try(ctx, answers, at); err != nil {
+				var connect *model.ConnectError
+				if errors.As(err, &connect) { // what to do next is to answer otherwise
+					err = errors.New(connect.Cause)
+				}
+				return failed, err
+			}
+			if at == askName {
+				if err := answers.Save(p.Env); err != nil {
+					return askName, err
+				}
+				saved = answers.Name
+			}
+			return 0, nil
+		},
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case saved == "":
+		return nil, why
+	}
+	return p.openContext(ctx, saved, flags)
+}
+
+// try tries answers up to one of them, and says which is wrong.
+func (p *Program) try(ctx context.Context, answers config.Answers, at int) (failed int, err error) {
+	host := answers
+	host.API = ""
+	if _, err := host.Connection(); err != nil {
+		return askHost, err
+	}
+	connection, err := answers.Connection()
+	if err != nil {
+		return askAPI, err
+	}
+	connection.NoJournal = true
+	s, err := p.openConnection(connection)
+	if err != nil {
+		return askHost, err
+	}
+	defer s.close()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	switch err = s.broker.Check(ctx, cmp.Or(connection.VHost, "/")); {
+	case isKind(err, model.BadCredentials):
+		if at >= askPassword {
+			return askPassword, err
+		}
+	case err != nil && !isKind(err, model.NotAllowed, model.NoSuchVHost, model.AtLimit):
+		return askHost, err
+	}
+	if at < askAPI {
+		return 0, nil
+	}
+	return askAPI, s.check(ctx)
+}

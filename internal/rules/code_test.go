@@ -1,0 +1,243 @@
+package rules_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
+)
+
+// named are a name of a package, like plan.Account, and a file of Go, as comments have them.
+var (
+	namedThing = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
+	namedFile  = regexp.MustCompile(`[\w/]*\w\.go\b`)
+)
+
+// TestCommentsNameWhatExists: things move, and comments that name them are not compiled.
+func TestCommentsNameWhatExists(t *testing.T) {
+	files := token.NewFileSet()
+	declared := map[string]map[string]bool{} // by the name of a package
+	var paths strings.Builder
+	var comments []*ast.CommentGroup
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != ".":
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(entry.Name(), ".") {
+				return fs.SkipDir
+			}
+			return nil
+		case filepath.Ext(path) != ".go":
+			return nil
+		}
+		paths.WriteString("/" + filepath.ToSlash(path) + "\n")
+		file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		comments = append(comments, file.Comments...)
+		in := strings.TrimSuffix(file.Name.Name, "_test")
+		if declared[in] == nil {
+			declared[in] = map[string]bool{}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			var names []*ast.Ident
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				names = []*ast.Ident{n.Name}
+			case *ast.TypeSpec:
+				names = []*ast.Ident{n.Name}
+			case *ast.ValueSpec:
+				names = n.Names
+			case *ast.Field:
+				names = n.Names
+			}
+			for _, name := range names {
+				declared[in][name.Name] = true
+			}
+			return true
+		})
+		return nil
+	})
+	must.Do(t, err)
+	for _, c := range comments {
+		at, text := files.Position(c.Pos()), c.Text()
+		for _, n := range namedThing.FindAllStringSubmatch(text, -1) {
+			d := declared[n[1]]
+			assert.That(t, d == nil || d[n[2]], "%s: there is no %s", at, n[0])
+		}
+		for _, file := range namedFile.FindAllString(text, -1) {
+			if file[0] != '/' && !strings.Contains(paths.String(), "/"+file+"\n") { // others stand in examples
+				t.Errorf("%s: there is no file %s", at, file)
+			}
+		}
+	}
+}
+
+// TestLocalsDoNotShadowImports: a name of a package means that package in the whole file. The tests of ui are not there
+// yet.
+func TestLocalsDoNotShadowImports(t *testing.T) {
+	files := token.NewFileSet()
+	must.Do(t, filepath.WalkDir(".", func(at string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(at) != ".go" ||
+			strings.HasSuffix(at, "_test.go") && strings.HasPrefix(at, "ui/") {
+			return err
+		}
+		file, err := parser.ParseFile(files, at, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		imported := map[string]bool{}
+		for _, i := range file.Imports {
+			if i.Name == nil {
+				imported[importName(i)] = true
+			} else {
+				imported[i.Name.Name] = true
+			}
+		}
+		delete(imported, "_")
+		check := func(names ...ast.Expr) {
+			for _, name := range names {
+				if id, ok := name.(*ast.Ident); ok && imported[id.Name] {
+					t.Errorf("%s: %s is an import, too", files.Position(id.Pos()), id.Name)
+				}
+			}
+		}
+		var inside func(n ast.Node) bool
+		inside = func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.StructType: // its names are used behind a value, as are those of an interface
+				return false
+			case *ast.InterfaceType:
+				for _, method := range n.Methods.List {
+					ast.Inspect(method.Type, inside)
+				}
+				return false
+			case *ast.AssignStmt:
+				if n.Tok == token.DEFINE {
+					check(n.Lhs...)
+				}
+			case *ast.RangeStmt:
+				if n.Tok == token.DEFINE {
+					check(n.Key, n.Value)
+				}
+			case *ast.Field:
+				for _, name := range n.Names {
+					check(name)
+				}
+			case *ast.ValueSpec:
+				for _, name := range n.Names {
+					check(name)
+				}
+			}
+			return true
+		}
+		for _, d := range file.Decls {
+			ast.Inspect(d, inside)
+		}
+		return nil
+	}))
+}
+
+var version = regexp.MustCompile(`/v\d+$`)
+
+// importName is the name of a package, where it has no other one in the file.
+func importName(i *ast.ImportSpec) string {
+	return filepath.Base(version.ReplaceAllString(strings.Trim(i.Path.Value, `"`), ""))
+}
+
+// TestExportedFunctionsAreUsed: what a package exports is for others; a function that only it calls begins with a small
+// letter. Types and values are left out: others have them through fields and kinds without naming them.
+func TestExportedFunctionsAreUsed(t *testing.T) {
+	exported := map[[2]string]token.Position{} // by the names of package and function
+	used := map[[2]string]bool{}               // the same
+	files := token.NewFileSet()
+	must.Do(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return fs.SkipDir
+		case filepath.Ext(path) != ".go":
+			return nil
+		}
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && f.Recv == nil && f.Name.IsExported() && !strings.HasSuffix(path, "_test.go") {
+				exported[[2]string{file.Name.Name, f.Name.Name}] = files.Position(f.Pos())
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok {
+					used[[2]string{x.Name, s.Sel.Name}] = true
+				}
+			}
+			return true
+		})
+		return nil
+	}))
+	must.That(t, len(exported) >= 100, "%d functions were found", len(exported))
+	for name, at := range exported {
+		assert.That(t, used[name], "%s: no other package calls %s.%s", at, name[0], name[1])
+	}
+}
+
+// speaksToTerminals are the files that may have an escape character, and what for. All looks come from lipgloss, in
+// ui/term.
+var speaksToTerminals = map[string]string{
+	"ui/background.go":      "reads the terminal's answer about its background",
+	"cli/doing.go":          "clears the line of a command's progress",
+	"model/cause/fold.go":   "leaves the colours out of an error's text",
+	"model/serial/value.go": "takes a text with colours for a text",
+}
+
+// TestOnlyTermMakesEscapes: styles are lipgloss's, held by ui/term, and no other file writes an escape sequence.
+func TestOnlyTermMakesEscapes(t *testing.T) {
+	seen := map[string]bool{}
+	for _, path := range spokenFiles(t) {
+		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
+		ast.Inspect(file, func(n ast.Node) bool {
+			l, ok := n.(*ast.BasicLit)
+			if !ok || !escapes(l) {
+				return true
+			}
+			if seen[path] = true; speaksToTerminals[path] == "" {
+				t.Errorf("%s has the escape character %s: looks are made in ui/term, by lipgloss", path, l.Value)
+			}
+			return true
+		})
+	}
+	for path := range speaksToTerminals {
+		assert.That(t, seen[path], "%s has no escape character any more: take it off the list", path)
+	}
+}
+
+// escapes reports whether a literal has, or is, an escape character.
+func escapes(l *ast.BasicLit) bool {
+	switch l.Kind {
+	case token.STRING:
+		text, err := strconv.Unquote(l.Value)
+		return err == nil && strings.ContainsAny(text, "\x1b\u009b")
+	case token.CHAR:
+		r, _, _, err := strconv.UnquoteChar(strings.Trim(l.Value, "'"), '\'')
+		return err == nil && (r == '\x1b' || r == '\u009b')
+	case token.INT:
+		return strings.EqualFold(l.Value, "0x1b") || l.Value == "033"
+	}
+	return false
+}
