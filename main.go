@@ -166,7 +166,6 @@ func frame(ctx context.Context, d cli.Dashboard, f cli.Frame) error {
 	return ui.Frame(f).Write(ctx, optionsOf(d))
 }
 
-// optionsOf is what a command line asks of the dashboard.
 func optionsOf(d cli.Dashboard) ui.Options {
 	return ui.Options{
 		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{},
@@ -239,7 +238,6 @@ func startDemo(ctx context.Context, log io.Writer) (cli.Node, error) {
 	return demoNode{node}, nil
 }
 
-// demoNode is a node as the command line sees it.
 type demoNode struct{ *demo.Node }
 
 // Play runs one scenario, or all of them, until ctx ends.

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// roomEvery is how often the limit of memory is compared with what is in use.
 const roomEvery = 2 * time.Second
 
 // keepRoom raises the limit of memory while the dashboard needs more, until it is stopped: a limit near to what is in

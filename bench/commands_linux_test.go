@@ -29,7 +29,6 @@ const mostGot = 10_000
 // them takes each place once, and follows each other once: what ran before matters.
 const benchTurns = 6
 
-// loads are what the commands are measured with.
 var loads = []struct {
 	kind     string
 	body     string // the size of one, in words
@@ -161,7 +160,6 @@ func (c *bench) freshLog(kind string) {
 	must.Await(c, "the broker at rest", func() bool { return watch(c.B, c.broker, glance) < rest })
 }
 
-// mover is one way to bring all messages from one queue to another.
 type mover struct {
 	name string
 	move func(from, to string)
@@ -190,14 +188,12 @@ func zigzag(place, n int) int {
 	return (n - place/2) % n
 }
 
-// command is one of dlxtop's commands that bring all messages from one queue to another.
 func (c *bench) command(name string, flags ...string) func(from, to string) {
 	return func(from, to string) {
 		c.dlxtop(append([]string{name, from, "--to", "queue:" + to, "--yes"}, flags...)...)
 	}
 }
 
-// fill publishes the messages into the failed queue.
 func (c *bench) fill(size int) {
 	must.Do(c, c.channel.Confirm(false))
 	var last *amqp.DeferredConfirmation
@@ -213,10 +209,8 @@ func (c *bench) fill(size int) {
 	c.await(benchFailed)
 }
 
-// time measures something that handles all messages once.
 func (c *bench) time(name string, what func()) { c.timeOf(name, c.messages, what) }
 
-// timeOf measures something that handles n messages.
 func (c *bench) timeOf(name string, n int, what func()) {
 	began, own, broker := time.Now(), c.own, spent(c, c.broker)
 	what()
@@ -245,7 +239,6 @@ func (c *bench) dlxtop(args ...string) {
 	c.own += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 }
 
-// await waits until a queue has all messages ready.
 func (c *bench) await(queue string) {
 	c.Helper()
 	must.Await(c, fmt.Sprintf("%d messages in %s", c.messages, queue), func() bool {
@@ -292,7 +285,6 @@ func (c *bench) report(of string) {
 	c.Log("\n" + strings.Join(rows, "\n"))
 }
 
-// sorted are the values of something that was measured, lowest first.
 func (c *bench) sorted(name string, value func(benchRun) float64) []float64 {
 	values := make([]float64, 0, benchTurns)
 	for _, r := range c.turns[name] {
@@ -415,7 +407,6 @@ func keysWhile(b *testing.B, s *built.Terminal, holds func(n int) bool) (times [
 // ticksPerSecond is USER_HZ, in which /proc counts: 100 on every Linux that Go runs on.
 const ticksPerSecond = 100
 
-// spent is the processor time that a process has used.
 func spent(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	stat := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(t)
@@ -454,7 +445,6 @@ func memory(t testing.TB, pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// brokerProcess is the process of a node.
 func brokerProcess(t testing.TB, node *demo.Node) int {
 	t.Helper()
 	_, port, _ := strings.Cut(strings.TrimSuffix(node.AMQP(), "/"), "@127.0.0.1:")

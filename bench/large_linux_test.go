@@ -28,7 +28,6 @@ const (
 	largeAlone = largeRun / 5
 )
 
-// definitions are what the management API imports.
 type definitions struct {
 	VHosts      []any `json:"vhosts,omitempty"`
 	Permissions []any `json:"permissions,omitempty"`

@@ -87,7 +87,6 @@ func lookAtMessages(address, queue string, messages int) error {
 	return source.call(closed, closing, []byte{0, 200}, short(""), make([]byte, 4)) // gives them back in their order
 }
 
-// ownTime is the processor time of this process.
 func ownTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -205,7 +204,6 @@ type rawLink struct {
 	held []byte // of the frame that was read last
 }
 
-// openRaw connects as guest, to the vhost /.
 func openRaw(address string) (*rawLink, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -256,7 +254,6 @@ func (l *rawLink) consume(queue string, prefetch int) error {
 	return l.out.Flush()
 }
 
-// call writes a method and waits for its answer.
 func (l *rawLink) call(answer, method uint32, arguments ...[]byte) error {
 	l.method(method, arguments...)
 	return l.await(answer)
@@ -302,7 +299,6 @@ func (l *rawLink) channel(channel byte, method uint32, arguments ...[]byte) {
 	_, _ = l.out.Write(frame)
 }
 
-// frameOf is a method's frame on channel 1.
 func frameOf(method uint32, arguments ...[]byte) []byte {
 	size := 4
 	for _, a := range arguments {
@@ -329,7 +325,6 @@ func bodyRest(frame []byte, left uint64) uint64 {
 	return left
 }
 
-// methodOf is the method of a frame, 0 when it is none of a method.
 func methodOf(frame []byte) uint32 {
 	if frame[0] != methodFrame {
 		return 0

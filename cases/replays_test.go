@@ -329,7 +329,6 @@ func twoServices() []build.Part {
 	}
 }
 
-// runs runs dlxtop, and checks its exit status.
 func (w *world) runs(want int, args ...string) (errs string) {
 	w.Helper()
 	status, out, errs := w.dlxtop(args...)

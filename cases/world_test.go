@@ -93,7 +93,6 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// open is a channel on a connection of its own.
 func (w *world) open() *amqp.Channel {
 	w.Helper()
 	return dial.Channel(w, w.node.AMQP()+w.vhost)
@@ -106,7 +105,6 @@ func (w *world) manage(method, path, body string) {
 	must.That(w, err == nil, "%s: %v", path, err)
 }
 
-// declare makes what the parts say.
 func (w *world) declare(parts []build.Part) {
 	w.Helper()
 	s := build.Broker(w.node.Version(), parts...)
@@ -151,7 +149,6 @@ func (w *world) declareQueue(q *model.Queue) {
 	must.Get(w.channel.QueueDeclare(q.Name, q.Durable, q.AutoDelete, false, false, amqp.Table(q.Arguments)))(w)
 }
 
-// action is what a worker does with a message.
 type action func(channel *amqp.Channel, d amqp.Delivery) error
 
 func acks(_ *amqp.Channel, d amqp.Delivery) error     { return d.Ack(false) }
@@ -213,7 +210,6 @@ func (w *world) work(queue string, do action) {
 	}
 }
 
-// gone ends the worker of a queue, and deletes it.
 func (w *world) gone(queue string) {
 	w.Helper()
 	if end := w.workers[queue]; end != nil {
@@ -223,7 +219,6 @@ func (w *world) gone(queue string) {
 	must.Get(w.channel.QueueDelete(queue, false, false, false))(w)
 }
 
-// stop ends all workers.
 func (w *world) stop() {
 	for queue, end := range w.workers {
 		end()
@@ -238,7 +233,6 @@ func (w *world) seen() []string {
 	return slices.Clone(w.got)
 }
 
-// awaitSeen waits until a worker has got a message n times.
 func (w *world) awaitSeen(queue, id string, n int) {
 	w.Helper()
 	must.Await(w, fmt.Sprintf("%s gets %s %d times", queue, id, n), func() bool {
@@ -266,7 +260,6 @@ func (w *world) publish(exchange, key, id string, change ...func(*amqp.Publishin
 	return taken
 }
 
-// depth waits until so many messages are ready in a queue.
 func (w *world) depth(queue string, want int) {
 	w.Helper()
 	must.Await(w, fmt.Sprintf("%d messages in %s", want, queue),
@@ -286,7 +279,6 @@ func (w *world) topology() (t *model.Topology, known bool) {
 	return model.NewTopology(snapshot), true
 }
 
-// dlxtop runs a command on the vhost, as main.go wires it.
 func (w *world) dlxtop(args ...string) (status int, out, errs string) {
 	w.Helper()
 	path := filepath.Join(w.home, journal.File)

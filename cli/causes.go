@@ -62,7 +62,6 @@ type (
 // mostCauseMessages is how many messages of each queue are read by default.
 const mostCauseMessages = 10_000
 
-// causing is a reading of the failed queues, as the command line asks for it.
 type causing struct {
 	pattern string
 	limit   int
@@ -181,7 +180,6 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 	return &exit{status: ExitRefused}
 }
 
-// queues are the failed queues that the command is about.
 func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
 	all := t.FailedQueues()
 	if c.pattern == "" {
@@ -262,7 +260,6 @@ func (s *session) emptyNow(ctx context.Context, t *model.Topology, ref model.Que
 	return !there || answered && n == 0, nil
 }
 
-// noteUnread notes that messages of a queue were not read.
 func (r *reading) noteUnread(ref model.QueueRef, messages model.Opt[int64], why string) {
 	r.notRead = append(r.notRead, notReadJSON{ref.String(), messages, why})
 }
@@ -287,7 +284,6 @@ func (r *reading) noteRest(ref model.QueueRef, peeked *peek.Peeked, limit int, r
 	}
 }
 
-// showCauses writes what was found.
 func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	list := r.groups.List()
 	cause.MostFirst(list)

@@ -39,7 +39,6 @@ func (p *Program) completionCommand() *cobra.Command {
 	}
 }
 
-// completeQueue completes the argument QUEUE with the names of the queues, when the broker answers soon.
 func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
 	return p.complete(flags, func(snapshot *model.Snapshot) (names []string) {
 		for i := range snapshot.Queues {
@@ -54,7 +53,6 @@ func (p *Program) completeContext(*cobra.Command, []string, string) ([]string, c
 	return slices.DeleteFunc(contexts(p.Env), untypable), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeExchange completes the argument EXCHANGE, when the broker answers soon.
 func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
 	return p.complete(flags, func(snapshot *model.Snapshot) (names []string) {
 		for i := range snapshot.Exchanges {

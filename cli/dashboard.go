@@ -17,7 +17,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/filter"
 )
 
-// dashboard is what the dashboard needs to show this session.
 func (s *session) dashboard(look appearance) Dashboard {
 	return Dashboard{
 		Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
@@ -173,7 +172,6 @@ const (
 	leastRows, mostRows       = 24, 500
 )
 
-// snapshot is a frame of the dashboard, as the command line asks for it.
 type snapshot struct{ path, screen, size string }
 
 func (s *snapshot) register(cmd *cobra.Command) {

@@ -54,7 +54,6 @@ func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (conf
 	return connection, nil
 }
 
-// doing is a plan with what is asked before it runs, and how it runs.
 type doing struct {
 	consent
 	planned report.Planned
@@ -308,13 +307,11 @@ func (p *progress) show(account plan.Account) {
 	p.draw(words)
 }
 
-// draw replaces the line.
 func (p *progress) draw(words string) {
 	p.shown = true
 	fmt.Fprintf(p.out, "\r\x1b[K%s", print.Shortened(words, 78))
 }
 
-// clear takes the line away, until the next one.
 func (p *progress) clear() {
 	if p.shown {
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -49,7 +49,6 @@ const (
 	mostSearched = 100_000 // messages of each queue
 )
 
-// finding is a search as the command line asks for it.
 type finding struct {
 	text    string
 	pattern string
@@ -181,7 +180,6 @@ func (f *finding) noQueue(t *model.Topology) error {
 		model.Plural(len(t.Snapshot.Queues), "queue"))
 }
 
-// foundWriter writes what a search finds, while it runs.
 type foundWriter struct {
 	program *Program
 	output  *format
@@ -228,7 +226,6 @@ func (w *foundWriter) write(hits []find.Hit) error {
 	return nil
 }
 
-// progressWords are how far a search is, on one line.
 func progressWords(p *find.Progress) string {
 	return fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(p.Queues), model.Plural(p.Of, "queue"),
 		messagesWords(model.Some(p.Read)), model.Count(p.Rate()), model.Count(int64(p.Hits)),

@@ -132,7 +132,6 @@ func (p *Program) listFindings(found []findings.Finding) error {
 	return nil
 }
 
-// placeOf is what a finding is about.
 func placeOf(f findings.Finding) string {
 	switch {
 	case f.Queue != "":

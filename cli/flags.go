@@ -36,7 +36,6 @@ func (f *connectionFlags) registerNoJournal(cmd *cobra.Command) {
 		"do not keep what is done: there is no undo, and no record of what was done")
 }
 
-// resolve finds the connection.
 func (f *connectionFlags) resolve(env func(string) string) (config.Connection, error) {
 	// A variable that a script forgot to set must not lead to another broker.
 	for _, flag := range []string{"url", "api", "context"} {
@@ -83,7 +82,6 @@ const (
 	asJSON  = "json"
 )
 
-// format is the flag -o.
 type format struct{ chosen string }
 
 // String implements pflag.Value.
@@ -101,14 +99,12 @@ func (f *format) Set(text string) error {
 	return nil
 }
 
-// register adds -o to a command.
 func (f *format) register(cmd *cobra.Command) {
 	cmd.Flags().VarP(f, "output", "o", "table (default) or json")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{asTable, asJSON},
 		cobra.ShellCompDirectiveNoFileComp))
 }
 
-// json reports whether the output is JSON.
 func (f *format) json() bool { return f.chosen == asJSON }
 
 // dumb reports whether the terminal understands no escape sequences: editors and logs that play one say so.

@@ -163,7 +163,6 @@ func queueOf(t *model.Topology, ref model.QueueRef) *model.Queue {
 	return &model.Queue{QueueRef: ref}
 }
 
-// consumersOf are a worker's consumers in a few words.
 func consumersOf(q *model.Queue) string {
 	if q.Polled() {
 		return "polled"
@@ -171,7 +170,6 @@ func consumersOf(q *model.Queue) string {
 	return q.Consumers.String()
 }
 
-// flowRow is a line of the table: one queue of a flow.
 type flowRow struct {
 	flow, role, name string
 	q                *model.Queue

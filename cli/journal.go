@@ -199,7 +199,6 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 	return g.Write(p.Out)
 }
 
-// recordID reads the argument ID.
 func recordID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
@@ -291,7 +290,6 @@ func (p *Program) writeRecord(ctx context.Context, j Journal, r *plan.Record) er
 	return err
 }
 
-// undoing is an undo as the command line asks for it.
 type undoing struct {
 	id int64
 	consent
@@ -363,7 +361,6 @@ func (s *session) entries(ctx context.Context, id int64) func(func(*plan.Entry) 
 	return func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) }
 }
 
-// undoReads is how an undo is planned from the broker.
 func (s *session) undoReads(ctx context.Context) plan.UndoReads {
 	return plan.UndoReads{
 		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
@@ -380,7 +377,6 @@ func (s *session) undoReads(ctx context.Context) plan.UndoReads {
 	}
 }
 
-// resuming is a resume as the command line asks for it.
 type resuming struct {
 	id        int64
 	undecided string
@@ -489,7 +485,6 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	return &exit{status: ExitRefused}
 }
 
-// resumeWant is what a resume is planned from.
 func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, error) {
 	chain, err := s.journal.Chain(ctx, r.id)
 	return resume.Want{
@@ -523,7 +518,6 @@ func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.T
 	return t, s.checkCluster(ctx, r.From.VHost, t.Snapshot.Overview)
 }
 
-// choose asks what to do with undecided messages.
 func (p *Program) choose(ctx context.Context) (resume.Choice, error) {
 	fmt.Fprint(
 		p.Err,

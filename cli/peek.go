@@ -147,7 +147,6 @@ func (s *session) wants(want peek.Want) peek.Want {
 	return want
 }
 
-// tellRescued tells what was at its delivery limit.
 func (s *session) tellRescued(r peek.Rescued) {
 	if r.Any() {
 		s.program.say("%s", model.Printable(r.Words()))
@@ -266,7 +265,6 @@ const (
 	runBody     = 64 << 10 // bytes of a body that is worked out beside others; larger ones are written in parts
 )
 
-// messageRun is the JSON of some messages in a row.
 type messageRun struct {
 	from, to int    // indexes
 	done     int    // the index behind the last one that is in text; what is left is written in parts
@@ -350,7 +348,6 @@ func (r *messageRun) work(messages message.Messages) {
 	r.text = text.Bytes()
 }
 
-// errRunEnds ends a run early.
 var errRunEnds = errors.New("the run ends")
 
 // writeLarge writes a message with a part of its body in memory at a time.
@@ -365,7 +362,6 @@ func (p *Program) writeLarge(out io.Writer, messages message.Messages, i int) er
 	return writeInList(out, &m, message.BodyOf(messages, i), i)
 }
 
-// writeInList writes a message at an index of the list.
 func writeInList(out io.Writer, m *message.Message, body io.ReaderAt, i int) error {
 	before := ",\n    "
 	if i == 0 {

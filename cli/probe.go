@@ -14,7 +14,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// probing is what the command line asks for.
 type probing struct {
 	flow, buffer        string
 	direct, toConsumers bool
@@ -175,7 +174,6 @@ func (s *session) probeWant(ctx context.Context, t *model.Topology, a *probing) 
 	return want, nil
 }
 
-// announceProbe says what will happen.
 func (p *Program) announceProbe(plan *trace.ProbePlan) {
 	p.say("it enters %s by %s, key %s, and should leave after %s", model.Printable(plan.Buffer.Name),
 		model.Printable(model.ExchangeName(plan.Entrance.Exchange)),

@@ -18,7 +18,6 @@ import (
 // tapFollows is how often the bindings of a tapped exchange are read again.
 const tapFollows = 5 * time.Second
 
-// tapping is what the command line asks for.
 type tapping struct {
 	exchange string
 	fronts   []string
@@ -115,7 +114,6 @@ func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) e
 	return run.run(ctx, plan)
 }
 
-// tapRun is a tap while it runs.
 type tapRun struct {
 	program *Program
 	session *session

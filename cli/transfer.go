@@ -49,7 +49,6 @@ standard error shows the cost of looking. The file gets its name only when it is
 	return cmd
 }
 
-// exporting is what an export takes.
 type exporting struct {
 	insist bool
 	cause  cause.ID // only messages that failed for it; "" is all
@@ -111,7 +110,6 @@ func (s *session) export(
 // errFileChanged is that a file is not the one that was agreed to.
 var errFileChanged = errors.New("the file has changed since it was read first")
 
-// importing is an import as the command line asks for it.
 type importing struct {
 	path, to  string
 	keepDelay bool

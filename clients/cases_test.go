@@ -37,7 +37,6 @@ func eventually(ask func() error) (err error) {
 	return err
 }
 
-// flowsSeen is what is read of `dlxtop flows`.
 type flowsSeen struct {
 	Flows []struct {
 		Worker  workerSeen

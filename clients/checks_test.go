@@ -20,7 +20,6 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// sent is how many messages are sent to a client.
 const sent = 6
 
 // check finds out what dlxtop does right with a client.
@@ -132,7 +131,6 @@ func (r *clientRun) seesFlows(queue string, role model.Role) error {
 	return nil
 }
 
-// peeked is what is read of `dlxtop peek`.
 type peeked struct {
 	Messages []peekedMessage
 }
@@ -197,7 +195,6 @@ func (r *clientRun) checkTries() error {
 // matching is what the line of a filter says when something matches it.
 var matching = regexp.MustCompile(`(?m)^ / .* [1-9]\d* of \d+\s*$`)
 
-// openQueue opens the dashboard on the messages of a queue.
 func (r *clientRun) openQueue(queue string) *built.Terminal {
 	r.t.Helper()
 	screen := built.Open(r.t, "--url", r.url(), "--api", built.Node.API())
@@ -340,14 +337,12 @@ func same(before, after []peekedMessage) error {
 	return nil
 }
 
-// account is what is read of an action's.
 type account struct {
 	Planned, Moved int
 	JournalID      int64 `json:"journal_id"`
 	CameBack       int   `json:"came_back"`
 }
 
-// replaying are the arguments of a replay of what has failed.
 func (r *clientRun) replaying(more ...string) []string {
 	args := append([]string{"replay", r.failed, "--yes"}, more...)
 	if r.to != "" {
@@ -356,7 +351,6 @@ func (r *clientRun) replaying(more ...string) []string {
 	return args
 }
 
-// replay is a replay that has to succeed.
 func (r *clientRun) replay(more ...string) (account, error) {
 	r.t.Helper()
 	return answer[account](r, r.replaying(more...)...)

@@ -293,7 +293,6 @@ func runClients(t *testing.T, some []client) {
 	}
 }
 
-// program finds or builds the program of a client.
 func (c *client) program(t *testing.T) (*clientProgram, error) {
 	p := &clientProgram{t: t, command: c.command, environment: append(built.Environment(), c.extra...)}
 	if c.module != "" {
@@ -317,12 +316,10 @@ func (c *client) program(t *testing.T) (*clientProgram, error) {
 	return p, nil
 }
 
-// cannotRun is why a client's program does not run on this machine.
 type cannotRun struct{ why string }
 
 func (e *cannotRun) Error() string { return e.why }
 
-// lastLine is the last line of a text that says something.
 func lastLine(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	if len(lines) == 0 {
@@ -356,7 +353,6 @@ type clientsRow struct {
 	cases    []verdict // of the client's cases, in their order
 }
 
-// clientsTable is what dlxtop did with all of them.
 type clientsTable struct {
 	broker string // its version
 	rows   []*clientsRow

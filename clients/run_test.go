@@ -27,7 +27,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// clientProgram is how a client's program is run.
 type clientProgram struct {
 	t           *testing.T
 	command     []string
@@ -82,7 +81,6 @@ func newClientRun(t *testing.T, c *client, program *clientProgram, environment .
 
 func (r *clientRun) url() string { return built.Node.AMQP() + url.PathEscape(r.vhost) }
 
-// manage sends one request to the management API.
 func (r *clientRun) manage(method, at, body string) []byte {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), built.Patience)
@@ -92,7 +90,6 @@ func (r *clientRun) manage(method, at, body string) []byte {
 	return answer
 }
 
-// do lets the program do something to its end.
 func (r *clientRun) do(mode ...string) {
 	r.t.Helper()
 	run := r.program.run(append(r.environment, "AMQP_URL="+r.url()), mode...)
@@ -134,7 +131,6 @@ func (r *clientRun) resolve(pattern string) (fullest string, messages int) {
 	return fullest, messages
 }
 
-// queues are the names of all queues of the vhost.
 func (r *clientRun) queues() []string {
 	r.t.Helper()
 	var list []struct{ Name string }
@@ -162,7 +158,6 @@ type printed struct {
 	at       time.Time
 }
 
-// clientWorker is a program that handles messages.
 type clientWorker struct {
 	t       *testing.T
 	run     *exec.Cmd
@@ -202,7 +197,6 @@ func (r *clientRun) work(succeeds bool) *clientWorker {
 	return w
 }
 
-// stop asks the worker to end, and waits until it has.
 func (w *clientWorker) stop() {
 	if w.stopped {
 		return
@@ -218,7 +212,6 @@ func (w *clientWorker) stop() {
 	}
 }
 
-// said is what the worker printed so far.
 func (w *clientWorker) said() []printed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -238,13 +231,11 @@ func (w *clientWorker) times(what string) map[string]int {
 	return times
 }
 
-// ran is what a run of dlxtop left behind.
 type ran struct {
 	status      int
 	out, stderr string
 }
 
-// dlxtop runs a command of the real program on the vhost.
 func (r *clientRun) dlxtop(args ...string) ran {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 2*built.Patience)

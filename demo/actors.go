@@ -17,7 +17,6 @@ import (
 // errEnded is why the actors of a scenario stop together; nobody sees it.
 var errEnded = errors.New("the scenario's connection ended")
 
-// confirmPatience is how long a publish may wait for the broker's confirm.
 const confirmPatience = 10 * time.Second
 
 // closeConnection closes without waiting for a broker that does not answer.
@@ -25,7 +24,6 @@ func closeConnection(conn *amqp.Connection) {
 	_ = conn.CloseDeadline(time.Now().Add(2 * time.Second))
 }
 
-// publisher publishes on a channel of its own and waits for each confirm.
 type publisher struct{ channel *amqp.Channel }
 
 func newPublisher(conn *amqp.Connection) (*publisher, error) {
@@ -75,7 +73,6 @@ func repeatedly(pause time.Duration, next func(ctx context.Context, p *publisher
 	}
 }
 
-// worker is an actor that consumes a queue.
 type worker struct {
 	queue string
 	work  actor
@@ -119,7 +116,6 @@ func roughly(d time.Duration) time.Duration {
 	return d*4/5 + mathrand.N(d*2/5+1)
 }
 
-// depth returns how many messages are ready in a queue that exists.
 func depth(conn *amqp.Connection, queue string) (int, error) {
 	channel, err := conn.Channel() // of its own: a missing queue closes it
 	if err != nil {
@@ -159,7 +155,6 @@ func again(d amqp.Delivery, headers amqp.Table) amqp.Publishing {
 	}
 }
 
-// newID returns a random UUID (version 4).
 func newID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails

@@ -36,7 +36,6 @@ func until(ctx context.Context, pause time.Duration, try func(context.Context) e
 	}
 }
 
-// wait returns true after d, and false as soon as ctx ends.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -48,7 +47,6 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// handshake opens and closes an AMQP connection.
 func handshake(ctx context.Context, url string) error {
 	conn, err := dial(ctx, url, "dlxtop demo: ready?")
 	if err != nil {
@@ -132,7 +130,6 @@ func awaitComplete(ctx context.Context, api string, scenarios []Scenario) {
 	})
 }
 
-// shownQueues reads the queues of the vhost /, where scenarios run.
 func shownQueues(ctx context.Context, api string) (map[string]shownQueue, error) {
 	url := api + "/api/queues/%2F?columns=name,messages_ready,consumers"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

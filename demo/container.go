@@ -54,7 +54,6 @@ func dockerRun(l layout) []string {
 	}
 }
 
-// dockerControl is the command line of a rabbitmqctl command inside the container.
 func dockerControl(l layout, command ...string) []string {
 	return append([]string{"docker", "exec", l.name, "rabbitmqctl"}, command...)
 }
@@ -93,7 +92,6 @@ func (c *container) ended() error {
 
 func (c *container) remove() error { return c.dog.end() }
 
-// runCommand runs a command and gives what it printed in its error.
 func runCommand(ctx context.Context, line []string) error {
 	out, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
 	if err != nil {

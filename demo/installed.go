@@ -14,7 +14,6 @@ import (
 // errPortTaken is why a node did not boot when somebody listens on one of its ports.
 var errPortTaken = errors.New("one of its ports is taken")
 
-// installed runs a node by a server script of this machine.
 type installed struct {
 	server  string
 	layout  layout
@@ -67,7 +66,6 @@ func (i *installed) halt(context.Context) error {
 	return nil
 }
 
-// control runs the rabbitmqctl beside the server script.
 func (i *installed) control(ctx context.Context, command []string) *exec.Cmd {
 	c := exec.CommandContext(ctx, filepath.Join(filepath.Dir(i.server), "rabbitmqctl"), command...)
 	c.Dir, c.Env = i.layout.dir, i.layout.environment(os.Environ())
@@ -156,7 +154,6 @@ func findEpmd() string {
 	return path
 }
 
-// firstExecutable returns the first file of the patterns that can be executed.
 func firstExecutable(patterns []string) (string, bool) {
 	for _, pattern := range patterns {
 		matches, _ := filepath.Glob(pattern) // the patterns are constants: they are well-formed

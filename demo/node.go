@@ -80,7 +80,6 @@ func start(ctx context.Context, server string, o Options) (*Node, error) {
 	return startNode(ctx, server, newLayout(o, ports[0], ports[1], ports[2], ports[3]), o)
 }
 
-// newLayout is a layout with a name of its own, on these ports.
 func newLayout(o Options, amqp, api, dist, epmd int) layout {
 	return layout{
 		plugins: append([]string{"rabbitmq_management"}, o.Plugins...), settings: o.Settings,
@@ -215,7 +214,6 @@ func (n *Node) Control(ctx context.Context, command ...string) (string, error) {
 	return text, nil
 }
 
-// say writes one progress line.
 func (n *Node) say(format string, values ...any) {
 	if n.log != nil {
 		fmt.Fprintf(n.log, format+"\n", values...)

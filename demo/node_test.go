@@ -23,7 +23,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
-// shared is the node of all tests that do not end it.
 var shared *Node
 
 // parentVariable makes the test binary play the parent of a node that is then killed.

@@ -117,7 +117,6 @@ func stopEpmd(port int) {
 	_, _ = conn.Read(make([]byte, 2))
 }
 
-// kill ends the group and waits for it.
 func (p *process) kill() {
 	_ = killGroup(p.group)
 	p.wait()
@@ -143,7 +142,6 @@ func (p *process) wait() {
 	}
 }
 
-// running tells whether the server has not ended yet.
 func (p *process) running() bool {
 	select {
 	case <-p.exited:
@@ -153,7 +151,6 @@ func (p *process) running() bool {
 	}
 }
 
-// tail returns the last lines of a log, for an error.
 func tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -202,7 +199,6 @@ type watchdog struct {
 	err     error
 }
 
-// startWatchdog starts one for a node in dir ("" when the node has none).
 func startWatchdog(dir string) (*watchdog, error) {
 	command := exec.Command("/bin/sh", "-c", watchdogScript, "dlxtop-watchdog", dir)
 	command.Dir = "/"
@@ -225,7 +221,6 @@ func (w *watchdog) guard(what string, which any) error {
 	return nil
 }
 
-// end lets the watchdog do its work and waits for it.
 func (w *watchdog) end() error {
 	w.ended.Do(func() {
 		_ = w.pipe.Close()

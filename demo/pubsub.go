@@ -104,7 +104,6 @@ func pubsub() Scenario {
 	return scenario
 }
 
-// work is the service's worker.
 func (s service) work(ctx context.Context, conn *amqp.Connection) error {
 	return workerOf(s.name, 150*time.Millisecond, func(ctx context.Context, p *publisher, d amqp.Delivery) error {
 		tries := deathCount(d.Headers)

@@ -130,7 +130,6 @@ func RunAll(ctx context.Context, node *Node, ready func(), scenarios ...Scenario
 	return group.Wait()
 }
 
-// open connects and declares, and seeds when asked to.
 func (s Scenario) open(ctx context.Context, url string, seed bool) (*amqp.Connection, error) {
 	conn, err := dial(ctx, url, "dlxtop demo: "+s.Name)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// vhost makes a vhost for one test on the shared node.
 func vhost(t *testing.T) (name, amqpURL string) {
 	t.Helper()
 	name = strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
@@ -28,7 +27,6 @@ func vhost(t *testing.T) (name, amqpURL string) {
 	return name, shared.AMQP() + name
 }
 
-// call asks the shared node's management API.
 func call(t *testing.T, method, path string, answer any) {
 	t.Helper()
 	text, err := manage.Send(context.WithoutCancel(t.Context()), method, shared.API()+path, "")

@@ -26,7 +26,6 @@ func (l line) topology() topology {
 	}
 }
 
-// and joins two topologies.
 func (t topology) and(other topology) topology {
 	return topology{
 		exchanges: append(t.exchanges, other.exchanges...),

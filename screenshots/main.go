@@ -119,7 +119,6 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 	return nil
 }
 
-// writePicture draws a screen into a PNG file.
 func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) (*image.RGBA, error) {
 	img, err := p.Draw(s, l.Paper)
 	if err != nil {
@@ -128,7 +127,6 @@ func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) (
 	return img, writePNG(img, path)
 }
 
-// writePNG writes a picture into a file.
 func writePNG(img *image.RGBA, path string) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -141,17 +139,14 @@ func writePNG(img *image.RGBA, path string) error {
 	return file.Close()
 }
 
-// made says what was made, and how large it is.
 func made(path string) {
 	if file, err := os.Stat(path); err == nil {
 		report("made %s, %d KB", path, file.Size()/1024)
 	}
 }
 
-// report says something to who waits for the pictures.
 func report(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", values...) }
 
-// wanted is which pictures are made.
 type wanted struct {
 	pictures []string // of the documentation; the tour has the name tour
 	sheets   bool
@@ -178,7 +173,6 @@ func wantedBy(arguments []string) (wanted, error) {
 	return w, known("part of the sheet", w.parts, append(append(namesOf(ways), namesOf(themes)...), namesOf(sizes)...))
 }
 
-// known refuses a name that nothing has.
 func known(what string, names, all []string) error {
 	for _, name := range names {
 		if !slices.Contains(all, name) {
@@ -188,7 +182,6 @@ func known(what string, names, all []string) error {
 	return nil
 }
 
-// named is what can be chosen by its name.
 type named interface{ called() string }
 
 func (w way) called() string   { return w.name }

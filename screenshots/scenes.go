@@ -29,7 +29,6 @@ const (
 	down   = "\x1b[B"
 )
 
-// failed opens the failed messages of the pubsub scenario.
 var failed = step{"ucenter@user", "/ucenter@user" + enter + "f"}
 
 var scenes = []scene{
@@ -82,7 +81,6 @@ var scenes = []scene{
 	{name: "messages-80x24", width: 80, height: 24, steps: []step{failed, {"TimeoutError", ""}}},
 }
 
-// play runs the program through the steps of a scene and returns its last screen.
 func (s scene) play(ctx context.Context, node *demo.Node) (paint.Screen, error) {
 	t, err := openDashboard(ctx, node, paint.Dark, s.width, s.height)
 	if err != nil {
@@ -99,7 +97,6 @@ func (s scene) play(ctx context.Context, node *demo.Node) (paint.Screen, error) 
 	return t.screen(), ctx.Err()
 }
 
-// openDashboard starts the real program on the node.
 func openDashboard(
 	ctx context.Context, node *demo.Node, l paint.Look, width, height int, arguments ...string,
 ) (*terminal, error) {
@@ -107,7 +104,6 @@ func openDashboard(
 	return openTerminal(ctx, l, width, height, "bin/dlxtop", arguments...)
 }
 
-// pause returns after d, or when ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

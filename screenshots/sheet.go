@@ -17,7 +17,6 @@ import (
 // sheetCell is the width of a character on a contact sheet, in pixels.
 const sheetCell = 6
 
-// stopPatience is how long a stop may take to show its text.
 const stopPatience = 15 * time.Second
 
 // theme is one of the program's, with the terminal that it is for.
@@ -28,7 +27,6 @@ type theme struct {
 
 var themes = []theme{{"dark", paint.Dark}, {"light", paint.Light}, {"ansi", paint.Dark}, {"mono", paint.Dark}}
 
-// size is that of a terminal: a column of a contact sheet.
 type size struct{ width, height int }
 
 var sizes = []size{{120, 36}, {80, 24}, {200, 50}}

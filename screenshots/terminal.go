@@ -50,7 +50,6 @@ func openTerminal(
 	return t, nil
 }
 
-// output is the side of the terminal that the program writes to.
 type output struct{ *terminal }
 
 // Write puts the program's output on the screen.
@@ -81,7 +80,6 @@ func (t *terminal) await(ctx context.Context, text string) error {
 	return nil
 }
 
-// press types keys, one by one.
 func (t *terminal) press(keys string) {
 	for _, key := range split(keys) {
 		io.WriteString(t.file, key)
@@ -118,14 +116,12 @@ func (t *terminal) screen() paint.Screen {
 	return t.look.Screen(t.emulator.Render(), t.emulator.Width(), t.emulator.Height())
 }
 
-// text is what stands on the screen, without its colours.
 func (t *terminal) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.emulator.String()
 }
 
-// close interrupts the program and waits for it.
 func (t *terminal) close() {
 	t.press("\x03")
 	t.program.Wait()

@@ -54,13 +54,11 @@ var acts = []act{
 	{until: "Error", stay: 3 * time.Second},
 }
 
-// frame is a picture of the tour, and how long it stands.
 type frame struct {
 	screen paint.Screen
 	stands time.Duration
 }
 
-// makeTour plays the tour and writes it as a GIF.
 func makeTour(ctx context.Context, node *demo.Node, path string) error {
 	painter, err := paint.New(tourCell, 8)
 	if err != nil {
@@ -147,7 +145,6 @@ func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
 	return frames, ctx.Err()
 }
 
-// withLine is the screen with a line below it.
 func withLine(s paint.Screen, line string, l paint.Look) paint.Screen {
 	added := paint.Screen{Width: s.Width, Height: s.Height + 1, Cells: slices.Clone(s.Cells)}
 	text := []rune(" " + line)

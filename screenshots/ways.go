@@ -26,13 +26,11 @@ type stop struct {
 	until string
 }
 
-// shot is what stood on the screen at a stop.
 type shot struct {
 	name   string
 	screen paint.Screen
 }
 
-// errand is a command of the program, beside the dashboard.
 type errand struct {
 	arguments string        // apart by blanks
 	killed    time.Duration // this long after its start; 0: never
@@ -44,7 +42,6 @@ const (
 	enterpriseFailed = "ucenter@enterprise@failed"
 )
 
-// openFailed opens the failed messages of the pubsub scenario.
 const openFailed = "/ucenter@user" + enter + "f"
 
 // ways are the screens and dialogs. What is dropped or moved is brought back; a canary takes a message with it.

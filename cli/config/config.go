@@ -36,7 +36,6 @@ type File struct {
 	contents
 }
 
-// contents are the keys of the file.
 type contents struct {
 	Theme    string                   `toml:"theme"`
 	Mouse    bool                     `toml:"mouse"`
@@ -64,7 +63,6 @@ type protobuf struct {
 	ContentType string `toml:"content_type"`
 }
 
-// brokerContext is one broker in it.
 type brokerContext struct {
 	URL        string  `toml:"url"`
 	API        string  `toml:"api"`
@@ -214,7 +212,6 @@ func misfits(name string, fields reflect.Type, value any) (key, allowed string) 
 // Contexts are the names of the contexts in the file.
 func (f *File) Contexts() []string { return slices.Sorted(maps.Keys(f.Brokers)) }
 
-// loadContext reads one context of the configuration file.
 func loadContext(env func(string) string, name string) (settings, error) {
 	file, err := Read(env)
 	path := model.Printable(file.Path)

@@ -106,7 +106,6 @@ func environment(env func(string) string) (settings, error) {
 	return settings{}, nil
 }
 
-// settings are a connection as it was written down.
 type settings struct {
 	name                 string
 	url, api             string
@@ -175,7 +174,6 @@ func share(to, from *endpoint) {
 	}
 }
 
-// endpoint is one URL of a broker, taken apart.
 type endpoint struct {
 	tls            bool
 	host           string // without the port
@@ -288,7 +286,6 @@ func (e endpoint) amqpURL() string {
 	return u.String()
 }
 
-// apiURL is the endpoint without credentials.
 func (e endpoint) apiURL() string {
 	u := url.URL{Scheme: "http", Host: e.address()}
 	if e.tls {

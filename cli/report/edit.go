@@ -64,7 +64,6 @@ func editOf(p *plan.Plan) *editJSON {
 	return out
 }
 
-// announceEdit tells what the program of --edit changes, with examples.
 func (p Printer) announceEdit(planned *plan.Plan) {
 	m := planned.Mended
 	if m == nil {

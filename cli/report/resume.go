@@ -9,7 +9,6 @@ import (
 // shownUndecided bounds the list of undecided messages; the journal and JSON have all of them.
 const shownUndecided = 20
 
-// resumeJSON is what a resume found out before it went on.
 type resumeJSON struct {
 	Resumes      int64           `json:"resumes"`      // the record that it goes on with
 	Done         int             `json:"done"`         // messages that turned out to be done

@@ -91,7 +91,6 @@ func (s *Terminal) draw() {
 	}
 }
 
-// reply gives the program the emulator's answers to its questions.
 func (s *Terminal) reply() { _, _ = io.Copy(s.PTY, s.emulator) }
 
 // close ends the program if it has not ended, and waits for everything that reads from it.

@@ -116,7 +116,6 @@ func (b *roff) head(name, section, short string, r Release) {
 	b.line(escaped(name) + " \\- " + escaped(strings.TrimSuffix(short, ".")))
 }
 
-// roff is a man page that is being written, in the macros of man(7).
 type roff struct{ strings.Builder }
 
 func (b *roff) line(text string) { b.WriteString(text + "\n") }
@@ -125,7 +124,6 @@ func (b *roff) section(title string) { b.line(".SH " + strings.ToUpper(title)) }
 
 func (b *roff) item(head, text string) { b.line(".TP\n" + head + "\n" + text) }
 
-// verbatim are lines as they are.
 func (b *roff) verbatim(lines []string) {
 	b.line(".PP\n.RS 4\n.EX")
 	for _, line := range lines {

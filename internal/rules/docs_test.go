@@ -268,7 +268,6 @@ func jsonPage(t *testing.T) string {
 	return b.String()
 }
 
-// structsIn are the structs that a package declares, by their names.
 func structsIn(t *testing.T, room string) map[string]*ast.StructType {
 	t.Helper()
 	structs := map[string]*ast.StructType{}

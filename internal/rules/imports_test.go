@@ -219,7 +219,6 @@ func reachable(room, other string) bool {
 	return slices.ContainsFunc(rooms[room].own, func(own string) bool { return own == other || reachable(own, other) })
 }
 
-// roomOf is the room that a package belongs to.
 func roomOf(path string) (room string, ruled bool) {
 	for r := range rooms {
 		if within(path, r) && len(r) > len(room) {

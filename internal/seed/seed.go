@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// variable names the seed of a run that is to be repeated.
 const variable = "DLXTOP_SEED"
 
 // Rand is a source of random numbers for one test, safe for concurrent use. The test's log, which is shown when it

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// variable is the number of rounds of a full run.
 const variable = "DLXTOP_FULL"
 
 // Of is sample, and in a full run full.

@@ -59,7 +59,6 @@ func main() {
 	}
 }
 
-// unexplained are sentences about packages that are large without a reason.
 func unexplained(packages map[string]int) (found []string) {
 	for dir, lines := range packages {
 		doc, _ := os.ReadFile(filepath.Join(dir, "doc.go"))
@@ -71,7 +70,6 @@ func unexplained(packages map[string]int) (found []string) {
 	return found
 }
 
-// tooWide are sentences about a file of Markdown.
 func tooWide(path string, text []byte) (found []string) {
 	code := false
 	for i, l := range strings.Split(string(text), "\n") {
@@ -86,7 +84,6 @@ func tooWide(path string, text []byte) (found []string) {
 	return found
 }
 
-// tooLarge are sentences about a file of Go.
 func tooLarge(path string, text []byte) (found []string, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)

@@ -35,7 +35,6 @@ type glyphs struct {
 	buffer        sfnt.Buffer
 }
 
-// glyph is what a mask is of.
 type glyph struct {
 	text  string
 	width int // in cells
@@ -109,7 +108,6 @@ func (g *glyphs) written(of glyph) (mask, error) {
 	return made, nil
 }
 
-// face is that of the first font with a glyph for r.
 func (g *glyphs) face(r rune, cut style) (font.Face, bool, error) {
 	for _, family := range g.fonts {
 		chosen := family[cut]
@@ -156,10 +154,8 @@ var (
 	otherwise = family{{}: "DejaVuSans.ttf", {bold: true}: "DejaVuSans-Bold.ttf"} // for what no monospace font has
 )
 
-// cuts are the fonts of one family.
 type cuts map[style]*sfnt.Font
 
-// fontFolders are where fonts usually are on Linux and macOS.
 func fontFolders() []string {
 	folders := []string{
 		"/usr/share/fonts", "/usr/local/share/fonts", "/opt/homebrew/share/fonts", "/Library/Fonts", "/System/Library/Fonts",
@@ -172,10 +168,8 @@ func fontFolders() []string {
 	return folders
 }
 
-// fonts are those of this machine, read once.
 var fonts = sync.OnceValues(func() ([]cuts, error) { return findFonts(fontFolders()) })
 
-// findFonts reads the fonts that are installed, and Go Mono.
 func findFonts(folders []string) ([]cuts, error) {
 	paths := map[string]string{} // by the file's name
 	for _, folder := range folders {
@@ -230,7 +224,6 @@ func (f family) read(paths map[string]string) (cuts, error) {
 	return read, nil
 }
 
-// ownFont is Go Mono.
 func ownFont() (cuts, error) {
 	read := cuts{}
 	for cut, data := range map[style][]byte{{}: gomono.TTF, {bold: true}: gomonobold.TTF} {

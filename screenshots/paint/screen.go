@@ -94,7 +94,6 @@ func (l Look) line(row []Cell, line string, style *cellbuf.Style, parser *ansi.P
 	}
 }
 
-// cell is a character as it is seen.
 func (l Look) cell(text string, width int, style cellbuf.Style) Cell {
 	ink, paper := l.resolve(style.Fg, l.Ink), l.resolve(style.Bg, l.Paper)
 	has := style.Attrs.Contains

@@ -91,14 +91,12 @@ func (g *glyphs) standIn(of glyph) mask {
 	})
 }
 
-// toStroke is how far a point is from a line between two others.
 func toStroke(x, y, fromX, fromY, toX, toY float64) float64 {
 	dx, dy := toX-fromX, toY-fromY
 	along := max(0, min(1, ((x-fromX)*dx+(y-fromY)*dy)/(dx*dx+dy*dy)))
 	return math.Hypot(x-fromX-along*dx, y-fromY-along*dy)
 }
 
-// box is a frame of this width, in pixels.
 func (g *glyphs) box(width int) mask {
 	made := make(mask, width*g.height)
 	for y := g.height / 5; y <= g.baseline; y++ {
