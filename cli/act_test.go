@@ -28,76 +28,55 @@ func (s *sampleContract) UnmarshalJSON(text []byte) error {
 
 // accountContract is the contract's JSON of replay and drop.
 type accountContract struct {
-	Operation string `json:"operation"`
-	From      string `json:"from"`
-	To        string `json:"to"`
-	Cause     string `json:"cause"`
-	Planned   *int   `json:"planned"`
-	Edit      *struct {
-		Program   string `json:"program"`
-		Changed   int    `json:"changed"`
-		Unchanged int    `json:"unchanged"`
-		Failed    int    `json:"failed"`
-		Reasons   []struct {
-			Why      string `json:"why"`
-			Messages int    `json:"messages"`
-		} `json:"reasons"`
+	Operation, From, To, Cause string
+	Planned                    *int
+	Edit                       *struct {
+		Program                    string
+		Changed, Unchanged, Failed int
+		Reasons                    []struct {
+			Why      string
+			Messages int
+		}
 		Samples []struct {
-			Position    int            `json:"position"`
-			MessageID   string         `json:"message_id"`
-			Before      sampleContract `json:"before"`
-			After       sampleContract `json:"after"`
-			Differences []string       `json:"differences"`
-		} `json:"samples"`
-	} `json:"edit"`
+			Position      int
+			MessageID     string `json:"message_id"`
+			Before, After sampleContract
+			Differences   []string
+		}
+	}
 	Resets []struct {
-		Does     string `json:"does"`
-		Name     string `json:"name"`
-		Was      int64  `json:"was"`
-		Most     int64  `json:"most"`
-		Is       int64  `json:"is"`
-		Messages int    `json:"messages"`
-	} `json:"resets"`
-	Moved     *int   `json:"moved"`
-	Dropped   *int   `json:"dropped"`
-	Refused   *int   `json:"refused"`
-	Returned  *int   `json:"returned"`
-	Unknown   *int   `json:"unknown"`
-	Gone      int    `json:"gone"`
-	Stopped   string `json:"stopped"`
-	Unguarded string `json:"unguarded"`
-	JournalID int64  `json:"journal_id"`
-	ElapsedMS *int   `json:"elapsed_ms"`
-	Total     int    `json:"problems_total"`
-	Problems  []struct {
-		MessageID   string `json:"message_id"`
-		Fingerprint string `json:"fingerprint"`
-		Outcome     string `json:"outcome"`
-		Reason      string `json:"reason"`
-	} `json:"problems"`
+		Does, Name    string
+		Was, Most, Is int64
+		Messages      int
+	}
+	Moved, Dropped, Refused, Returned, Unknown *int
+	Gone                                       int
+	Stopped, Unguarded                         string
+	JournalID                                  int64 `json:"journal_id"`
+	ElapsedMS                                  *int  `json:"elapsed_ms"`
+	Total                                      int   `json:"problems_total"`
+	Problems                                   []struct {
+		MessageID                    string `json:"message_id"`
+		Fingerprint, Outcome, Reason string
+	}
 	Strayed []struct {
-		Queue      string `json:"queue"`
-		Exchange   string `json:"exchange"`
-		RoutingKey string `json:"routing_key"`
-		Messages   int    `json:"messages"`
-	} `json:"strayed"`
-	Recipients []string `json:"recipients"`
+		Queue, Exchange string
+		RoutingKey      string `json:"routing_key"`
+		Messages        int
+	}
+	Recipients []string
 	Ways       []struct {
-		Exchange   string `json:"exchange"`
-		RoutingKey string `json:"routing_key"`
-		Messages   int    `json:"messages"`
-		Why        string `json:"why"`
-		Evidence   string `json:"evidence"`
-	} `json:"ways"`
-	Strips   []string `json:"strips"`
-	Keeps    []string `json:"keeps"`
-	Adds     []string `json:"adds"`
-	Canary   string   `json:"canary"`
-	CameBack *int     `json:"came_back"`
-	Warnings []string `json:"warnings"`
-
-	Rescued   int    `json:"rescued"`
-	LooksLeft *int64 `json:"looks_left"`
+		Exchange      string
+		RoutingKey    string `json:"routing_key"`
+		Messages      int
+		Why, Evidence string
+	}
+	Strips, Keeps, Adds []string
+	Canary              string
+	CameBack            *int `json:"came_back"`
+	Warnings            []string
+	Rescued             int
+	LooksLeft           *int64 `json:"looks_left"`
 }
 
 // counts is planned, moved, dropped, refused, returned, unknown.

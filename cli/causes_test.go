@@ -26,38 +26,25 @@ import (
 // The contract of `dlxtop causes`, written down once more.
 type (
 	causesContract struct {
-		Read    int             `json:"read"`
-		Ready   *int            `json:"ready"`
-		Causes  []causeContract `json:"causes"`
+		Read    int
+		Ready   *int
+		Causes  []causeContract
 		Earlier []struct {
-			Queue    string `json:"queue"`
-			Messages int    `json:"messages"`
-			At       string `json:"at"`
-			Why      string `json:"why"`
-		} `json:"earlier"`
+			Queue    string
+			Messages int
+			At, Why  string
+		}
 		NotRead []struct {
-			Queue    string `json:"queue"`
-			Messages *int   `json:"messages"`
-			Why      string `json:"why"`
+			Queue    string
+			Messages *int
+			Why      string
 		} `json:"not_read"`
 	}
 	causeContract struct {
-		ID        string   `json:"id"`
-		Cause     string   `json:"cause"`
-		Kind      string   `json:"kind"`
-		Text      string   `json:"text"`
-		Frame     string   `json:"frame"`
-		Evidence  string   `json:"evidence"`
-		Coarse    string   `json:"coarse"`
-		State     string   `json:"state"`
-		Note      string   `json:"note"`
-		Messages  int      `json:"messages"`
-		Different int      `json:"different"`
-		Queues    []string `json:"queues"`
-		Workers   []string `json:"workers"`
-		First     string   `json:"first"`
-		Last      string   `json:"last"`
-		Sample    string   `json:"sample"`
+		ID, Cause, Kind, Text, Frame, Evidence, Coarse, State, Note string
+		Messages, Different                                         int
+		Queues, Workers                                             []string
+		First, Last, Sample                                         string
 	}
 )
 

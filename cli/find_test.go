@@ -27,29 +27,23 @@ import (
 // The contract of `dlxtop find`, written down once more.
 type (
 	hitContract struct {
-		VHost       string `json:"vhost"`
-		Queue       string `json:"queue"`
-		Position    int    `json:"position"`
-		MessageID   string `json:"message_id"`
-		Exchange    string `json:"exchange"`
-		RoutingKey  string `json:"routing_key"`
-		Published   string `json:"published"`
-		BodyBytes   int    `json:"body_bytes"`
-		Fingerprint string `json:"fingerprint"`
-		Where       string `json:"where"`
-		Name        string `json:"name"`
-		Packed      string `json:"packed"`
-		Match       string `json:"match"`
+		VHost, Queue                            string
+		Position                                int
+		MessageID                               string `json:"message_id"`
+		Exchange                                string
+		RoutingKey                              string `json:"routing_key"`
+		Published                               string
+		BodyBytes                               int `json:"body_bytes"`
+		Fingerprint, Where, Name, Packed, Match string
 	}
 	foundContract struct {
-		Found   *int `json:"found"`
-		Read    int  `json:"read"`
-		Queues  int  `json:"queues"`
-		Took    *int `json:"elapsed_ms"`
-		NotRead []struct {
-			Queue    string `json:"queue"`
-			Messages *int   `json:"messages"`
-			Why      string `json:"why"`
+		Found        *int
+		Read, Queues int
+		Took         *int `json:"elapsed_ms"`
+		NotRead      []struct {
+			Queue    string
+			Messages *int
+			Why      string
 		} `json:"not_read"`
 	}
 )

@@ -20,29 +20,13 @@ import (
 )
 
 type recordWire struct {
-	ID        int64  `json:"id"`
-	State     string `json:"state"`
-	Operation string `json:"operation"`
-	Undoes    int64  `json:"undoes"`
-	Resumes   int64  `json:"resumes"`
-	ResumedBy int64  `json:"resumed_by"`
-	VHost     string `json:"vhost"`
-	From      string `json:"from"`
-	To        string `json:"to"`
-	User      string `json:"user"`
-	Broker    string `json:"broker"`
-	Cluster   string `json:"cluster"`
-	Began     string `json:"began"`
-	Ended     string `json:"ended"`
-	Planned   int    `json:"planned"`
-	Moved     int    `json:"moved"`
-	Dropped   int    `json:"dropped"`
-	Refused   int    `json:"refused"`
-	Returned  int    `json:"returned"`
-	Unknown   int    `json:"unknown"`
-	Gone      int    `json:"gone"`
-	Undone    int    `json:"undone"`
-	Stopped   string `json:"stopped"`
+	ID                                                                int64
+	State, Operation                                                  string
+	Undoes, Resumes                                                   int64
+	ResumedBy                                                         int64 `json:"resumed_by"`
+	VHost, From, To, User, Broker, Cluster, Began, Ended              string
+	Planned, Moved, Dropped, Refused, Returned, Unknown, Gone, Undone int
+	Stopped                                                           string
 }
 
 // rich are messages with what is easily lost.
@@ -262,17 +246,15 @@ func TestJournalOfAnotherCluster(t *testing.T) {
 type resumeContract struct {
 	accountContract
 	Resume struct {
-		Resumes      int64 `json:"resumes"`
-		Done         int   `json:"done"`
-		Acknowledged int   `json:"acknowledged"`
-		Unsent       int   `json:"unsent"`
-		Undecided    []struct {
-			Record    int64  `json:"record"`
-			Position  int    `json:"position"`
+		Resumes                    int64
+		Done, Acknowledged, Unsent int
+		Undecided                  []struct {
+			Record    int64
+			Position  int
 			MessageID string `json:"message_id"`
-			Reason    string `json:"reason"`
-		} `json:"undecided"`
-	} `json:"resume"`
+			Reason    string
+		}
+	}
 }
 
 // interrupted runs a command until so many more messages are in a queue, and ends it then.

@@ -19,90 +19,73 @@ import (
 // The contract's JSON, written down once more: a field that is renamed, added or left out fails a test.
 type (
 	flowsContract struct {
-		Flows []flowContract `json:"flows"`
+		Flows []flowContract
 	}
 	flowContract struct {
-		Name   string `json:"name"`
-		VHost  string `json:"vhost"`
-		Worker struct {
-			Queue     string `json:"queue"`
-			Ready     *int   `json:"ready"`
-			Consumers *int   `json:"consumers"`
-
-			Redelivered *float64 `json:"redelivered_per_second"`
-		} `json:"worker"`
+		Name, VHost string
+		Worker      struct {
+			Queue            string
+			Ready, Consumers *int
+			Redelivered      *float64 `json:"redelivered_per_second"`
+		}
 		Buffers []struct {
-			Queue      string   `json:"queue"`
-			Role       string   `json:"role"`
-			Ready      *int     `json:"ready"`
-			TTL        *int     `json:"ttl_ms"`
-			TTLSource  string   `json:"ttl_source"`
-			DLX        *string  `json:"dlx"`
-			DLXSource  string   `json:"dlx_source"`
-			RoutingKey *string  `json:"routing_key"`
-			Targets    []string `json:"targets"`
-			Reason     string   `json:"reason"`
-
+			Queue, Role string
+			Ready       *int
+			TTL         *int   `json:"ttl_ms"`
+			TTLSource   string `json:"ttl_source"`
+			DLX         *string
+			DLXSource   string  `json:"dlx_source"`
+			RoutingKey  *string `json:"routing_key"`
+			Targets     []string
+			Reason      string
 			Redelivered *float64 `json:"redelivered_per_second"`
-		} `json:"buffers"`
+		}
 		Failed []struct {
-			Queue  string `json:"queue"`
-			Ready  *int   `json:"ready"`
-			Reason string `json:"reason"`
-
+			Queue       string
+			Ready       *int
+			Reason      string
 			Redelivered *float64 `json:"redelivered_per_second"`
-		} `json:"failed"`
+		}
 	}
 	peekContract struct {
-		Queue          string            `json:"queue"`
-		Method         string            `json:"method"`
-		Cost           string            `json:"cost"`
-		DeliveryLimit  *int64            `json:"delivery_limit"`
-		DeliveriesLeft *int64            `json:"deliveries_left"`
-		Rescued        int               `json:"rescued"`
-		Messages       []messageContract `json:"messages"`
+		Queue, Method, Cost string
+		DeliveryLimit       *int64 `json:"delivery_limit"`
+		DeliveriesLeft      *int64 `json:"deliveries_left"`
+		Rescued             int
+		Messages            []messageContract
 	}
 	messageContract struct {
-		Position     int            `json:"position"`
-		MessageID    *string        `json:"message_id"`
-		Exchange     *string        `json:"exchange"`
-		RoutingKey   *string        `json:"routing_key"`
-		Redelivered  *bool          `json:"redelivered"`
-		Properties   map[string]any `json:"properties"`
-		Headers      map[string]any `json:"headers"`
-		Body         *string        `json:"body"`
-		BodyEncoding string         `json:"body_encoding"`
-		BodyBytes    *int           `json:"body_bytes"`
-		Deaths       []struct {
-			Queue              string   `json:"queue"`
-			Reason             string   `json:"reason"`
-			Count              int      `json:"count"`
-			Exchange           *string  `json:"exchange"`
+		Position            int
+		MessageID           *string `json:"message_id"`
+		Exchange            *string
+		RoutingKey          *string `json:"routing_key"`
+		Redelivered         *bool
+		Properties, Headers map[string]any
+		Body                *string
+		BodyEncoding        string `json:"body_encoding"`
+		BodyBytes           *int   `json:"body_bytes"`
+		Deaths              []struct {
+			Queue, Reason      string
+			Count              int
+			Exchange           *string
 			RoutingKeys        []string `json:"routing_keys"`
-			Time               string   `json:"time"`
-			OriginalExpiration string   `json:"original_expiration"`
-		} `json:"deaths"`
+			Time               string
+			OriginalExpiration string `json:"original_expiration"`
+		}
 		Framework *struct {
 			Name, Task, Due, Expires string
 			Counted                  *int64
-		} `json:"framework"`
+		}
 		Failure *struct {
-			Kind    string `json:"kind"`
-			Message string `json:"message"`
-		} `json:"failure"`
+			Kind, Message string
+		}
 	}
 	findingsContract struct {
 		Findings []struct {
-			Code     string  `json:"code"`
-			Level    string  `json:"level"`
-			VHost    string  `json:"vhost"`
-			Queue    string  `json:"queue"`
-			Exchange string  `json:"exchange"`
-			Message  string  `json:"message"`
-			Evidence *string `json:"evidence"`
-			Remedy   string  `json:"remedy"`
-			Page     string  `json:"page"`
-		} `json:"findings"`
+			Code, Level, VHost, Queue, Exchange, Message string
+			Evidence                                     *string
+			Remedy, Page                                 string
+		}
 	}
 )
 

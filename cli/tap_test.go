@@ -62,20 +62,19 @@ func lines[T any](t *testing.T, text string) []T {
 
 // passedContract is a line of the stream as scripts rely on it.
 type passedContract struct {
-	Time       time.Time `json:"time"`
-	Exchange   string    `json:"exchange"`
-	RoutingKey string    `json:"routing_key"`
-	From       string    `json:"from"`
-	Reason     string    `json:"reason"`
-	Waited     *int64    `json:"waited_ms"`
-	WaitedBy   string    `json:"waited_by"`
-	Should     *int64    `json:"should_ms"`
-	Late       *int64    `json:"late_ms"`
-	Behind     *int64    `json:"behind_ms"`
-	Tries      *int64    `json:"tries"`
-	MessageID  string    `json:"message_id"`
-	Problem    string    `json:"problem"`
-	BodyBytes  int       `json:"body_bytes"`
+	Time         time.Time
+	Exchange     string
+	RoutingKey   string `json:"routing_key"`
+	From, Reason string
+	Waited       *int64 `json:"waited_ms"`
+	WaitedBy     string `json:"waited_by"`
+	Should       *int64 `json:"should_ms"`
+	Late         *int64 `json:"late_ms"`
+	Behind       *int64 `json:"behind_ms"`
+	Tries        *int64
+	MessageID    string `json:"message_id"`
+	Problem      string
+	BodyBytes    int `json:"body_bytes"`
 }
 
 // The stream is one JSON object a line, the end is told on standard error, and nothing stays on the broker.
@@ -182,21 +181,18 @@ func TestTapTable(t *testing.T) {
 
 // probeContract is what `dlxtop probe -o json` prints, as scripts rely on it.
 type probeContract struct {
-	ID       string `json:"id"`
-	Flow     string `json:"flow"`
-	Exchange string `json:"exchange"`
-	Key      string `json:"routing_key"`
-	Buffer   string `json:"buffer"`
-	Steps    []struct {
-		Stage string `json:"stage"`
-		Where string `json:"where"`
-		After int64  `json:"after_ms"`
-		Note  string `json:"note"`
-	} `json:"steps"`
+	ID, Flow, Exchange string
+	Key                string `json:"routing_key"`
+	Buffer             string
+	Steps              []struct {
+		Stage, Where string
+		After        int64 `json:"after_ms"`
+		Note         string
+	}
 	Waited  *int64 `json:"waited_ms"`
 	Should  *int64 `json:"should_ms"`
-	Arrived bool   `json:"arrived"`
-	Verdict string `json:"verdict"`
+	Arrived bool
+	Verdict string
 	Left    string `json:"left_in"`
 }
 
