@@ -35,8 +35,14 @@ type talk struct {
 
 func startTalk(t *testing.T, args ...string) *talk {
 	t.Helper()
+	return talkIn(t.Context(), t, nil, args...)
+}
+
+func talkIn(ctx context.Context, t *testing.T, env map[string]string, args ...string) *talk {
+	t.Helper()
 	master, tty, err := pty.Open()
 	must.Do(t, err)
+	must.Do(t, pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}))
 	t.Cleanup(func() { tty.Close(); master.Close() })
 	k := &talk{t: t, done: make(chan int, 1)}
 	k.answer = func(text string) {
@@ -52,7 +58,9 @@ func startTalk(t *testing.T, args ...string) *talk {
 			}
 		}
 	}()
-	go func() { k.done <- program(tty, tty, tty).Run(t.Context(), args) }()
+	p := program(tty, tty, tty)
+	p.Env = func(name string) string { return env[name] }
+	go func() { k.done <- p.Run(ctx, args) }()
 	return k
 }
 
@@ -244,8 +252,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 	must.Await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
 	v.run("journal", "-o", "table").shows(t, fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages,
 		v.name))
-	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
-	assert.Contains(t, undo.stderr, "those stay there", "the undo does not tell it")
+	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").says(t, "those stay there")
 }
 
 // TestBoundBetweenStages: a canary looks before each stage where the next messages would go.
@@ -261,10 +268,8 @@ func TestBoundBetweenStages(t *testing.T) {
 		_ = d.Ack(false)
 	})
 	r := v.run("replay", "failed", "--to", "exchange:master/k", "--canary", "--canary-wait", "1s", "--yes")
-	account := decode[accountContract](t, r)
-	want := "exchange master, key k now also reaches " + v.name + "/audit; 19 were not touched"
-	assert.That(t, r.status == cli.ExitRefused && account.counts() == "20 1 0 0 0 0" && strings.Contains(r.stderr, want),
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
+	r.ends(t, cli.ExitRefused, "exchange master, key k now also reaches "+v.name+"/audit; 19 were not touched")
+	r.account(t, "20 1 0 0 0 0")
 	assert.Equal(t, v.count("audit"), 0, "are in audit")
 }
 
@@ -309,8 +314,7 @@ func TestCanary(t *testing.T) {
 	account := decode[accountContract](t, r)
 	assert.That(t, r.status == cli.ExitRefused && account.counts() == "14 1 0 0 0 0" && account.CameBack != nil &&
 		*account.CameBack == 1, "exit status %d: %s", r.status, r.out)
-	want := "1 of 1 came back; 13 were not touched"
-	assert.That(t, strings.Contains(r.stderr, want), "%q is not in %s", want, r.stderr)
+	r.says(t, "1 of 1 came back; 13 were not touched")
 	<-fails
 	fails <- false
 	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
@@ -353,9 +357,7 @@ func TestCanaryOfAnEdit(t *testing.T) {
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Ack(false) })
 	program := `if .body.n == 1 or .body.n == 5 then error("no") else .body.n += 1 end`
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", program, "--canary", "--canary-wait", "1s", "--yes")
-	if got := decode[accountContract](t, r); r.status != cli.ExitRefused || got.counts() != "20 18 0 2 0 0" {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	r.ends(t, cli.ExitRefused).account(t, "20 18 0 2 0 0")
 	assert.Equal(t, ids(v.take("failed")), "m-1 m-5", "left")
 }
 
@@ -364,36 +366,16 @@ func terminal(
 	t *testing.T, env map[string]string, question, answer string, args ...string,
 ) (status int, screen string) {
 	t.Helper()
-	master, tty, err := pty.Open()
-	must.Do(t, err)
-	must.Do(t, pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}))
-	defer tty.Close()
-	defer master.Close()
-	var shown lockedBuffer
-	go func() { // ends when both ends are closed
-		buffer := make([]byte, 4096)
-		for {
-			n, err := master.Read(buffer)
-			shown.Write(buffer[:n])
-			if err != nil {
-				return
-			}
-		}
-	}()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	p := program(tty, tty, tty)
-	p.Env = func(name string) string { return env[name] }
-	done := make(chan int, 1) // one status
-	go func() { done <- p.Run(ctx, args) }()
-	must.Await(t, question, func() bool { return strings.Contains(shown.String(), question) })
+	k := talkIn(ctx, t, env, args...)
+	must.Await(t, question, func() bool { return strings.Contains(k.shown.String(), question) })
 	if answer == "interrupt" {
 		interrupt()
-	} else if _, err := master.Write([]byte(answer + "\n")); err != nil {
-		t.Fatal(err)
+	} else {
+		k.answer(answer)
 	}
-	status = <-done
-	return status, shown.String()
+	return <-k.done, k.shown.String()
 }
 
 type lockedBuffer struct {
@@ -416,16 +398,15 @@ func (b *lockedBuffer) String() string {
 func TestAsking(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 3)
-	on := func(args ...string) []string { return append(args, "--url", v.url(), "--api", node.API()) }
 	for _, test := range []struct {
 		name, question, answer string
 		args                   []string
 		status, left           int
 	}{
-		{"no", "drop 1 message of", "n", on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
-		{"nothing", "[y/N]", "", on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
-		{"interrupt", "[y/N]", "interrupt", on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
-		{"yes", "[y/N]", "y", on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
+		{"no", "drop 1 message of", "n", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"nothing", "[y/N]", "", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"interrupt", "[y/N]", "interrupt", v.on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
+		{"yes", "[y/N]", "y", v.on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
 	} {
 		status, screen := terminal(t, nil, test.question, test.answer, test.args...)
 		assert.That(t, status == test.status, "%s: exit status %d: %s", test.name, status, screen)
@@ -436,7 +417,7 @@ func TestAsking(t *testing.T) {
 		answer       string
 		status, left int
 	}{{"y", cli.ExitRefused, 112}, {"112", cli.ExitDone, 0}} {
-		status, screen := terminal(t, nil, "to go on, type 112:", test.answer, on("drop", "failed")...)
+		status, screen := terminal(t, nil, "to go on, type 112:", test.answer, v.on("drop", "failed")...)
 		if n := v.count("failed"); status != test.status || n != test.left {
 			t.Errorf("%s: exit status %d and %d messages left: %s", test.answer, status, n, screen)
 		}
@@ -451,19 +432,18 @@ func TestProduction(t *testing.T) {
 	env := configured(t, fmt.Sprintf("[contexts.prod]\nurl = %q\napi = %q\nproduction = true\n[contexts.look]\nurl = "+
 		"%q\napi = %q\nread_only = true\n",
 		v.url(), node.API(), v.url(), node.API()))
-	status, screen := terminal(t, env, "type 1:", "yes", "drop", "failed", "--context", "prod")
-	assert.That(t, status == cli.ExitRefused && v.count("failed") == 1, "exit status %d: %s", status, screen)
-	if status, screen := terminal(t, env, "read-only", "", "drop", "failed", "--context",
-		"look"); status != cli.ExitConnect || v.count("failed") != 1 {
-		t.Errorf("exit status %d: %s", status, screen)
-	}
-	if status, screen := terminal(t, env, "type 1:", "1\n ", "drop", "failed", "--context",
-		"prod"); status != cli.ExitRefused || v.count("failed") != 1 {
-		t.Errorf("exit status %d: %s", status, screen)
-	}
-	if status, screen := terminal(t, env, "type 1:", "1\nINC-4711, bad address", "drop", "failed", "--context",
-		"prod"); status != cli.ExitDone || v.count("failed") != 0 {
-		t.Errorf("exit status %d: %s", status, screen)
+	for _, test := range []struct {
+		question, answer, context string
+		status, left              int
+	}{
+		{"type 1:", "yes", "prod", cli.ExitRefused, 1},
+		{"read-only", "", "look", cli.ExitConnect, 1},
+		{"type 1:", "1\n ", "prod", cli.ExitRefused, 1},
+		{"type 1:", "1\nINC-4711, bad address", "prod", cli.ExitDone, 0},
+	} {
+		status, screen := terminal(t, env, test.question, test.answer, "drop", "failed", "--context", test.context)
+		assert.That(t, status == test.status && v.count("failed") == test.left, "%q: exit status %d: %s", test.answer,
+			status, screen)
 	}
 	v.fill("failed", 1)
 	v.run("drop", "failed", "--yes", "--reason", "by hand")

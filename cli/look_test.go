@@ -113,10 +113,7 @@ func TestFlows(t *testing.T) {
 			strings.Join(b.Targets, " ") == "ucenter@user" && b.Reason != "", "this is not the buffer: %+v", b)
 		f := flow.Failed[0]
 		assert.That(t, f.Queue == "ucenter@user@failed" && f.Reason != "", "this is not the failed queue: %+v", f)
-		table := v.run("flows", "-o", "table")
-		for _, want := range []string{"ucenter@user@retry", "30s (argument)", "ucenter@user through master"} {
-			assert.That(t, strings.Contains(table.out, want), "%q is not in\n%s", want, table.out)
-		}
+		v.run("flows", "-o", "table").shows(t, "ucenter@user@retry", "30s (argument)", "ucenter@user through master")
 		return
 	}
 	t.Fatalf("there is no flow ucenter@user in %s", r.out)
@@ -331,8 +328,7 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 		flows = v.run("flows")
 		return strings.Contains(flows.out, `"dead_letters_held": 3`)
 	})
-	table := v.run("flows", "-o", "table")
-	assert.That(t, strings.Contains(table.out, "0 +3 held"), "flows: %s", table.out)
+	v.run("flows", "-o", "table").shows(t, "0 +3 held")
 	v.run("peek", "jobs").ends(t, cli.ExitDone, "it holds 3 dead letters that no queue has taken yet")
 }
 

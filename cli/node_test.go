@@ -116,17 +116,17 @@ func (r result) quiet() bool { return r.stderr == "" || slow.MatchString(r.stder
 func (r result) ends(t *testing.T, status int, says ...string) result {
 	t.Helper()
 	assert.That(t, r.status == status, "%q: exit status %d, want %d: %s%s", r.args, r.status, status, r.out, r.stderr)
-	for _, words := range says {
-		assert.Contains(t, r.stderr, words, "%q", r.args)
-	}
-	return r
+	return r.says(t, says...)
 }
 
-// shows wants these words on standard output.
-func (r result) shows(t *testing.T, words ...string) result {
+// says wants these words on standard error, shows on standard output.
+func (r result) says(t *testing.T, words ...string) result  { return r.has(t, r.stderr, words) }
+func (r result) shows(t *testing.T, words ...string) result { return r.has(t, r.out, words) }
+
+func (r result) has(t *testing.T, text string, words []string) result {
 	t.Helper()
 	for _, w := range words {
-		assert.Contains(t, r.out, w, "%q (%s)", r.args, r.stderr)
+		assert.Contains(t, text, w, "%q", r.args)
 	}
 	return r
 }

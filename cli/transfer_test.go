@@ -218,13 +218,9 @@ func TestReplayEdited(t *testing.T) {
 	before, after := second.Before.Body, second.After.Body
 	assert.That(t, second.Before.Position == 2 && strings.Contains(before, `"n": "1",`) &&
 		strings.Replace(before, `"1"`, "1", 1) == after, "before %q, after %q", before, after)
-	table := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "table")
-	for _, want := range []string{
+	v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "table").says(t,
 		"edit: 600 of 602 messages are changed, 1 is published unchanged, 1 stays in the queue", "message 2 (m-2):",
-		`  + "n": 1,`, "1 of them stays: the jq program failed",
-	} {
-		assert.That(t, strings.Contains(table.stderr, want), "%q is not in\n%s", want, table.stderr)
-	}
+		`  + "n": 1,`, "1 of them stays: the jq program failed")
 	must.Await(t, "the dry runs changed nothing",
 		func() bool { return v.count("failed") == n+2 && v.count("worker") == 0 })
 
