@@ -15,8 +15,6 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
-	"github.com/dlxtop/dlxtop/ui/causes"
-	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -36,7 +34,7 @@ type app struct {
 	looks    *shell.Looks
 	latest   shell.TopologyMsg // zero before the first answer
 
-	tabs       [5]tab
+	tabs       [len(shell.Tabs)]tab
 	tab        int
 	trail      []place // screens that were seen, the latest last
 	palette    palette
@@ -73,21 +71,17 @@ func newApp(ctx context.Context, o Options) app {
 		o.Interval = defaultInterval
 	}
 	looks := shell.NewLooks()
-	first := func(s shell.Screen) []shell.Page { return []shell.Page{e.NewPage(s)} }
-	return app{
+	a := app{
 		env: e, vhost: o.VHost,
 		poller:   newPoller(o, looks),
 		counters: newCounters(o),
 		history:  shell.NewHistory(), looks: looks,
 		palette: newPalette(e), notice: shell.NoticeMsg{Text: o.Trouble, Bad: true},
-		tabs: [5]tab{
-			{name: "Flows", stack: first(flows.NewFlowsScreen(e))},
-			{name: "Queues", stack: first(causes.NewQueuesScreen(e))},
-			{name: "Failed", stack: first(causes.NewFailedScreen(e, model.QueueRef{}))},
-			{name: "Findings", stack: first(flows.NewFindingsScreen(e))},
-			{name: "Journal", stack: first(act.NewJournalScreen(e))},
-		},
 	}
+	for i, screen := range numbered {
+		a.tabs[i].stack = []shell.Page{e.NewPage(screen.open(e))}
+	}
+	return a
 }
 
 // rereading reads the topology apart from the polls. What they have seen is remembered.
@@ -115,21 +109,15 @@ type startMsg struct{}
 
 // Init is the first command of the program.
 func (a app) Init() tea.Cmd {
-	cmds := []tea.Cmd{
-		tick(), func() tea.Msg { return startMsg{} }, shell.AwaitLoss(a.env), act.AwaitUnfinished(a.env), a.env.LoadChoices(),
-		askBackground(a.env),
-	}
-	for _, t := range a.tabs {
-		cmds = append(cmds, t.stack[0].Asked(t.stack[0].Init()))
-	}
-	return tea.Batch(cmds...)
+	return tea.Batch(tick(), func() tea.Msg { return startMsg{} }, shell.AwaitLoss(a.env), act.AwaitUnfinished(a.env),
+		a.env.LoadChoices(), askBackground(a.env))
 }
 
 // Update is the program's one place where messages arrive. Whatever came: what is seen then is counted and prepared.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.env.Shown = a.env.Now()
-	m, cmd := a.update(msg)
-	next := m.(app).trailed(a)
+	next, cmd := a.update(msg)
+	next = next.trailed(a)
 	switch msg.(type) {
 	case polledMsg, shell.AnswerMsg:
 		next.palette = next.palette.refreshed(next)
@@ -139,7 +127,7 @@ func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return next, tea.Batch(cmd, count, read)
 }
 
-func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
@@ -211,7 +199,7 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // polled keeps the answer to a poll and shows it to the tab that is seen.
-func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
+func (a app) polled(msg polledMsg) (app, tea.Cmd) {
 	ok, wait := a.poller.answered(msg, a.env)
 	if !ok {
 		return a, wait
@@ -233,7 +221,7 @@ func (a app) top() shell.Screen {
 	return stack[len(stack)-1].Screen
 }
 
-func (a app) push(s shell.Screen) (tea.Model, tea.Cmd) {
+func (a app) push(s shell.Screen) (app, tea.Cmd) {
 	var first tea.Cmd
 	p := a.env.NewPage(s)
 	if a.latest.Topology != nil {
@@ -241,16 +229,19 @@ func (a app) push(s shell.Screen) (tea.Model, tea.Cmd) {
 	}
 	t := &a.tabs[a.tab]
 	t.stack = append(t.stack[:len(t.stack):len(t.stack)], p)
-	return a, tea.Batch(first, p.Asked(p.Init()))
+	if s, ok := p.Screen.(shell.Beginning); ok {
+		first = tea.Batch(first, p.Asked(s.Init()))
+	}
+	return a, first
 }
 
 // back closes the top screen; the tab's own screen stays.
-func (a app) back() app {
+func (a app) back() (app, tea.Cmd) {
 	t := &a.tabs[a.tab]
 	if len(t.stack) > 1 {
 		t.drop(len(t.stack) - 1)
 	}
-	return a
+	return a, nil
 }
 
 // popped closes the screen that asked for it, whichever tab that is on. It may be closed already, or covered: two keys
@@ -266,26 +257,25 @@ func (a app) popped(msg shell.PopMsg) app {
 }
 
 // handleKeys takes apart what was typed faster than it was read: the terminal then delivers several keys as one.
-func (a app) handleKeys(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
+func (a app) handleKeys(msg tea.KeyMsg) (app, tea.Cmd) {
 	if msg.Type != tea.KeyRunes || len(msg.Runes) < 2 || msg.Paste {
 		return a.handleKey(msg)
 	}
 	var cmds []tea.Cmd
-	var m tea.Model = a
 	for _, r := range msg.Runes {
 		one := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: msg.Alt}
 		if r == ' ' {
 			one.Type = tea.KeySpace
 		}
 		var cmd tea.Cmd
-		m, cmd = m.(app).handleKey(one)
+		a, cmd = a.handleKey(one)
 		cmds = append(cmds, cmd)
 	}
-	return m, tea.Batch(cmds...)
+	return a, tea.Batch(cmds...)
 }
 
 // handleKey keeps the order: what takes text, the screen, everywhere.
-func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
+func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 	k := a.env.Keys
 	a.notice = shell.NoticeMsg{}
 	switch {
@@ -308,46 +298,43 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	case a.top().Typing() || key.Matches(msg, a.top().Keys()...):
 		return a.toScreen(msg)
 	}
-	for i, b := range k.Screens {
-		if term.Is(msg, b) {
-			return a.show(i)
+	for _, b := range everywhere(k) {
+		if b.run != nil && term.Is(msg, b.binding) {
+			return b.run(a)
 		}
-	}
-	switch {
-	case term.Is(msg, k.NextScreen):
-		return a.show((a.tab + 1) % len(a.tabs))
-	case term.Is(msg, k.PrevScreen):
-		return a.show((a.tab + len(a.tabs) - 1) % len(a.tabs))
-	case term.Is(msg, k.Quit):
-		if len(a.tabs[a.tab].stack) == 1 {
-			return a, tea.Quit
-		}
-		return a.back(), nil
-	case term.Is(msg, k.Back):
-		return a.back(), nil
-	case term.Is(msg, k.Last):
-		return a.last()
-	case term.Is(msg, k.Undo):
-		return a.undo()
-	case term.Is(msg, k.Help):
-		return a.push(newHelpScreen(a.env, a.top()))
-	case term.Is(msg, k.Palette):
-		a.palette = a.palette.opened(a)
-		return a, nil
-	case term.Is(msg, k.Pause):
-		cmd := a.poller.toggle(a.env)
-		return a, cmd
-	case term.Is(msg, k.ReadNow):
-		cmd := a.poller.read(a.env)
-		if a.env.Styles.Plain { // ages, too
-			cmd = tea.Batch(cmd, tea.ClearScreen)
-		}
-		return a, cmd
 	}
 	return a.toScreen(msg)
 }
 
-func (a app) toScreen(msg tea.Msg) (tea.Model, tea.Cmd) {
+// quit leaves what was opened from the tab's own screen, and from that one the program.
+func (a app) quit() (app, tea.Cmd) {
+	if len(a.tabs[a.tab].stack) == 1 {
+		return a, tea.Quit
+	}
+	return a.back()
+}
+
+func (a app) help() (app, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }
+
+func (a app) openPalette() (app, tea.Cmd) {
+	a.palette = a.palette.opened(a)
+	return a, nil
+}
+
+func (a app) pause() (app, tea.Cmd) {
+	cmd := a.poller.toggle(a.env)
+	return a, cmd
+}
+
+func (a app) read() (app, tea.Cmd) {
+	cmd := a.poller.read(a.env)
+	if a.env.Styles.Plain { // ages, too
+		cmd = tea.Batch(cmd, tea.ClearScreen)
+	}
+	return a, cmd
+}
+
+func (a app) toScreen(msg tea.Msg) (app, tea.Cmd) {
 	t := &a.tabs[a.tab]
 	stack, top := slices.Clone(t.stack), len(t.stack)-1
 	var cmd tea.Cmd

@@ -7,7 +7,7 @@ import (
 )
 
 // chosen takes the choices of earlier starts. Commands of this one are newer.
-func (a app) chosen(c shell.KeptChoices) (tea.Model, tea.Cmd) {
+func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
 	past := c.Commands
 	for _, command := range a.palette.past {
 		past = shell.Remembered(past, command)
@@ -44,12 +44,15 @@ func (a app) unkept(err error) app {
 }
 
 // columns opens the choice of columns of the screen that is seen.
-func (a app) columns() (tea.Model, tea.Cmd) {
+func (a app) columns() (app, tea.Cmd) {
+	var titles, hidden []string
 	list, ok := a.top().(shell.Columned)
-	if !ok {
+	if ok {
+		titles, hidden = list.Columns()
+	}
+	if titles == nil {
 		a.notice = shell.NoticeMsg{Text: "columns are chosen on 1 flows, 2 queues and 3 failed", Bad: true}
 		return a, nil
 	}
-	titles, hidden := list.Columns()
 	return a.push(shell.ColumnsScreen{Env: a.env, List: list, Titles: titles, Hidden: hidden})
 }

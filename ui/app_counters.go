@@ -40,7 +40,7 @@ func (a *app) count() tea.Cmd {
 }
 
 // counted takes an answer, gives it to the screens of the tab that is seen, and waits for the next one.
-func (a app) counted(msg shell.CountedMsg) (tea.Model, tea.Cmd) {
+func (a app) counted(msg shell.CountedMsg) (app, tea.Cmd) {
 	c := &a.counters[msg.Lane]
 	if msg.Request != c.inFlight {
 		return a, nil

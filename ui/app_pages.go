@@ -15,7 +15,7 @@ import (
 
 // answer gives an answer to the screen that asked, whichever tab that is on. One whose screen was closed concerns
 // nobody.
-func (a app) answer(msg shell.AnswerMsg) (tea.Model, tea.Cmd) {
+func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
 	looked, isLook := msg.Msg.(messages.PeekedMsg)
 	if isLook && looked.Err == nil {
 		a.looks.Remember(looked.Queue, looked.Waits)
@@ -47,7 +47,7 @@ func (a app) answer(msg shell.AnswerMsg) (tea.Model, tea.Cmd) {
 }
 
 // probeHere opens the probe of the flow that is shown.
-func (a app) probeHere() (tea.Model, tea.Cmd) {
+func (a app) probeHere() (app, tea.Cmd) {
 	if flow, ok := a.top().(flows.FlowScreen); ok {
 		return a.push(trace.NewProbeScreen(a.env, flow.Worker))
 	}
@@ -56,7 +56,7 @@ func (a app) probeHere() (tea.Model, tea.Cmd) {
 }
 
 // tapHere opens the tap of the flow that is shown.
-func (a app) tapHere() (tea.Model, tea.Cmd) {
+func (a app) tapHere() (app, tea.Cmd) {
 	if flow, ok := a.top().(flows.FlowScreen); ok && flow.Flow != nil {
 		return a, trace.TapFlow(a.env, a.latest.Topology, flow.Flow, flow.Cursor)
 	}
@@ -65,7 +65,7 @@ func (a app) tapHere() (tea.Model, tea.Cmd) {
 }
 
 // undo opens the undo of the last action.
-func (a app) undo() (tea.Model, tea.Cmd) {
+func (a app) undo() (app, tea.Cmd) {
 	if a.env.Journal == nil {
 		a.notice = shell.NoticeMsg{Text: "there is no journal to undo from: dlxtop was started with --no-journal", Bad: true}
 		return a, nil

@@ -88,13 +88,8 @@ func (a app) body(width, height int) string {
 	if cause == "" {
 		return term.Block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
 	}
-	lines := []string{""}
-	for _, line := range term.Wrap(model.Printable(cause), width-6) {
-		lines = append(lines, "   "+s.Danger.Render(line))
-	}
-	for _, line := range term.Wrap(model.Printable(next), width-6) {
-		lines = append(lines, "   "+line)
-	}
+	lines := append([]string{""}, shell.Indented(s.Danger, model.Printable(cause), width)...)
+	lines = append(lines, shell.Indented(term.Style{}, model.Printable(next), width)...)
 	return term.Block(lines, width, height)
 }
 
@@ -244,8 +239,8 @@ func (a app) tabLine() string {
 	if a.width < 80 {
 		between = ""
 	}
-	for i, t := range a.tabs {
-		name, count, look := a.tabLabel(i, t)
+	for i := range a.tabs {
+		name, count, look := a.tabLabel(i)
 		switch {
 		case i == a.tab && s.Plain:
 			b.WriteString(between + "[" + name + count + "]")
@@ -271,27 +266,15 @@ func (a app) tabLine() string {
 	return term.Spread(b.String(), s.Strong.Render(way)+" ", a.width)
 }
 
-// The tabs whose names have a count behind them.
-const (
-	failedTab   = 2
-	findingsTab = 3
-)
-
 // tabLabel is the name of a tab with its key, and behind it the count of what is there, in its look; "" for none.
-func (a app) tabLabel(i int, t tab) (name, count string, look term.Style) {
-	n, look := int64(0), a.env.Styles.Danger
-	switch i {
-	case failedTab:
-		n = a.latest.Failed
-	case findingsTab:
-		if n = int64(len(a.latest.Findings)); n > 0 { // the worst is the first
-			look = a.env.Styles.Mark(shell.LevelMark(a.latest.Findings[0].Level))
+func (a app) tabLabel(i int) (name, count string, look term.Style) {
+	if of := numbered[i].count; of != nil {
+		if n, mark := of(a.latest); n > 0 {
+			count, look = " "+model.Count(n), a.env.Styles.Mark(mark)
 		}
 	}
-	if n > 0 {
-		count = " " + model.Count(n)
-	}
-	return a.env.Keys.Screens[i].Help().Key + " " + t.name, count, look
+	help := a.env.Keys.Screens[i].Help()
+	return help.Key + " " + strings.ToUpper(help.Desc[:1]) + help.Desc[1:], count, look
 }
 
 // rule divides; it says so when what is below it is old.

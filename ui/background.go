@@ -40,7 +40,7 @@ func askBackground(e *shell.Env) tea.Cmd {
 }
 
 // background takes the terminal's answer in, or that there is none yet.
-func (a app) background(msg backgroundMsg) (tea.Model, tea.Cmd) {
+func (a app) background(msg backgroundMsg) (app, tea.Cmd) {
 	a.env.Asking = false
 	if !msg.known || a.env.Light == msg.light {
 		return a, nil
@@ -49,8 +49,10 @@ func (a app) background(msg backgroundMsg) (tea.Model, tea.Cmd) {
 	return a.dressed(a.env.Theme)
 }
 
+func (a app) changeTheme(n name) (app, tea.Cmd) { return a.dressed(term.Theme(n.Name)) }
+
 // dressed gives everything on the screen the looks of a theme.
-func (a app) dressed(theme term.Theme) (tea.Model, tea.Cmd) {
+func (a app) dressed(theme term.Theme) (app, tea.Cmd) {
 	dress(a.env, theme)
 	for i := range a.tabs {
 		a.tabs[i].seen = nil // rows that are made keep their looks

@@ -27,6 +27,10 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 		return h
 	}
 	k := e.Keys
+	shared := []key.Binding{term.Binding("1 … 5", "flows … journal", "1")}
+	for _, b := range everywhere(k)[len(k.Screens):] {
+		shared = append(shared, b.binding)
+	}
 	var rows []helpRow
 	for _, group := range []struct {
 		where    string
@@ -34,10 +38,7 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 	}{
 		{of.Title(), of.Keys()},
 		{"moving", k.Motions()},
-		{"everywhere", []key.Binding{
-			term.Binding("1 … 5", "flows … journal", "1"), k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow,
-			k.Help, k.Back, k.Last, k.Quit, k.ForceQuit, k.Suspend,
-		}},
+		{"everywhere", shared},
 	} {
 		for _, b := range group.bindings {
 			if b.Enabled() {
@@ -64,8 +65,6 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 	texts := func(r helpRow) []string { return []string{r.help.Key, r.help.Desc, r.where} }
 	return helpScreen{e, term.NewList(table, texts)}
 }
-
-func (h helpScreen) Init() tea.Cmd { return nil }
 
 func (h helpScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	if msg, ok := msg.(tea.KeyMsg); ok && !h.list.Handle(msg) && term.Is(msg, h.env.Keys.Help) {

@@ -1,12 +1,12 @@
 package ui
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -28,8 +28,12 @@ type Key struct {
 // KeyHelp says what every key does, place by place. docs/keys.md is written from it.
 func KeyHelp() []KeyGroup {
 	k := shell.NewKeyMap()
+	shared := KeyGroup{Place: "everywhere"}
+	for _, b := range everywhere(k) {
+		shared.Keys = append(shared.Keys, group("", []explained{b.explained}).Keys...)
+	}
 	return []KeyGroup{
-		group("everywhere", everywhere(k)),
+		shared,
 		group("in every list", lists(k)),
 		group("on Flows, Queues, Failed, Findings and Journal", []explained{
 			{k.Open, "open what is under the cursor; on the page of a finding, its flow or its queue"},
@@ -112,15 +116,8 @@ func KeyHelp() []KeyGroup {
 // paletteGroup has the commands of the palette: they are typed, and do what keys do.
 func paletteGroup(k *shell.KeyMap) KeyGroup {
 	g := KeyGroup{Place: "commands, after " + k.Palette.Help().Key}
-	for _, c := range commands(newApp(context.Background(), Options{Contexts: []string{"any"}})) {
-		name := c.name
-		if c.names != nil {
-			name += " " + strings.ToUpper(c.names.word)
-		}
-		if c.takes != nil {
-			name += " " + strings.ToUpper(c.takes.word)
-		}
-		g.Keys = append(g.Keys, Key{[]string{name}, c.does})
+	for _, c := range allCommands(app{env: &shell.Env{Terminal: shell.Terminal{Keys: k}}}) {
+		g.Keys = append(g.Keys, Key{[]string{strings.TrimSpace(c.name + " " + strings.ToUpper(c.word))}, c.does})
 	}
 	return g
 }
@@ -131,41 +128,51 @@ type explained struct {
 	does    string
 }
 
-func everywhere(k *shell.KeyMap) []explained {
-	all := make([]explained, 0, len(k.Screens))
-	for _, screen := range k.Screens {
-		all = append(all, explained{screen, "the screen " + screen.Help().Desc})
-	}
-	return append(
-		all,
-		explained{k.NextScreen, "next screen"},
-		explained{k.PrevScreen, "previous screen"},
-		explained{k.Palette, "a command, or a flow or queue by a part of its name; the line completes them"},
-		explained{k.Undo, "undo the last action"},
-		explained{k.Pause, "stop reading the broker; read it again"},
-		explained{k.ReadNow, "read the broker again now"},
-		explained{k.Help, "help: the keys of this screen"},
-		explained{k.Back, "back"},
-		explained{k.Last, "the screen seen before this one, as with `cd -`; twice: this one again"},
-		explained{k.Quit, "back; on the first screen of a tab it quits"},
-		explained{k.ForceQuit, "quit, always, with the terminal restored"},
-		explained{k.Suspend, "suspend; `fg` continues and reads the broker again"},
-	)
+// global is a key that does the same on every screen.
+type global struct {
+	explained
+	run effect // nil: it is taken before the screens get it
 }
 
-func lists(k *shell.KeyMap) []explained {
-	var all []explained
+// everywhere are the keys that do the same on every screen; first those of the numbered screens.
+func everywhere(k *shell.KeyMap) (all []global) {
+	for i, screen := range k.Screens {
+		does := explained{screen, "the screen " + screen.Help().Desc}
+		all = append(all, global{does, func(a app) (app, tea.Cmd) { return a.show(i) }})
+	}
+	turn := func(by int) effect {
+		return func(a app) (app, tea.Cmd) { return a.show((a.tab + by + len(a.tabs)) % len(a.tabs)) }
+	}
+	return append(all, []global{
+		{explained{k.NextScreen, "next screen"}, turn(1)},
+		{explained{k.PrevScreen, "previous screen"}, turn(-1)},
+		{
+			explained{k.Palette, "a command, or a flow or queue by a part of its name; the line completes them"},
+			app.openPalette,
+		},
+		{explained{k.Undo, "undo the last action"}, app.undo},
+		{explained{k.Pause, "stop reading the broker; read it again"}, app.pause},
+		{explained{k.ReadNow, "read the broker again now"}, app.read},
+		{explained{k.Help, "help: the keys of this screen"}, app.help},
+		{explained{k.Back, "back"}, app.back},
+		{explained{k.Last, "the screen seen before this one, as with `cd -`; twice: this one again"}, app.last},
+		{explained{k.Quit, "back; on the first screen of a tab it quits"}, app.quit},
+		{explained{k.ForceQuit, "quit, always, with the terminal restored"}, nil},
+		{explained{k.Suspend, "suspend; `fg` continues and reads the broker again"}, nil},
+	}...)
+}
+
+func lists(k *shell.KeyMap) (all []explained) {
 	for _, motion := range k.Motions() {
 		all = append(all, explained{motion, motion.Help().Desc})
 	}
-	return append(
-		all,
-		explained{k.Filter, "filter: plain text; on messages also `=` and an expression"},
-		explained{k.NextMatch, "the next row that matches the filter; from the last one to the first"},
-		explained{k.PrevMatch, "the row before"},
-		explained{k.Sort, "sort by the next column"},
-		explained{k.Reverse, "reverse the order"},
-	)
+	return append(all, []explained{
+		{k.Filter, "filter: plain text; on messages also `=` and an expression"},
+		{k.NextMatch, "the next row that matches the filter; from the last one to the first"},
+		{k.PrevMatch, "the row before"},
+		{k.Sort, "sort by the next column"},
+		{k.Reverse, "reverse the order"},
+	}...)
 }
 
 func messageKeys(k *shell.KeyMap) []explained {

@@ -17,15 +17,8 @@ const wheelRows = 3
 // tabRow is the line of the terminal that names the tabs.
 const tabRow = 1
 
-// clickable is a screen whose rows can be clicked on. Click puts the cursor on the row that was drawn there, of which x
-// and y count from the screen's own corner, and reports whether the cursor had come there by a click. Then the row is
-// opened: nothing else is done by mouse.
-type clickable interface {
-	Click(x, y int) (s shell.Screen, again bool)
-}
-
 // handleMouse takes the wheel and clicks with the left button.
-func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
+func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 	if !a.env.Mouse || a.tooSmall() || a.palette.open {
 		return a, nil
 	}
@@ -50,13 +43,13 @@ func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
 
 // clickHint presses the key that a line names where it was clicked on, as "key does". What is agreed to, and what has a
 // cost, is not clicked on: a hand on a mouse slips.
-func (a app) clickHint(x, y int) (tea.Model, tea.Cmd) {
+func (a app) clickHint(x, y int) (app, tea.Cmd) {
 	lines := strings.Split(ansi.Strip(a.View()), "\n")
 	if y >= len(lines) {
 		return a, nil
 	}
 	k := a.env.Keys
-	_, rows := a.top().(clickable) // enter opens one; elsewhere it agrees
+	_, rows := a.top().(shell.Clickable) // enter opens one; elsewhere it agrees
 	opens := rows && !a.top().Typing()
 	for _, b := range slices.Concat(a.top().Keys(), []key.Binding{k.Quit, k.Help, k.Palette}) {
 		if !b.Enabled() || !hintAt(lines[y], b, x) || sharesKey(b, k.Insist) || !opens && sharesKey(b, k.Confirm) {
@@ -93,41 +86,38 @@ func sharesKey(a, b key.Binding) bool {
 }
 
 // wheel moves in a list or scrolls a text, by the keys that do so.
-func (a app) wheel(direction tea.KeyType) (tea.Model, tea.Cmd) {
+func (a app) wheel(direction tea.KeyType) (app, tea.Cmd) {
 	rows := 1
-	if _, list := a.top().(clickable); list {
+	if _, list := a.top().(shell.Clickable); list {
 		rows = wheelRows
 	}
 	var cmds []tea.Cmd
 	for range rows {
-		m, cmd := a.toScreen(tea.KeyMsg{Type: direction})
-		a = m.(app)
+		var cmd tea.Cmd
+		a, cmd = a.toScreen(tea.KeyMsg{Type: direction})
 		cmds = append(cmds, cmd)
 	}
 	return a, tea.Batch(cmds...)
 }
 
 // click puts the cursor on a row of the screen, and opens it when a click had put it there.
-func (a app) click(x, y int) (tea.Model, tea.Cmd) {
-	s, ok := a.top().(clickable)
+func (a app) click(x, y int) (app, tea.Cmd) {
+	_, ok := a.top().(shell.Clickable)
 	if !ok || y < 0 || y >= a.height-aboveScreen-len(a.below()) || a.latest.Topology == nil {
 		return a, nil
 	}
-	t := &a.tabs[a.tab]
-	t.stack = append([]shell.Page(nil), t.stack...)
-	top := &t.stack[len(t.stack)-1]
-	var again bool
-	if top.Screen, again = s.Click(x, y); !again {
-		return a, nil
+	a, cmd := a.toScreen(shell.ClickMsg{X: x, Y: y})
+	if a.top().(shell.Clickable).Clicked() {
+		return a.toScreen(tea.KeyMsg{Type: tea.KeyEnter})
 	}
-	return a.toScreen(tea.KeyMsg{Type: tea.KeyEnter})
+	return a, cmd
 }
 
 // tabAt is the tab whose name is drawn in a column of the tab line.
 func (a app) tabAt(x int) (i int, ok bool) {
 	column := 0
-	for i, t := range a.tabs {
-		name, count, _ := a.tabLabel(i, t)
+	for i := range a.tabs {
+		name, count, _ := a.tabLabel(i)
 		wide := ansi.StringWidthWc(name+count) + 3
 		if x > column && x < column+wide {
 			return i, true

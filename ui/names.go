@@ -11,112 +11,82 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/ui/flows"
-	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 	"github.com/dlxtop/dlxtop/ui/trace"
 )
 
-// nameKind is a kind of thing that commands take by name.
-type nameKind struct {
-	command, word string // "queue": as it is typed, and as it is called in a sentence
-	offline       bool   // they are known before the broker was read
-	all           func(a app) []name
-	open          func(a app, n name) (tea.Model, tea.Cmd)
-}
-
-// name is one thing that can be named. shown is what is drawn and typed; vhost and name are the thing itself, of any
-// bytes.
+// name is one thing that can be named, of any bytes. shown is what is drawn and typed.
 type name struct {
-	vhost, name string
-	shown, in   string // printable; in says where it is when there are several vhosts
+	model.QueueRef
+	shown, in string // printable; in says where it is when there are several vhosts
 }
 
-func (n name) ref() model.QueueRef { return model.QueueRef{VHost: n.vhost, Name: n.name} }
-
-var (
-	flowNames = nameKind{
-		command: "flow", word: "flow", all: func(a app) []name { return a.flowNames() },
-		open: func(a app, n name) (tea.Model, tea.Cmd) {
-			if !a.hasFlow(n.ref()) {
-				return a.gone("flow", n)
-			}
-			return a.push(flows.NewFlowScreen(a.env, n.ref()))
-		},
-	}
-	queueNames = nameKind{
-		command: "queue", word: "queue",
-		all: func(a app) []name {
-			queues := a.latest.Topology.Snapshot.Queues
-			return a.namesOf(len(queues), func(i int) model.QueueRef { return queues[i].QueueRef })
-		},
-		open: func(a app, n name) (tea.Model, tea.Cmd) {
-			if _, ok := a.latest.Topology.Queue(n.ref()); !ok {
-				return a.gone("queue", n)
-			}
-			return a.push(messages.NewScreen(a.env, n.ref()))
-		},
-	}
-	exchangeNames = nameKind{
-		command: "tap", word: "exchange",
-		all: func(a app) []name {
-			exchanges := a.latest.Topology.Snapshot.Exchanges
-			return slices.DeleteFunc(a.namesOf(len(exchanges), func(i int) model.QueueRef {
-				return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
-			}), func(n name) bool { return n.name == "" }) // RabbitMQ lets nothing be bound to the default exchange
-		},
-		open: func(a app, n name) (tea.Model, tea.Cmd) {
-			if s, ok := trace.TapExchange(a.env, a.latest.Topology, model.ExchangeRef{VHost: n.vhost, Name: n.name}); ok {
-				return a.push(s)
-			}
-			return a.gone("exchange", n)
-		},
-	}
-	probeNames = nameKind{
-		command: "probe", word: "flow", all: func(a app) []name { return a.flowNames() },
-		open: func(a app, n name) (tea.Model, tea.Cmd) {
-			if !a.hasFlow(n.ref()) {
-				return a.gone("flow", n)
-			}
-			return a.push(trace.NewProbeScreen(a.env, n.ref()))
-		},
-	}
-)
-
-var contextNames = nameKind{
-	command: "context", word: "context", offline: true,
-	all: func(a app) []name {
-		names := make([]name, len(a.env.Contexts))
-		for i, c := range a.env.Contexts {
-			if names[i] = (name{name: c, shown: model.Printable(c)}); c == a.env.Title {
-				names[i].in = "this one"
-			}
+// opens opens the screen of what was named, unless that was deleted since it was offered.
+func opens(
+	what string, is func(a app, ref model.QueueRef) bool, screen func(e *shell.Env, ref model.QueueRef) shell.Screen,
+) func(app, name) (app, tea.Cmd) {
+	return func(a app, n name) (app, tea.Cmd) {
+		if !is(a, n.QueueRef) {
+			return a.gone(what, n)
 		}
-		return names
-	},
-	open: func(a app, n name) (tea.Model, tea.Cmd) { return a.goToContext(n) },
+		return a.push(screen(a.env, n.QueueRef))
+	}
 }
 
-var themeNames = nameKind{
-	command: "theme", word: "theme", offline: true,
-	all: func(a app) []name {
-		var names []name
-		for _, theme := range append(term.Themes(), slices.Sorted(maps.Keys(a.env.OwnThemes))...) {
-			n := name{name: string(theme), shown: string(theme)}
-			if theme == a.env.Theme {
-				n.in = "this one"
-			}
-			names = append(names, n)
+func (a app) hasFlow(ref model.QueueRef) bool {
+	return slices.ContainsFunc(a.latest.Flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
+}
+
+func (a app) hasQueue(ref model.QueueRef) bool {
+	_, ok := a.latest.Topology.Queue(ref)
+	return ok
+}
+
+func openTap(a app, n name) (app, tea.Cmd) {
+	if s, ok := trace.TapExchange(a.env, a.latest.Topology, model.ExchangeRef(n.QueueRef)); ok {
+		return a.push(s)
+	}
+	return a.gone("exchange", n)
+}
+
+func (a app) flowNames() []name {
+	return a.namesOf(len(a.latest.Flows), func(i int) model.QueueRef { return a.latest.Flows[i].Worker.Queue })
+}
+
+func (a app) queueNames() []name {
+	queues := a.latest.Topology.Snapshot.Queues
+	return a.namesOf(len(queues), func(i int) model.QueueRef { return queues[i].QueueRef })
+}
+
+func (a app) exchangeNames() []name {
+	exchanges := a.latest.Topology.Snapshot.Exchanges
+	return slices.DeleteFunc(a.namesOf(len(exchanges), func(i int) model.QueueRef {
+		return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
+	}), func(n name) bool { return n.Name == "" }) // RabbitMQ lets nothing be bound to the default exchange
+}
+
+func (a app) contextNames() []name { return offlineNames(a.env.Contexts, a.env.Title) }
+
+func (a app) themeNames() []name {
+	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.env.OwnThemes))...), a.env.Theme)
+}
+
+// offlineNames are the names of what is known without a broker.
+func offlineNames[S ~string](texts []S, this S) []name {
+	names := make([]name, len(texts))
+	for i, text := range texts {
+		names[i] = name{QueueRef: model.QueueRef{Name: string(text)}, shown: model.Printable(string(text))}
+		if text == this {
+			names[i].in = "this one"
 		}
-		return names
-	},
-	open: func(a app, n name) (tea.Model, tea.Cmd) { return a.dressed(term.Theme(n.name)) },
+	}
+	return names
 }
 
 // goToContext ends the program, which then begins with another broker, unless something runs here.
-func (a app) goToContext(n name) (tea.Model, tea.Cmd) {
-	if n.name == a.env.Title {
+func (a app) goToContext(n name) (app, tea.Cmd) {
+	if n.Name == a.env.Title {
 		a.notice = shell.NoticeMsg{Text: "this is " + n.shown}
 		return a, nil
 	}
@@ -129,16 +99,8 @@ func (a app) goToContext(n name) (tea.Model, tea.Cmd) {
 			}
 		}
 	}
-	a.next = n.name
+	a.next = n.Name
 	return a, tea.Quit
-}
-
-func (a app) flowNames() []name {
-	return a.namesOf(len(a.latest.Flows), func(i int) model.QueueRef { return a.latest.Flows[i].Worker.Queue })
-}
-
-func (a app) hasFlow(ref model.QueueRef) bool {
-	return slices.ContainsFunc(a.latest.Flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
 }
 
 // namesOf are the names of n objects of the broker, by what is shown.
@@ -147,7 +109,7 @@ func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 	names := make([]name, n)
 	for i := range names {
 		ref := at(i)
-		names[i] = name{vhost: ref.VHost, name: ref.Name, shown: model.Printable(ref.String())}
+		names[i] = name{QueueRef: ref, shown: model.Printable(ref.String())}
 		if several {
 			names[i].in = "vhost " + model.Printable(ref.VHost)
 		}
@@ -157,7 +119,7 @@ func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 }
 
 // gone says that something was deleted since it was offered.
-func (a app) gone(what string, n name) (tea.Model, tea.Cmd) {
+func (a app) gone(what string, n name) (app, tea.Cmd) {
 	a.notice = shell.NoticeMsg{Text: "there is no " + what + " " + n.shown + " any more", Bad: true}
 	return a, nil
 }
@@ -173,7 +135,7 @@ const (
 
 // nearness says how well a name matches what was typed. lower is that in lower case.
 func (n *name) nearness(typed, lower string) int {
-	if n.shown == typed || n.name == typed || n.vhost+"/"+n.name == typed {
+	if n.shown == typed || n.Name == typed || n.VHost+"/"+n.Name == typed {
 		return same
 	}
 	return nearness(strings.ToLower(n.shown), lower)

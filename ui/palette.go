@@ -13,9 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-const (
-	paletteRows = 6 // of what is offered; always as many, so that typing moves nothing
-)
+const paletteRows = 6 // of what is offered; always as many, so that typing moves nothing
 
 // palette is the line for commands that ":" opens. Below it stands what enter would do, and what else is like it:
 // commands, what keys do on this screen, flows and queues by their names.
@@ -69,7 +67,7 @@ func (p palette) refreshed(a app) palette {
 func newPalette(e *shell.Env) palette { return palette{env: e, field: term.NewTextField("")} }
 
 // commanded gives a key to the palette, and does what it asks for.
-func (a app) commanded(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
+func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
 	var chosen effect
 	if a.palette, chosen = a.palette.handle(msg, a); chosen == nil {
 		return a, nil
@@ -170,26 +168,21 @@ func (p palette) searched(a app) palette {
 	typed := strings.TrimLeft(p.field.Text(), " ")
 	word, argument, more := strings.Cut(typed, " ")
 	all := commands(a)
-	for _, c := range all {
-		if more && c.name == word && c.names != nil {
-			p.offerNames(a, c.names, strings.TrimSpace(argument))
+	for i := range all {
+		switch c := &all[i]; {
+		case !more || c.name != word:
+		case c.names != nil:
+			p.offerNames(a, c, strings.TrimSpace(argument))
 			return p
-		}
-		if more && c.name == word && c.takes != nil {
-			p.offerText(&c, strings.TrimSpace(argument))
+		case c.text != nil:
+			p.offerText(c, strings.TrimSpace(argument))
 			return p
 		}
 	}
 	typed = strings.ToLower(strings.TrimSpace(typed))
 	var begun []suggestion
 	for _, c := range all {
-		s := suggestion{text: c.name, does: c.does, run: c.run}
-		if c.names != nil {
-			s.of = strings.ToUpper(c.names.word)
-		}
-		if c.takes != nil {
-			s.of = strings.ToUpper(c.takes.word)
-		}
+		s := suggestion{text: c.name, of: strings.ToUpper(c.word), does: c.does, run: c.run}
 		switch {
 		case typed != "" && (c.name == typed || c.short == typed):
 			p.found = append(p.found, s)
@@ -201,17 +194,20 @@ func (p palette) searched(a app) palette {
 		return p
 	}
 	p.found = append(p.found, actions(a.top(), typed)...)
-	p.offerNames(a, &flowNames, typed)
-	p.offerNames(a, &queueNames, typed)
+	for i := range all {
+		if c := &all[i]; c.name == "flow" || c.name == "queue" {
+			p.offerNames(a, c, typed)
+		}
+	}
 	return p
 }
 
 // offerText adds a command with the text that is typed behind it.
 func (p *palette) offerText(c *command, text string) {
-	s := suggestion{text: c.name, of: strings.ToUpper(c.takes.word), does: c.does}
+	s := suggestion{text: c.name, of: strings.ToUpper(c.word), does: c.does}
 	if text != "" {
 		var err error
-		if s.run, err = c.takes.open(p.env, text); err != nil {
+		if s.run, err = c.text(p.env, text); err != nil {
 			p.wrong = model.Printable(err.Error())
 			return
 		}
@@ -221,21 +217,20 @@ func (p *palette) offerText(c *command, text string) {
 }
 
 // offerNames adds the names that match best.
-func (p *palette) offerNames(a app, kind *nameKind, typed string) {
-	if a.latest.Topology == nil && !kind.offline {
+func (p *palette) offerNames(a app, c *command, typed string) {
+	if a.latest.Topology == nil && !c.offline {
 		return
 	}
-	names, known := p.names[kind.command]
+	names, known := p.names[c.name]
 	if !known {
-		names = kind.all(a)
-		p.names[kind.command] = names
+		names = c.names(a)
+		p.names[c.name] = names
 	}
 	found, all := nearest(names, typed)
 	p.hidden += all - len(found)
 	for _, n := range found {
 		p.found = append(p.found, suggestion{
-			text: kind.command + " " + n.shown, does: n.in,
-			run: func(a app) (tea.Model, tea.Cmd) { return kind.open(a, n) },
+			text: c.name + " " + n.shown, does: n.in, run: func(a app) (app, tea.Cmd) { return c.open(a, n) },
 		})
 	}
 }
@@ -255,7 +250,7 @@ func actions(of shell.Screen, typed string) []suggestion {
 		}
 		found = append(found, suggestion{
 			text: words, does: "key " + b.Help().Key,
-			run: func(a app) (tea.Model, tea.Cmd) { return a.handleKey(press) },
+			run: func(a app) (app, tea.Cmd) { return a.handleKey(press) },
 		})
 	}
 	return found
@@ -273,9 +268,9 @@ func byWords(b key.Binding) bool {
 // nothing says why nothing is offered.
 func (p palette) nothing() string {
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
-	for _, kind := range []*nameKind{&contextNames, &themeNames, &flowNames, &queueNames, &exchangeNames, &probeNames} {
-		if kind.command == word && (kind.offline || !p.unread) {
-			return "there is no " + kind.word + " " + model.Printable(strings.TrimSpace(argument))
+	for _, c := range allCommands(app{env: p.env}) {
+		if c.name == word && c.names != nil && (c.offline || !p.unread) {
+			return "there is no " + c.word + " " + model.Printable(strings.TrimSpace(argument))
 		}
 	}
 	if p.unread {

@@ -142,12 +142,12 @@ func TestPaletteBeforeTheFirstAnswer(t *testing.T) {
 func TestNearest(t *testing.T) {
 	var names []name
 	for _, n := range []string{"billing.Orders", "orders", "orders.failed", "o-r-d-e-r-s", "payments"} {
-		names = append(names, name{vhost: "/", name: n, shown: n})
+		names = append(names, name{QueueRef: model.QueueRef{VHost: "/", Name: n}, shown: n})
 	}
 	found, all := nearest(names, "orders")
 	var got []string
 	for _, n := range found {
-		got = append(got, n.name)
+		got = append(got, n.Name)
 	}
 	want := "orders orders.failed billing.Orders o-r-d-e-r-s"
 	assert.That(t, strings.Join(got, " ") == want && all == 4, "found %v of %d, want %s", got, all, want)
@@ -290,8 +290,8 @@ func TestContextWaitsForWhatRuns(t *testing.T) {
 	busy := trace.NewProbeScreen(a.env, ref("worker-queue")).(trace.ProbeScreen)
 	busy.State = shell.DialogRunning
 	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
-	left, _ := a.goToContext(name{name: "staging", shown: "staging"})
-	if b := left.(app); b.next != "" || !strings.Contains(b.notice.Text, "what runs on probe worker-queue") {
+	left, _ := a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
+	if b := left; b.next != "" || !strings.Contains(b.notice.Text, "what runs on probe worker-queue") {
 		t.Errorf("goes to %q, and says %q", b.next, b.notice.Text)
 	}
 }

@@ -21,11 +21,10 @@ import (
 // snapshotTimeout bounds the writing of a frame.
 const snapshotTimeout = 10 * time.Second
 
-// snapshotFile is where a screen is written to.
-var snapshotFile = textKind{word: "file", open: func(_ *shell.Env, path string) (effect, error) {
+func snapshotInto(_ *shell.Env, path string) (effect, error) {
 	path, err := shell.Absolute(path)
-	return func(a app) (tea.Model, tea.Cmd) { return a, snapshot(a.env, path, a.View()) }, err
-}}
+	return func(a app) (app, tea.Cmd) { return a, snapshot(a.env, path, a.View()) }, err
+}
 
 // What the name of a file ends in that has the colours, and what would promise a picture, which dlxtop does not draw.
 const colourEnding = ".ansi"

@@ -28,7 +28,7 @@ func (s *suspension) SetStdout(io.Writer) {}
 func (s *suspension) SetStderr(io.Writer) {}
 
 // suspend gives the terminal to the shell until it continues the program.
-func (a app) suspend(over bool) (tea.Model, tea.Cmd) {
+func (a app) suspend(over bool) (app, tea.Cmd) {
 	if !suspendable || a.env.Screen == nil {
 		return a, nil
 	}
@@ -37,7 +37,7 @@ func (a app) suspend(over bool) (tea.Model, tea.Cmd) {
 
 // suspendByKey does so where nothing is under way that a broker would not wait for: it closes connections that are
 // silent.
-func (a app) suspendByKey() (tea.Model, tea.Cmd) {
+func (a app) suspendByKey() (app, tea.Cmd) {
 	if isBusy(a.top()) {
 		a.notice = shell.NoticeMsg{Bad: true, Text: "not suspended: what runs here would lose its connection; wait for " +
 			"its end, or stop it with " + a.env.Keys.ForceQuit.Help().Key}

@@ -11,7 +11,6 @@ import (
 
 // tab is one of the numbered screens with what was opened from it.
 type tab struct {
-	name  string
 	stack []shell.Page    // the last one is on top
 	seen  *model.Snapshot // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
 }
@@ -46,8 +45,8 @@ func (a *app) rest() {
 		}
 		t.seen, t.stack = nil, slices.Clone(t.stack)
 		for j, p := range t.stack {
-			if s, ok := p.Screen.(shell.Resting); ok {
-				t.stack[j].Screen = s.Rest()
+			if _, ok := p.Screen.(interface{ Rests() }); ok {
+				t.stack[j].Screen, _ = p.Update(shell.RestMsg{})
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func (a app) trailed(before app) app {
 }
 
 // last goes to the screen that was seen before this one, on whichever tab. Done twice, it comes back.
-func (a app) last() (tea.Model, tea.Cmd) {
+func (a app) last() (app, tea.Cmd) {
 	if isBusy(a.top()) {
 		a.notice = shell.NoticeMsg{Bad: true, Text: "not left: what runs here would be stopped; wait for its end, or stop " +
 			"it with " + a.env.Keys.ForceQuit.Help().Key}
@@ -105,15 +105,15 @@ func (a app) reaches(p place) bool {
 }
 
 // goTo shows a place. What was closed of the way to it is opened again.
-func (a app) goTo(p place) (tea.Model, tea.Cmd) {
+func (a app) goTo(p place) (app, tea.Cmd) {
 	a.tab = p.tab
 	n := a.kept(p)
 	a.tabs[a.tab].drop(n)
 	cmds := []tea.Cmd{a.refresh()}
 	trail := append([]place(nil), a.trail...)
 	for _, s := range p.way[n:] {
-		m, cmd := a.push(s.again())
-		a = m.(app)
+		var cmd tea.Cmd
+		a, cmd = a.push(s.again())
 		cmds = append(cmds, cmd)
 		for i := range trail {
 			trail[i] = trail[i].renamed(s.page, a.at())

@@ -40,9 +40,6 @@ func drive(t *testing.T, o Options) *driven {
 	d := &driven{t: t, app: newApp(t.Context(), o), came: make(chan tea.Msg)}
 	t.Cleanup(d.app.env.Work.End)
 	d.take(tea.WindowSizeMsg{Width: 120, Height: 36})
-	for _, t := range d.app.tabs {
-		d.run(t.stack[0].Asked(t.stack[0].Init()))
-	}
 	d.take(startMsg{})
 	return d
 }

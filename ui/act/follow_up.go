@@ -65,8 +65,6 @@ func NewResumeScreen(e *shell.Env, id int64) shell.Screen {
 	}
 }
 
-func (f FollowUpScreen) Init() tea.Cmd { return nil }
-
 func (f FollowUpScreen) Title() string { return f.name }
 
 func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.Is.offer(&f.Dialog)) }

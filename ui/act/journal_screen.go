@@ -22,8 +22,7 @@ const (
 
 // JournalScreen lists what was done: who, when, to how many, with what outcome.
 type JournalScreen struct {
-	env     *shell.Env
-	list    term.List[int64, plan.Record]
+	shell.Listing[int64, plan.Record]
 	Request shell.Request // the reading under way; 0: none
 	err     error         // of the last reading
 	read    bool
@@ -37,11 +36,9 @@ type RecordsMsg struct {
 }
 
 func NewJournalScreen(e *shell.Env) shell.Screen {
-	rows := term.NewTable(e.Kit(), func(r plan.Record) int64 { return r.ID },
-		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, journalColumns(e)...)
-	return JournalScreen{env: e, list: term.NewList(rows, func(r plan.Record) []string {
-		return r.Texts()
-	})}
+	return JournalScreen{Listing: shell.NewListing(e, "journal", func(r plan.Record) int64 { return r.ID },
+		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, func(r plan.Record) []string { return r.Texts() },
+		journalColumns(e)...)}
 }
 
 func journalColumns(e *shell.Env) []term.Column[plan.Record] {
@@ -96,51 +93,45 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 	}
 }
 
-func (j JournalScreen) Init() tea.Cmd { return nil }
-
-func (j JournalScreen) Title() string { return "journal" }
-
-func (j JournalScreen) Typing() bool { return j.list.Filter.Typing }
-
 // Keys depend on whether there is anything to open or to undo.
 func (j JournalScreen) Keys() []key.Binding {
-	if r, ok := j.list.Table.Current(); ok {
-		own := []key.Binding{term.Describe(j.env.Keys.Open, "messages"), term.Describe(j.env.Keys.Undo, "undo this")}
+	if r, ok := j.Table.Current(); ok {
+		own := []key.Binding{term.Describe(j.Env.Keys.Open, "messages"), term.Describe(j.Env.Keys.Undo, "undo this")}
 		if r.Resumable() {
-			own = append(own, term.Describe(j.env.Keys.Resume, "resume this"))
+			own = append(own, term.Describe(j.Env.Keys.Resume, "resume this"))
 		}
-		return j.list.Bindings(own...)
+		return j.Bindings(own...)
 	}
-	return j.list.Bindings()
+	return j.Bindings()
 }
 
 func (j JournalScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if j.Handle(msg) {
+		return j, nil
+	}
 	switch msg := msg.(type) {
 	case shell.TopologyMsg: // each poll, so that what runs is seen to run
-		if j.env.Journal == nil || j.Request != 0 {
+		if j.Env.Journal == nil || j.Request != 0 {
 			return j, nil
 		}
-		j.Request = j.env.NewRequest()
-		return j, readRecords(j.env, j.Request)
+		j.Request = j.Env.NewRequest()
+		return j, readRecords(j.Env, j.Request)
 	case RecordsMsg:
 		if msg.Request == j.Request {
 			j.Request, j.read, j.err = 0, true, msg.err
 			if msg.err == nil {
-				j.list.Table.Set(msg.Records)
+				j.Table.Set(msg.Records)
 			}
 		}
 	case tea.KeyMsg:
-		if j.list.Handle(msg) {
-			return j, nil
-		}
-		r, ok := j.list.Table.Current()
+		r, ok := j.Table.Current()
 		switch {
-		case ok && term.Is(msg, j.env.Keys.Open):
-			return j, shell.Push(NewRecordScreen(j.env, r))
-		case ok && term.Is(msg, j.env.Keys.Undo):
-			return j, shell.Push(NewUndoScreen(j.env, r.ID))
-		case ok && r.Resumable() && term.Is(msg, j.env.Keys.Resume):
-			return j, shell.Push(NewResumeScreen(j.env, r.ID))
+		case ok && term.Is(msg, j.Env.Keys.Open):
+			return j, shell.Push(NewRecordScreen(j.Env, r))
+		case ok && term.Is(msg, j.Env.Keys.Undo):
+			return j, shell.Push(NewUndoScreen(j.Env, r.ID))
+		case ok && r.Resumable() && term.Is(msg, j.Env.Keys.Resume):
+			return j, shell.Push(NewResumeScreen(j.Env, r.ID))
 		}
 	}
 	return j, nil
@@ -154,19 +145,19 @@ func readRecords(e *shell.Env, id shell.Request) tea.Cmd {
 }
 
 func (j JournalScreen) View(width, height int) string {
-	if len(j.list.Table.All) == 0 || j.err != nil {
+	if len(j.Table.All) == 0 || j.err != nil {
 		return term.Block(j.empty(width), width, height)
 	}
-	rows := j.list.Rows(height, 5)
-	return term.Below(j.list.View(width, rows, nil), j.detail(width), width, height)
+	rows := j.Rows(height, 5)
+	return term.Below(j.List.View(width, rows, nil), j.detail(width), width, height)
 }
 
 func (j JournalScreen) empty(width int) []string {
-	s := j.env.Styles
+	s := j.Env.Styles
 	head, text := "Nothing was done yet.",
 		"Every replay and drop is recorded here before it is done, with what is needed to undo it."
 	switch {
-	case j.env.Journal == nil:
+	case j.Env.Journal == nil:
 		head, text = "There is no journal.",
 			"dlxtop was started with --no-journal: actions are not recorded, and cannot be undone."
 	case j.err != nil:
@@ -174,54 +165,38 @@ func (j JournalScreen) empty(width int) []string {
 	case !j.read:
 		head, text = "", "reading …"
 	}
-	lines := []string{"", "   " + s.Strong.Render(head), ""}
-	for _, line := range term.Wrap(model.Printable(text), width-6) {
-		lines = append(lines, "   "+line)
-	}
-	return lines
+	return append([]string{"", "   " + s.Strong.Render(head), ""},
+		shell.Indented(term.Style{}, model.Printable(text), width)...)
 }
 
 // detail has the record at the cursor in full.
 func (j JournalScreen) detail(width int) []string {
-	s := j.env.Styles
-	r, ok := j.list.Table.Current()
+	s := j.Env.Styles
+	r, ok := j.Table.Current()
 	if !ok {
-		return j.list.Aimless("record", width)
+		return j.Aimless("record", width)
 	}
-	lines := []string{term.Partition(s, fmt.Sprintf("%d  %s %s", r.ID, r.What(),
-		model.Printable(r.From.String())), j.list.Table.Position(), width)}
 	told := r.ToldSince()
 	if r.Account.Stopped != "" {
 		told += ": " + r.Account.Stopped
 	}
-	type line struct{ name, text string }
-	said := []line{
-		{"outcome", told},
-		{"to", r.To},
-		{"after", r.Sequel.Words(j.env.Shown)},
-		{"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")},
-		{"why", r.Reason},
-	}
+	l := shell.NewPaneLines(s, width)
+	say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
+	say("outcome", told)
+	say("to", r.To)
+	say("after", r.Sequel.Words(j.Env.Shown))
+	say("who", r.Who()+", "+r.Began.Format("2006-01-02 15:04:05"))
+	say("why", r.Reason)
 	if r.Unfinished() {
-		said = append(said, line{"ended", r.Interrupted()})
+		say("ended", r.Interrupted())
 		for _, words := range r.Certain() {
-			said = append(said, line{"", words})
+			say("", words)
 		}
-		k := j.env.Keys
-		said = append(said, line{"next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key)})
+		k := j.Env.Keys
+		say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
 	}
-	for _, p := range said {
-		for i, line := range term.Wrap(model.Printable(p.text), width-16) {
-			name := ""
-			if i == 0 {
-				name = p.name
-			}
-			if line != "" {
-				lines = append(lines, "   "+s.Muted.Render(term.Fit(name, 10, false, false))+line)
-			}
-		}
-	}
-	return lines
+	head := fmt.Sprintf("%d  %s %s", r.ID, r.What(), model.Printable(r.From.String()))
+	return append([]string{term.Partition(s, head, j.Table.Position(), width)}, l.Indented()...)
 }
 
 // AwaitUnfinished tells of what did not end, when the program starts.
@@ -245,10 +220,4 @@ func AwaitUnfinished(e *shell.Env) tea.Cmd {
 		words += ": " + journal + " shows what is certain, " + resume + " resumes it"
 		return shell.NoticeMsg{Text: words, Bad: true}
 	})
-}
-
-// Click implements clickable.
-func (j JournalScreen) Click(x, y int) (shell.Screen, bool) {
-	again := j.list.Table.Click(x, y)
-	return j, again
 }

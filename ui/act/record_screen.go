@@ -77,8 +77,6 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 	}
 }
 
-func (r RecordScreen) Init() tea.Cmd { return nil }
-
 func (r RecordScreen) Title() string { return fmt.Sprintf("%s %d", r.record.Operation, r.record.ID) }
 
 func (r RecordScreen) Typing() bool { return r.list.Filter.Typing }

@@ -15,11 +15,9 @@ import (
 
 // causeQueuesScreen lists the queues of one cause: an action is for the messages of the cause in the one at the cursor.
 type causeQueuesScreen struct {
-	env      *shell.Env
-	topology *model.Topology
-	only     messages.OfCause
-	limits   func(model.QueueRef) int // of the look at each queue
-	list     term.List[model.QueueRef, causeQueueRow]
+	shell.Listing[model.QueueRef, causeQueueRow]
+	only   messages.OfCause
+	limits func(model.QueueRef) int // of the look at each queue
 }
 
 type causeQueueRow struct {
@@ -29,82 +27,64 @@ type causeQueueRow struct {
 }
 
 func newCauseQueuesScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) int) shell.Screen {
+	type column = term.Column[causeQueueRow]
 	s := e.Styles
-	table := term.NewTable(e.Kit(), func(r causeQueueRow) model.QueueRef { return r.Of },
+	c := causeQueuesScreen{only: messages.OfCause{Group: &r.Group, Words: r.text}, limits: limits}
+	c.Listing = shell.NewListing(e, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
-		},
-		[]term.Column[causeQueueRow]{
-			{
-				Title: "QUEUE", Width: 30, Flex: 1, Max: 70, Middle: true,
-				Cell:    func(r causeQueueRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
-				Compare: func(a, b causeQueueRow) int { return cmp.Compare(a.name, b.name) },
-			},
-			{
-				Title: "OF THE CAUSE", Width: 12, Right: true, Most: true,
-				Cell: func(r causeQueueRow) term.Field {
-					return term.Field{Text: model.Count(int64(r.Messages)), Style: s.Danger}
-				},
-				Compare: func(a, b causeQueueRow) int { return cmp.Compare(a.Messages, b.Messages) },
-			},
-			{
-				Title: "MESSAGES", Width: 9, Right: true, Most: true,
-				Cell:    func(r causeQueueRow) term.Field { return shell.NumberField(s, r.ready, s.Text) },
-				Compare: func(a, b causeQueueRow) int { return shell.CompareOpt(a.ready, b.ready) },
-			},
-		}...)
+		}, func(r causeQueueRow) []string { return []string{r.name} },
+		column{Title: "QUEUE", Width: 30, Flex: 1, Max: 70, Middle: true}.
+			Name(&s.Text, func(r causeQueueRow) string { return r.name }),
+		shell.Numbers(column{Title: "OF THE CAUSE", Width: 12, Right: true, Most: true}, s, &s.Danger,
+			func(r causeQueueRow) model.Opt[int64] { return model.Some(int64(r.Messages)) }),
+		shell.Numbers(column{Title: "MESSAGES", Width: 9, Right: true, Most: true}, s, &s.Text,
+			func(r causeQueueRow) model.Opt[int64] { return r.ready }))
 	rows := make([]causeQueueRow, len(r.Queues))
 	for i, q := range r.Queues {
 		rows[i] = causeQueueRow{Count: q, name: model.Printable(q.Of.String())}
 	}
-	table.Set(rows)
-	return causeQueuesScreen{
-		env: e, only: messages.OfCause{Group: &r.Group, Words: r.text}, limits: limits,
-		list: term.NewList(table, func(r causeQueueRow) []string { return []string{r.name} }),
-	}
+	c.Above = 1
+	c.Table.Set(rows)
+	return c
 }
-
-func (c causeQueuesScreen) Init() tea.Cmd { return nil }
-func (c causeQueuesScreen) Title() string { return "queues of a cause" }
-func (c causeQueuesScreen) Typing() bool  { return c.list.Filter.Typing }
 
 // Keys are those of a list whose rows are queues.
 func (c causeQueuesScreen) Keys() []key.Binding {
-	if _, ok := c.list.Table.Current(); ok {
-		return c.list.Bindings(append([]key.Binding{term.Describe(c.env.Keys.Open, "messages")},
-			append(messages.CauseKeys(c.env.Keys), c.env.Keys.Resolve)...)...)
+	if _, ok := c.Table.Current(); ok {
+		return c.Bindings(append([]key.Binding{term.Describe(c.Env.Keys.Open, "messages")},
+			append(messages.CauseKeys(c.Env.Keys), c.Env.Keys.Resolve)...)...)
 	}
-	return c.list.Bindings()
+	return c.Bindings()
 }
 
 func (c causeQueuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if c.Handle(msg) {
+		return c, nil
+	}
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
-		c.topology = msg.Topology
-		rows := append([]causeQueueRow(nil), c.list.Table.All...)
+		rows := append([]causeQueueRow(nil), c.Table.All...)
 		for i := range rows {
 			rows[i].ready = shell.ReadyOf(msg.Topology, rows[i].Of)
 		}
-		c.list.Table.Set(rows)
+		c.Table.Set(rows)
 	case tea.KeyMsg:
-		if c.list.Handle(msg) {
-			return c, nil
-		}
-		r, ok := c.list.Table.Current()
+		r, ok := c.Table.Current()
 		if !ok {
 			return c, nil
 		}
-		if term.Is(msg, c.env.Keys.Resolve) {
-			return c, c.env.Marks.Turn(c.topology, c.only.Group, cause.Resolved)
+		if term.Is(msg, c.Env.Keys.Resolve) {
+			return c, c.Env.Marks.Turn(c.Latest.Topology, c.only.Group, cause.Resolved)
 		}
-		if then := messages.CauseAction(c.env.Keys, msg); then != nil || term.Is(msg, c.env.Keys.Open) {
-			return c, shell.Push(messages.NewCauseScreen(c.env, r.Of, c.only, c.limits(r.Of), then))
+		if then := messages.CauseAction(c.Env.Keys, msg); then != nil || term.Is(msg, c.Env.Keys.Open) {
+			return c, shell.Push(messages.NewCauseScreen(c.Env, r.Of, c.only, c.limits(r.Of), then))
 		}
 	}
 	return c, nil
 }
 
 func (c causeQueuesScreen) View(width, height int) string {
-	words := c.env.Styles.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…"))
-	return term.Block([]string{words}, width, 1) + "\n" + c.list.View(width, height-1, nil)
+	words := c.Env.Styles.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…"))
+	return term.Block([]string{words}, width, 1) + "\n" + c.List.View(width, height-1, nil)
 }

@@ -11,8 +11,7 @@ import (
 
 // failedQueues lists failed queues, those with messages first.
 type failedQueues struct {
-	env  *shell.Env
-	list term.List[model.QueueRef, failedRow]
+	shell.Listing[model.QueueRef, failedRow]
 }
 
 type failedRow struct {
@@ -28,10 +27,10 @@ type failedRow struct {
 }
 
 func newFailedQueues(e *shell.Env) failedQueues {
-	rows := term.NewTable(e.Kit(), func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
-		failedColumns(e.Styles, false)...)
-	return failedQueues{env: e, list: term.NewList(rows,
-		func(r failedRow) []string { return []string{r.name, r.flowName} })}
+	q := failedQueues{shell.NewListing(e, "failed", func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
+		func(r failedRow) []string { return []string{r.name, r.flowName} }, failedColumns(e.Styles, false)...)}
+	q.Hides = true
+	return q
 }
 
 // fullestFirst puts queues with messages before empty ones, then goes by name: exact counts would make rows change
@@ -48,35 +47,24 @@ func fullestFirst(a, b failedRow) int {
 
 // failedColumns are the columns; limited adds how many looks are left, which only some versions limit.
 func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
-	columns := []term.Column[failedRow]{
-		{
-			Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true,
-			Cell:    func(r failedRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
-			Compare: func(a, b failedRow) int { return cmp.Compare(a.name, b.name) },
-		},
+	type column = term.Column[failedRow]
+	columns := []column{
+		column{Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true}.
+			Name(&s.Text, func(r failedRow) string { return r.name }),
 		{
 			Title: "MESSAGES", Width: 9, Right: true, Most: true,
 			Cell:    func(r failedRow) term.Field { return shell.ReadyField(s, r.ready, r.down, s.Danger) },
 			Compare: func(a, b failedRow) int { return shell.CompareOpt(a.ready, b.ready) },
 		},
-		{
-			Title: "IN/s", Width: 7, Right: true, Most: true,
-			Cell:    func(r failedRow) term.Field { return shell.Rate(s, r.in) },
-			Compare: func(a, b failedRow) int { return shell.CompareOpt(a.in, b.in) },
-		},
-		{
-			Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true,
-			Cell:    func(r failedRow) term.Field { return term.Field{Text: r.flowName, Style: s.Text} },
-			Compare: func(a, b failedRow) int { return cmp.Compare(a.flowName, b.flowName) },
-		},
+		shell.Rates(column{Title: "IN/s", Width: 7, Right: true, Most: true}, s,
+			func(r failedRow) model.Opt[float64] { return r.in }),
+		column{Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true}.
+			Name(&s.Text, func(r failedRow) string { return r.flowName }),
 		{
 			Title: "CONSUMERS", Width: 9, Right: true, Drop: 1,
 			Cell: func(r failedRow) term.Field { return shell.NumberField(s, r.consumers, s.Text) },
 		},
-		{
-			Title: "TYPE", Width: 9, Drop: 2,
-			Cell: func(r failedRow) term.Field { return term.Field{Text: r.kind, Style: s.Muted} },
-		},
+		column{Title: "TYPE", Width: 9, Drop: 2}.Text(&s.Muted, func(r failedRow) string { return r.kind }),
 	}
 	if limited {
 		columns = append(columns, term.Column[failedRow]{
@@ -90,9 +78,9 @@ func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
 
 // polled takes a poll: rows are the failed queues by now.
 func (f *failedQueues) polled(rows []failedRow) {
-	f.list.Table.SetColumns(failedColumns(f.env.Styles, slices.ContainsFunc(rows,
+	f.Table.SetColumns(failedColumns(f.Env.Styles, slices.ContainsFunc(rows,
 		func(r failedRow) bool { return r.looks.Counts })))
-	f.list.Table.Set(rows)
+	f.Table.Set(rows)
 }
 
 // FailedRows are the failed queues, those of one worker's flow when it is given: one that several flows share is named
@@ -171,24 +159,18 @@ func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failed
 }
 
 func (f *failedQueues) view(width, height int) string {
-	rows := f.list.Rows(height, 3)
-	return term.Below(f.list.View(width, rows, nil), f.detail(width), width, height)
+	rows := f.Rows(height, 3)
+	return term.Below(f.List.View(width, rows, nil), f.detail(width), width, height)
 }
 
 // detail tells why the queue at the cursor is a failed queue.
 func (f *failedQueues) detail(width int) []string {
-	s := f.env.Styles
-	r, ok := f.list.Table.Current()
+	s := f.Env.Styles
+	r, ok := f.Table.Current()
 	if !ok {
-		return f.list.Aimless("queue", width)
+		return f.Aimless("queue", width)
 	}
-	lines := []string{term.Partition(s, r.name, f.list.Table.Position(), width)}
-	for i, line := range term.Wrap(model.Printable(r.Reason), width-16) {
-		name := ""
-		if i == 0 {
-			name = "why here"
-		}
-		lines = append(lines, "   "+s.Muted.Render(term.Fit(name, 10, false, false))+line)
-	}
-	return lines
+	l := shell.NewPaneLines(s, width)
+	l.Say("why here", model.Printable(r.Reason), term.Style{})
+	return append([]string{term.Partition(s, r.name, f.Table.Position(), width)}, l.Indented()...)
 }

@@ -22,7 +22,6 @@ type failedScreen struct {
 	reading *Reading   // changed in Update and Prepare only
 	listed  bool       // the queues are seen, not the causes
 	sorting bool       // what was agreed to is read: then the causes are sorted
-	costly  bool       // it asks whether to read what costs more than a mark
 	noting  *causeNote // a note is typed; nil: none is
 }
 
@@ -32,40 +31,43 @@ func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	}
 }
 
-func (f failedScreen) Init() tea.Cmd { return nil }
-
-// Title names what is seen: the columns that are hidden are those of the list of that name.
-func (f failedScreen) Title() string {
+// seen is the list that is seen.
+func (f *failedScreen) seen() shell.List {
 	if f.listed {
-		return "failed"
+		return &f.queues.Listing
 	}
-	return "causes"
+	return &f.causes.Listing
 }
 
-func (f failedScreen) Typing() bool {
-	if f.listed {
-		return f.queues.list.Filter.Typing
-	}
-	return f.costly || f.noting != nil || f.causes.list.Filter.Typing
-}
+func (f failedScreen) Title() string { return f.seen().Title() }
+
+func (f failedScreen) Typing() bool { return f.reading.Asks || f.noting != nil || f.seen().Typing() }
+
+func (f failedScreen) Rests() {}
+
+func (f failedScreen) Clicked() bool { return f.seen().Clicked() }
+
+func (f failedScreen) Columns() (titles, hidden []string) { return f.seen().Columns() }
+
+func (f failedScreen) Listed(width, height int) string { return f.seen().Listed(width, height) }
 
 // Keys are those of the list that is seen.
 func (f failedScreen) Keys() []key.Binding {
 	k := f.env.Keys
 	var own []key.Binding
 	if f.listed {
-		if _, ok := f.queues.list.Table.Current(); ok {
+		if _, ok := f.queues.Table.Current(); ok {
 			own = append(own, term.Describe(k.Open, "messages"))
 		}
-		return f.queues.list.Bindings(append(own, term.Describe(k.Failed, "causes"))...)
+		return f.queues.Bindings(append(own, term.Describe(k.Failed, "causes"))...)
 	}
 	switch {
 	case f.noting != nil:
 		return []key.Binding{k.Accept, k.Cancel}
-	case f.costly:
+	case f.reading.Asks:
 		return []key.Binding{term.Describe(k.Confirm, "read them"), k.Cancel}
 	}
-	_, current := f.causes.list.Table.Current()
+	_, current := f.causes.Table.Current()
 	if current {
 		own = append(own, term.Describe(k.Open, "messages"))
 	}
@@ -76,10 +78,10 @@ func (f failedScreen) Keys() []key.Binding {
 	if current {
 		own = append(append(own, messages.CauseKeys(k)...), k.Resolve, k.Ignore, k.Note)
 	}
-	if n := f.reading.More(); n > 0 {
+	if f.reading.More() > 0 {
 		own = append(own, term.Describe(k.More, "read more"))
 	}
-	return f.causes.list.Bindings(append(own, k.Peek)...)
+	return f.causes.Bindings(append(own, k.Peek)...)
 }
 
 func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
@@ -97,17 +99,18 @@ func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			}
 			f.causes.set(f.reading)
 			if f.reading.own {
-				f.causes.list.Table.Regain()
+				f.causes.Table.Regain()
 			}
 			return f, f.env.Marks.Take(msg.Marks)
 		}
 	case shell.HideMsg:
-		switch msg.Screen {
-		case "failed":
-			f.queues.list.Table.Hide(msg.Titles)
-		case "causes":
-			f.causes.list.Table.Hide(msg.Titles)
-		}
+		f.queues.Handle(msg)
+		f.causes.Handle(msg)
+	case shell.ClickMsg:
+		f.seen().Handle(msg)
+	case shell.RestMsg: // what was read of the queues stays
+		f.latest = shell.TopologyMsg{}
+		f.queues.Table.Rest()
 	case tea.KeyMsg:
 		if f.listed {
 			return f.queueKey(msg)
@@ -117,20 +120,13 @@ func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return f, nil
 }
 
-// Rest implements resting. What was read of the queues stays.
-func (f failedScreen) Rest() shell.Screen {
-	f.latest = shell.TopologyMsg{}
-	f.queues.list.Table.Rest()
-	return f
-}
-
 // queueKey takes a key while the queues are seen.
 func (f failedScreen) queueKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	if f.queues.list.Handle(msg) {
+	if f.queues.Handle(msg) {
 		return f, nil
 	}
 	k := f.env.Keys
-	r, ok := f.queues.list.Table.Current()
+	r, ok := f.queues.Table.Current()
 	switch {
 	case term.Is(msg, k.Failed):
 		f.listed = false
@@ -143,22 +139,16 @@ func (f failedScreen) queueKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 // causeKey takes a key while the causes are seen.
 func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k := f.env.Keys
-	row, current := f.causes.list.Table.Current()
+	row, current := f.causes.Table.Current()
+	asked := f.reading.Asks
 	switch {
 	case f.noting != nil:
 		return f.noteKey(msg)
-	case f.costly && term.Is(msg, k.Confirm):
-		f.costly, f.sorting = false, true
-		f.reading.Agree()
-	case f.costly:
-		f.costly = !term.Is(msg, k.Cancel)
-	case f.causes.list.Handle(msg):
+	case !f.reading.Asks && f.causes.Handle(msg):
+	case f.reading.Press(msg):
+		f.sorting = f.sorting || asked && term.Is(msg, k.Confirm)
 	case term.Is(msg, k.Failed):
 		f.listed = true
-	case term.Is(msg, k.More):
-		f.reading.Extend()
-	case term.Is(msg, k.Insist):
-		f.costly = len(f.reading.Costly()) > 0
 	case term.Is(msg, k.Peek):
 		f.reading.again()
 		f.causes.sort(f.reading)
@@ -220,13 +210,13 @@ func (f failedScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 
 func (f failedScreen) View(width, height int) string {
 	switch {
-	case len(f.queues.list.Table.All) == 0:
+	case len(f.queues.Table.All) == 0:
 		return term.Block(f.empty(width), width, height)
 	case f.listed:
 		return f.queues.view(width, height)
 	}
 	page := f.causes.view(f.reading, width, height)
-	if f.costly {
+	if f.reading.Asks {
 		return term.Overlay(f.env.Styles, page, CostDialog(f.env.Styles, f.reading.Costly(), width), width, height)
 	}
 	if f.noting != nil {
@@ -235,25 +225,8 @@ func (f failedScreen) View(width, height int) string {
 	return page
 }
 
-// Columns implements columned.
-func (f failedScreen) Columns() (titles, hidden []string) {
-	if f.listed {
-		return f.queues.list.Table.Hideable()
-	}
-	return f.causes.list.Table.Hideable()
-}
-
-// List implements columned.
-func (f failedScreen) List(width, height int) string {
-	if f.listed {
-		return f.queues.list.View(width, height, nil)
-	}
-	return f.causes.list.View(width, height, nil)
-}
-
 func (f failedScreen) empty(width int) []string {
 	s := f.env.Styles
-	lines := []string{"", "   " + s.Strong.Render("No failed queues."), ""}
 	text := "A failed queue is where the failures of a worker end for a person to look at: a parking lot, an error " +
 		"queue, a DLQ. " +
 		"None of the flows has one, so what their workers reject is lost or comes back for ever. 1 shows the flows."
@@ -263,18 +236,6 @@ func (f failedScreen) empty(width int) []string {
 	if len(f.latest.Flows) == 0 {
 		text = "There are no flows here, so there is nothing whose failures could end in one."
 	}
-	for _, line := range term.Wrap(text, width-6) {
-		lines = append(lines, "   "+line)
-	}
-	return lines
-}
-
-// Click implements clickable.
-func (f failedScreen) Click(x, y int) (shell.Screen, bool) {
-	if f.listed {
-		again := f.queues.list.Table.Click(x, y)
-		return f, again
-	}
-	again := f.causes.list.Table.Click(x, y-1) // below the line that says what was read
-	return f, again
+	return append([]string{"", "   " + s.Strong.Render("No failed queues."), ""},
+		shell.Indented(term.Style{}, text, width)...)
 }

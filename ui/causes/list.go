@@ -16,8 +16,7 @@ import (
 // causesList lists causes. A cause that is in the list stays where it is: one that comes later stands behind it, and
 // only a key sorts them again.
 type causesList struct {
-	env    *shell.Env
-	list   term.List[cause.ID, causeRow]
+	shell.Listing[cause.ID, causeRow]
 	places map[cause.ID]int
 	opened time.Time // when the screen was first seen
 	shown  bool      // the list is: before that, the first round is awaited
@@ -40,17 +39,18 @@ type causeRow struct {
 
 func newCausesList(e *shell.Env) causesList {
 	least := new(string)
-	rows := term.NewTable(e.Kit(), func(r causeRow) cause.ID { return r.ID },
-		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) }, causeColumns(e, least)...)
-	return causesList{
-		env: e, places: map[cause.ID]int{}, least: least,
-		list: term.NewList(rows, func(r causeRow) []string { return []string{r.text, r.workers} }),
-	}
+	c := causesList{places: map[cause.ID]int{}, least: least}
+	c.Listing = shell.NewListing(e, "causes", func(r causeRow) cause.ID { return r.ID },
+		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) },
+		func(r causeRow) []string { return []string{r.text, r.workers} }, causeColumns(e, least)...)
+	c.Hides, c.Above = true, 1 // the line that says what was read
+	return c
 }
 
 func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 	s := e.Styles
-	return []term.Column[causeRow]{
+	type column = term.Column[causeRow]
+	return []column{
 		{
 			Title: "CAUSE", Width: 28, Flex: 8,
 			Cell:    func(r causeRow) term.Field { return term.Field{Text: r.text, Style: e.Marks.Look(r.ID)} },
@@ -67,11 +67,8 @@ func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 			},
 			Compare: func(a, b causeRow) int { return cmp.Compare(a.Messages, b.Messages) },
 		},
-		{
-			Title: "WORKER", Width: 10, Flex: 1, Max: 30, Middle: true,
-			Cell:    func(r causeRow) term.Field { return term.Field{Text: r.workers, Style: s.Text} },
-			Compare: func(a, b causeRow) int { return cmp.Compare(a.workers, b.workers) },
-		},
+		column{Title: "WORKER", Width: 10, Flex: 1, Max: 30, Middle: true}.
+			Name(&s.Text, func(r causeRow) string { return r.workers }),
 		{
 			Title: "FIRST", Width: 6, Drop: 1,
 			Cell: func(r causeRow) term.Field { return term.Field{Text: shell.ClockOf(r.First, e.Shown), Style: s.Muted} },
@@ -86,12 +83,8 @@ func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 				return a.Last.Or(time.Time{}).Compare(b.Last.Or(time.Time{}))
 			},
 		},
-		{
-			Title: "LAST HOUR", Width: 9, Drop: 2, Blank: true,
-			Cell: func(r causeRow) term.Field {
-				return term.Field{Text: picture.Sparkline(r.recent), Style: s.Danger}
-			},
-		},
+		column{Title: "LAST HOUR", Width: 9, Drop: 2, Blank: true}.
+			Text(&s.Danger, func(r causeRow) string { return picture.Sparkline(r.recent) }),
 		{
 			Title: "STATE", Width: 13,
 			Cell: func(r causeRow) term.Field {
@@ -119,7 +112,7 @@ func (c *causesList) set(r *Reading) {
 			recent: r.recent[g.ID],
 		}
 	}
-	c.list.Table.Set(rows)
+	c.Table.Set(rows)
 }
 
 // workers are those whose messages failed for a cause, printable.
@@ -141,7 +134,7 @@ func (c *causesList) sort(r *Reading) {
 	list := append([]cause.Group(nil), r.List...)
 	cause.MostFirst(list)
 	slices.SortStableFunc(list, func(a, b cause.Group) int {
-		return cmp.Compare(c.env.Marks.Rank(a.ID), c.env.Marks.Rank(b.ID))
+		return cmp.Compare(c.Env.Marks.Rank(a.ID), c.Env.Marks.Rank(b.ID))
 	})
 	clear(c.places)
 	for i := range list {
@@ -166,7 +159,7 @@ const leastBelow = 8
 
 // prepare works out what stands above and below the list.
 func (c *causesList) prepare(r *Reading, width, height int) {
-	s := c.env.Styles
+	s := c.Env.Styles
 	right := ""
 	if r.at != nil {
 		right = s.Accent.Render("reading " + term.CutMiddle(model.Printable(r.at.Ref.String()), width/3) + " … ")
@@ -174,36 +167,37 @@ func (c *causesList) prepare(r *Reading, width, height int) {
 	c.head = term.Spread(" "+s.Strong.Render(r.Words()), right, width)
 	room := height - 1 - c.rows(height)
 	*c.least = r.AtLeast()
-	c.list.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
+	c.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
 	c.below = c.detail(r, width)
 	c.below = append(c.below, r.Unread(s, width, max(room-len(c.below), 3))...)
-	if r, ok := c.list.Table.Current(); ok { // what room is left shows the example
-		c.below = append(c.below, sampleLines(s, &r.Sample, width)...)
+	if r, ok := c.Table.Current(); ok { // what room is left shows the example
+		l := shell.NewPaneLines(s, width)
+		saySample(l, &r.Sample)
+		c.below = append(c.below, l.Indented()...)
 	}
 }
 
-// sampleLines are the body and the stack trace of one message of a cause.
-func sampleLines(s *term.Styles, sample *cause.Sample, width int) (lines []string) {
-	say := func(label string, text []string) {
-		for _, line := range text {
-			lines = append(lines, "   "+s.Muted.Render(term.Fit(label, 10, false, false))+term.Cut(line, width-16, "…"))
-			label = ""
+// saySample shows the body and the stack trace of one message of a cause.
+func saySample(l *shell.DialogLines, sample *cause.Sample) {
+	l.SayFirst(3, "body", sample.Body, term.Style{})
+	for i, line := range model.PrintableLines(sample.Trace) {
+		label := ""
+		if i == 0 {
+			label = "trace"
 		}
+		l.Lines = append(l.Lines, l.Styles.Muted.Render(term.Fit(label, shell.LabelWidth, false, false))+
+			term.Cut(line, l.Width-shell.LabelWidth, "…"))
 	}
-	body := term.Wrap(sample.Body, width-16)
-	say("body", body[:min(len(body), 3)])
-	say("trace", model.PrintableLines(sample.Trace))
-	return lines
 }
 
 // rows are the lines of the list.
 func (c *causesList) rows(height int) int {
-	return c.list.Share(height-1, max(min(len(c.list.Table.All)+2, height-1-leastBelow), 4))
+	return c.Share(height-1, max(min(len(c.Table.All)+2, height-1-leastBelow), 4))
 }
 
 // view draws what prepare has worked out, and the list.
 func (c *causesList) view(r *Reading, width, height int) string {
-	s := c.env.Styles
+	s := c.Env.Styles
 	rows := c.rows(height)
 	why := "no messages were read"
 	switch {
@@ -213,28 +207,18 @@ func (c *causesList) view(r *Reading, width, height int) string {
 		why = "the failed queues are empty"
 	}
 	empty := []string{"", "   " + s.Muted.Render(why)}
-	return c.head + "\n" + term.Below(c.list.View(width, rows, empty), c.below, width, height-1)
+	return c.head + "\n" + term.Below(c.List.View(width, rows, empty), c.below, width, height-1)
 }
 
 // detail shows the cause at the cursor in full: what one of its messages says, and where they are.
 func (c *causesList) detail(reading *Reading, width int) []string {
-	s := c.env.Styles
-	r, ok := c.list.Table.Current()
+	s := c.Env.Styles
+	r, ok := c.Table.Current()
 	if !ok {
-		return c.list.Aimless("cause", width)
+		return c.Aimless("cause", width)
 	}
-	lines := []string{term.Partition(s, r.text, c.list.Table.Position(), width)}
-	say := func(label, text string, most int) {
-		for i, line := range term.Wrap(text, width-16) {
-			if i == most {
-				break
-			}
-			if i > 0 {
-				label = ""
-			}
-			lines = append(lines, "   "+s.Muted.Render(term.Fit(label, 10, false, false))+line)
-		}
-	}
+	l := shell.NewPaneLines(s, width)
+	say := func(label, text string, most int) { l.SayFirst(most, label, text, term.Style{}) }
 	if r.Cause.Evidence == cause.ByError && r.Sample.Text != "" { // the index has none
 		say("example", model.Printable(r.Sample.Text), 2)
 	}
@@ -251,15 +235,15 @@ func (c *causesList) detail(reading *Reading, width int) []string {
 			"copies in other queues", 2)
 	}
 	say("queues", namesOf(queues, 4), 2)
-	say("state", c.env.Marks.Sentence(r.ID, c.env.Shown), 1)
-	if note := c.env.Marks.States.Of(r.ID).Note; note != "" {
+	say("state", c.Env.Marks.Sentence(r.ID, c.Env.Shown), 1)
+	if note := c.Env.Marks.States.Of(r.ID).Note; note != "" {
 		say("note", model.Printable(note), 2)
 	}
 	if words := r.Cause.Level.Words(); words != "" {
 		say("grouped", words, 1)
 	}
 	say("id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export", 2)
-	return lines
+	return append([]string{term.Partition(s, r.text, c.Table.Position(), width)}, l.Indented()...)
 }
 
 // Empty reports whether all queues are, as far as is known.

@@ -67,8 +67,6 @@ func actOnCause(e *shell.Env, r causeRow, limits func(model.QueueRef) int, msg t
 	return nil
 }
 
-func (c causePlansScreen) Init() tea.Cmd { return nil }
-
 // Title names what is done.
 func (c causePlansScreen) Title() string { return c.wish.title() }
 

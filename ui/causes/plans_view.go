@@ -35,11 +35,10 @@ type causePlanRow struct {
 
 func newCausePlanTable(e *shell.Env, wish causeWish) term.Table[model.QueueRef, causePlanRow] {
 	s := e.Styles
-	columns := []term.Column[causePlanRow]{
-		{
-			Title: "QUEUE", Width: 20, Flex: 2, Max: 50, Middle: true,
-			Cell: func(r causePlanRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
-		},
+	type column = term.Column[causePlanRow]
+	columns := []column{
+		column{Title: "QUEUE", Width: 20, Flex: 2, Max: 50, Middle: true}.
+			Text(&s.Text, func(r causePlanRow) string { return r.name }),
 		{
 			Title: "MESSAGES", Width: 8, Right: true,
 			Cell: func(r causePlanRow) term.Field { return shell.NumberField(s, r.messages, s.Danger) },
@@ -130,10 +129,7 @@ func (c causePlansScreen) View(width, height int) string {
 	rows := max(min(len(c.queues)+1, room/2), 2)
 	lines = append(lines, strings.Split(c.table.View(width, rows), "\n")...)
 	lines = append(lines, strings.Split(term.Block(c.pane(width, room-rows), width, max(room-rows, 0)), "\n")...)
-	for _, line := range foot.Lines {
-		lines = append(lines, pageIndent+line)
-	}
-	page := term.Block(lines, width, height)
+	page := term.Block(append(lines, foot.Indented()...), width, height)
 	if box := c.wishBox(width, height); box != "" {
 		return term.Overlay(s, page, box, width, height)
 	}
@@ -246,20 +242,13 @@ func (c *causePlansScreen) pane(width, height int) []string {
 		d.SayPlan(l)
 	}
 	l.Fit(height - 1)
-	for i := range l.Lines {
-		l.Lines[i] = pageIndent + l.Lines[i]
-	}
-	return append([]string{term.Partition(s, model.Printable(q.Queue.String()), c.table.Position(), width)}, l.Lines...)
+	head := term.Partition(s, model.Printable(q.Queue.String()), c.table.Position(), width)
+	return append([]string{head}, l.Indented()...)
 }
-
-// pageIndent stands before the lines of a page, as before the rows of a table.
-const pageIndent = "   "
 
 // lines are those of a page of this width: what takes more than a dialog's is hard to read.
 func (c *causePlansScreen) lines(width int) *shell.DialogLines {
-	l := shell.NewDialogLines(c.env.Styles, width)
-	l.Width = min(width-2*len(pageIndent), 120)
-	return l
+	return shell.NewPaneLines(c.env.Styles, min(width, 126))
 }
 
 // foot shows what is asked, and the keys.

@@ -18,10 +18,8 @@ import (
 
 // queuesScreen lists all queues with what decides where their messages go.
 type queuesScreen struct {
-	env    *shell.Env
-	list   term.List[model.QueueRef, queueRow]
-	latest shell.TopologyMsg
-	below  []string // of the queue at the cursor, as prepared
+	shell.Listing[model.QueueRef, queueRow]
+	below []string // of the queue at the cursor, as prepared
 }
 
 // queueRow is a queue with its part in a flow. What takes long to work out is prepared for the rows that are seen.
@@ -36,23 +34,19 @@ type queueRow struct {
 }
 
 func NewQueuesScreen(e *shell.Env) shell.Screen {
-	rows := term.NewTable(e.Kit(), func(r queueRow) model.QueueRef { return r.QueueRef },
-		func(a, b queueRow) int { return cmp.Compare(a.name, b.name) }, queueColumns(e.Styles)...)
-	return queuesScreen{env: e, list: term.NewList(rows, func(r queueRow) []string { return []string{r.name} })}
+	q := queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
+		func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
+		func(r queueRow) []string { return []string{r.name} }, queueColumns(e.Styles)...)}
+	q.Hides = true
+	return q
 }
 
 func queueColumns(s *term.Styles) []term.Column[queueRow] {
-	return []term.Column[queueRow]{
-		{
-			Title: "QUEUE", Width: 20, Flex: 4, Max: 56, Middle: true,
-			Cell:    func(r queueRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
-			Compare: func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
-		},
-		{
-			Title: "TYPE", Width: 9, Drop: 3,
-			Cell:    func(r queueRow) term.Field { return term.Field{Text: r.kind(), Style: s.Muted} },
-			Compare: func(a, b queueRow) int { return cmp.Compare(a.kind(), b.kind()) },
-		},
+	type column = term.Column[queueRow]
+	return []column{
+		column{Title: "QUEUE", Width: 20, Flex: 4, Max: 56, Middle: true}.
+			Name(&s.Text, func(r queueRow) string { return r.name }),
+		column{Title: "TYPE", Width: 9, Drop: 3}.Name(&s.Muted, queueRow.kind),
 		{
 			Title: "ROLE", Width: 7, Drop: 1,
 			Cell:    func(r queueRow) term.Field { return r.roleField(s) },
@@ -63,26 +57,14 @@ func queueColumns(s *term.Styles) []term.Column[queueRow] {
 			Cell:    func(r queueRow) term.Field { return shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text) },
 			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Ready, b.Ready) },
 		},
-		{
-			Title: "UNACKED", Width: 7, Right: true, Drop: 4, Most: true,
-			Cell:    func(r queueRow) term.Field { return shell.NumberField(s, r.Unacked, s.Text) },
-			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Unacked, b.Unacked) },
-		},
-		{
-			Title: "CONS", Width: 4, Right: true, Most: true,
-			Cell:    func(r queueRow) term.Field { return shell.NumberField(s, r.Consumers, s.Text) },
-			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Consumers, b.Consumers) },
-		},
-		{
-			Title: "IN/s", Width: 6, Right: true, Drop: 2, Most: true,
-			Cell:    func(r queueRow) term.Field { return shell.Rate(s, r.moves.In) },
-			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.moves.In, b.moves.In) },
-		},
-		{
-			Title: "OUT/s", Width: 6, Right: true, Drop: 2, Most: true,
-			Cell:    func(r queueRow) term.Field { return shell.Rate(s, r.moves.Out) },
-			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.moves.Out, b.moves.Out) },
-		},
+		shell.Numbers(column{Title: "UNACKED", Width: 7, Right: true, Drop: 4, Most: true}, s, &s.Text,
+			func(r queueRow) model.Opt[int64] { return r.Unacked }),
+		shell.Numbers(column{Title: "CONS", Width: 4, Right: true, Most: true}, s, &s.Text,
+			func(r queueRow) model.Opt[int64] { return r.Consumers }),
+		shell.Rates(column{Title: "IN/s", Width: 6, Right: true, Drop: 2, Most: true}, s,
+			func(r queueRow) model.Opt[float64] { return r.moves.In }),
+		shell.Rates(column{Title: "OUT/s", Width: 6, Right: true, Drop: 2, Most: true}, s,
+			func(r queueRow) model.Opt[float64] { return r.moves.Out }),
 		{
 			Title: "TTL", Width: 5, Drop: 1,
 			Cell:    func(r queueRow) term.Field { return r.ttlField(s) },
@@ -160,45 +142,29 @@ func deadLetterTargets(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 	return nil
 }
 
-func (q queuesScreen) Init() tea.Cmd { return nil }
-
-func (q queuesScreen) Title() string { return "queues" }
-
-func (q queuesScreen) Typing() bool { return q.list.Filter.Typing }
-
 // Keys are those of a list whose rows are queues.
 func (q queuesScreen) Keys() []key.Binding {
-	if _, ok := q.list.Table.Current(); ok {
-		return q.list.Bindings(term.Describe(q.env.Keys.Open, "messages"))
+	if _, ok := q.Table.Current(); ok {
+		return q.Bindings(term.Describe(q.Env.Keys.Open, "messages"))
 	}
-	return q.list.Bindings()
+	return q.Bindings()
 }
 
 func (q queuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if q.Handle(msg) {
+		return q, nil
+	}
 	switch msg := msg.(type) {
+	case shell.RestMsg:
+		q.Table.Rest()
 	case shell.TopologyMsg:
-		q.latest = msg
-		q.list.Table.Set(queueRows(msg))
-	case shell.HideMsg:
-		if msg.Screen == q.Title() {
-			q.list.Table.Hide(msg.Titles)
-		}
+		q.Table.Set(queueRows(msg))
 	case tea.KeyMsg:
-		if q.list.Handle(msg) {
-			return q, nil
-		}
-		if r, ok := q.list.Table.Current(); ok && term.Is(msg, q.env.Keys.Open) {
-			return q, shell.Push(messages.NewScreen(q.env, r.QueueRef))
+		if r, ok := q.Table.Current(); ok && term.Is(msg, q.Env.Keys.Open) {
+			return q, shell.Push(messages.NewScreen(q.Env, r.QueueRef))
 		}
 	}
 	return q, nil
-}
-
-// Rest implements resting.
-func (q queuesScreen) Rest() shell.Screen {
-	q.latest = shell.TopologyMsg{}
-	q.list.Table.Rest()
-	return q
 }
 
 func queueRows(msg shell.TopologyMsg) []queueRow {
@@ -229,33 +195,33 @@ func queueRows(msg shell.TopologyMsg) []queueRow {
 
 // Prepare works out where dead letters of the queues go that are seen, and tells of the one at the cursor.
 func (q queuesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	for _, r := range q.list.Seen(q.list.Rows(height, 5)) {
+	for _, r := range q.Seen(q.Rows(height, 5)) {
 		if _, known := r.targets[r.QueueRef]; !known {
 			r.targets[r.QueueRef] = deadLetterTargets(r.topo, r.QueueRef)
 		}
 	}
 	q.below = q.detail(width)
-	if room := height - q.list.Rows(height, 5); len(q.below) > room && room > 0 {
-		q.below[room-1] = term.Cut(q.below[room-1], width-2, "") + q.env.Styles.Muted.Render(" …")
+	if room := height - q.Rows(height, 5); len(q.below) > room && room > 0 {
+		q.below[room-1] = term.Cut(q.below[room-1], width-2, "") + q.Env.Styles.Muted.Render(" …")
 	}
 	return q, nil
 }
 
 func (q queuesScreen) View(width, height int) string {
-	empty := []string{"", "   " + q.env.Styles.Strong.Render("No queues here.")}
-	if len(q.list.Table.All) == 0 {
-		return q.list.View(width, height, empty)
+	empty := []string{"", "   " + q.Env.Styles.Strong.Render("No queues here.")}
+	if len(q.Table.All) == 0 {
+		return q.List.View(width, height, empty)
 	}
-	rows := q.list.Rows(height, 5)
-	return term.Below(q.list.View(width, rows, empty), q.below, width, height)
+	rows := q.Rows(height, 5)
+	return term.Below(q.List.View(width, rows, empty), q.below, width, height)
 }
 
 // detail tells of the queue at the cursor what has no room in a row: where its settings come from.
 func (q queuesScreen) detail(width int) []string {
-	s := q.env.Styles
-	r, ok := q.list.Table.Current()
+	s := q.Env.Styles
+	r, ok := q.Table.Current()
 	if !ok {
-		return q.list.Aimless("queue", width)
+		return q.Aimless("queue", width)
 	}
 	settings := r.topo.Settings(r.QueueRef)
 	ttl := "no TTL of the queue"
@@ -272,13 +238,13 @@ func (q queuesScreen) detail(width int) []string {
 		}
 	}
 	lines := []string{
-		term.Partition(s, r.name, q.list.Table.Position(), width), "   " + model.Printable(r.traits()),
+		term.Partition(s, r.name, q.Table.Position(), width), "   " + model.Printable(r.traits()),
 		"   " + model.Printable(ttl+", "+dlx),
 	}
 	for _, way := range shell.ExitLines(s, r.topo.Exits(r.QueueRef)) {
 		lines = append(lines, term.Cut(way, width, "…"))
 	}
-	for _, f := range q.latest.About.Queue(r.QueueRef) {
+	for _, f := range q.Latest.About.Queue(r.QueueRef) {
 		if f.Level != findings.LevelInfo {
 			lines = append(lines, shell.FindingLines(s, []*findings.Finding{f}, width)...)
 		}
@@ -321,16 +287,4 @@ func (r queueRow) traits() string {
 		words = append(words, "state "+r.State)
 	}
 	return strings.Join(words, ", ")
-}
-
-// Columns implements columned.
-func (q queuesScreen) Columns() (titles, hidden []string) { return q.list.Table.Hideable() }
-
-// List implements columned.
-func (q queuesScreen) List(width, height int) string { return q.list.View(width, height, nil) }
-
-// Click implements clickable.
-func (q queuesScreen) Click(x, y int) (shell.Screen, bool) {
-	again := q.list.Table.Click(x, y)
-	return q, again
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // How failed queues are read by themselves, for their causes.
@@ -57,6 +58,7 @@ type Reading struct {
 	listed  time.Time // when these were worked out
 	own     bool      // what left the list last did so by an action, or by a key that reads
 	read    int       // messages that these have
+	Asks    bool      // whether queues are to be read where that costs more than a mark
 }
 
 type spending struct {
@@ -391,11 +393,25 @@ func (c *Reading) Costly() []*Queue {
 	return queues
 }
 
-// Agree has them read.
-func (c *Reading) Agree() {
-	for _, q := range c.Costly() {
-		q.Wanted, q.Agreed = true, true
+// Press takes the keys that read more, and reports whether it did.
+func (c *Reading) Press(msg tea.KeyMsg) bool {
+	k := c.Env.Keys
+	switch {
+	case c.Asks && term.Is(msg, k.Confirm):
+		c.Asks = false
+		for _, q := range c.Costly() {
+			q.Wanted, q.Agreed = true, true
+		}
+	case c.Asks:
+		c.Asks = !term.Is(msg, k.Cancel)
+	case term.Is(msg, k.Insist):
+		c.Asks = len(c.Costly()) > 0
+	case term.Is(msg, k.More):
+		c.Extend()
+	default:
+		return false
 	}
+	return true
 }
 
 // asked reports whether queues that a key asked for are still to be read.

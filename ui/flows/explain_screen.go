@@ -24,8 +24,6 @@ func newExplainScreen(e *shell.Env, code string, opens func() shell.Screen, what
 	return explainScreen{env: e, code: code, opens: opens, what: what}
 }
 
-func (x explainScreen) Init() tea.Cmd { return nil }
-
 func (x explainScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	if msg, ok := msg.(tea.KeyMsg); ok {
 		if x.opens != nil && term.Is(msg, x.env.Keys.Open) {

@@ -16,10 +16,8 @@ import (
 
 // findingsScreen lists what is wrong or risky, with the evidence and the remedy of the finding at the cursor.
 type findingsScreen struct {
-	env    *shell.Env
-	list   term.List[findings.Identity, findingRow]
-	latest shell.TopologyMsg
-	short  map[string]string // what each code means
+	shell.Listing[findings.Identity, findingRow]
+	short map[string]string // what each code means
 }
 
 type findingRow struct {
@@ -29,20 +27,20 @@ type findingRow struct {
 }
 
 func NewFindingsScreen(e *shell.Env) shell.Screen {
-	rows := term.NewTable(e.Kit(),
-		func(r findingRow) findings.Identity { return r.Identity() },
-		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) }, findingColumns(e.Styles)...)
 	short := map[string]string{}
 	for _, f := range docs.Findings() {
 		short[f.Code] = f.Short
 	}
-	return findingsScreen{env: e, short: short, list: term.NewList(rows, func(r findingRow) []string {
-		return []string{r.Code, r.where(), r.title, string(r.Level)}
-	})}
+	return findingsScreen{short: short, Listing: shell.NewListing(e, "findings",
+		func(r findingRow) findings.Identity { return r.Identity() },
+		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
+		func(r findingRow) []string { return []string{r.Code, r.where(), r.title, string(r.Level)} },
+		findingColumns(e.Styles)...)}
 }
 
 func findingColumns(s *term.Styles) []term.Column[findingRow] {
-	return []term.Column[findingRow]{
+	type column = term.Column[findingRow]
+	return []column{
 		{
 			Title: "LEVEL", Width: 9,
 			Cell: func(r findingRow) term.Field {
@@ -51,11 +49,7 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 			},
 			Compare: func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
 		},
-		{
-			Title: "WHERE", Width: 18, Flex: 2, Max: 40, Middle: true,
-			Cell:    func(r findingRow) term.Field { return term.Field{Text: r.where(), Style: s.Text} },
-			Compare: func(a, b findingRow) int { return cmp.Compare(a.where(), b.where()) },
-		},
+		column{Title: "WHERE", Width: 18, Flex: 2, Max: 40, Middle: true}.Name(&s.Text, findingRow.where),
 		{
 			Title: "WHAT", Width: 20, Flex: 5,
 			Cell:    func(r findingRow) term.Field { return term.Field{Text: r.title, Style: s.Text} },
@@ -77,17 +71,11 @@ func (r findingRow) where() string {
 	return "broker"
 }
 
-func (f findingsScreen) Init() tea.Cmd { return nil }
-
-func (f findingsScreen) Title() string { return "findings" }
-
-func (f findingsScreen) Typing() bool { return f.list.Filter.Typing }
-
 func (f findingsScreen) Keys() []key.Binding {
-	if _, ok := f.list.Table.Current(); ok {
-		return f.list.Bindings(term.Describe(f.env.Keys.Open, "what it means"))
+	if _, ok := f.Table.Current(); ok {
+		return f.Bindings(term.Describe(f.Env.Keys.Open, "what it means"))
 	}
-	return f.list.Bindings()
+	return f.Bindings()
 }
 
 // about opens the flow of a finding, else the messages of its queue; nil: it is about neither.
@@ -96,16 +84,20 @@ func (f findingsScreen) about(r *findingRow) (opens func() shell.Screen, what st
 		return nil, ""
 	}
 	ref := model.QueueRef{VHost: r.VHost, Name: r.Queue}
-	if flow, ok := f.latest.Topology.FlowOf(ref); ok {
-		return func() shell.Screen { return NewFlowScreen(f.env, flow.Worker.Queue) }, "open the flow"
+	if flow, ok := f.Latest.Topology.FlowOf(ref); ok {
+		return func() shell.Screen { return NewFlowScreen(f.Env, flow.Worker.Queue) }, "open the flow"
 	}
-	return func() shell.Screen { return messages.NewScreen(f.env, ref) }, "messages"
+	return func() shell.Screen { return messages.NewScreen(f.Env, ref) }, "messages"
 }
 
 func (f findingsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if f.Handle(msg) {
+		return f, nil
+	}
 	switch msg := msg.(type) {
+	case shell.RestMsg:
+		f.Table.Rest()
 	case shell.TopologyMsg:
-		f.latest = msg
 		rows := make([]findingRow, len(msg.Findings))
 		for i, finding := range msg.Findings {
 			title := model.Printable(finding.Message)
@@ -114,65 +106,41 @@ func (f findingsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			}
 			rows[i] = findingRow{finding, title, i}
 		}
-		f.list.Table.Set(rows)
+		f.Table.Set(rows)
 	case tea.KeyMsg:
-		if f.list.Handle(msg) {
-			return f, nil
-		}
-		if r, ok := f.list.Table.Current(); ok && term.Is(msg, f.env.Keys.Open) {
+		if r, ok := f.Table.Current(); ok && term.Is(msg, f.Env.Keys.Open) {
 			opens, what := f.about(&r)
-			return f, shell.Push(newExplainScreen(f.env, r.Code, opens, what))
+			return f, shell.Push(newExplainScreen(f.Env, r.Code, opens, what))
 		}
 	}
 	return f, nil
 }
 
-// Rest implements resting.
-func (f findingsScreen) Rest() shell.Screen {
-	f.latest = shell.TopologyMsg{}
-	f.list.Table.Rest()
-	return f
-}
-
 func (f findingsScreen) View(width, height int) string {
-	if len(f.list.Table.All) == 0 {
-		s := f.env.Styles
-		return f.list.View(width, height, []string{
+	if len(f.Table.All) == 0 {
+		s := f.Env.Styles
+		return f.List.View(width, height, []string{
 			"", "   " + s.Strong.Render("No findings."), "",
 			"   Nothing in the topology loses messages or is likely to.",
 		})
 	}
-	rows := f.list.Rows(height, min(height/2, 12))
-	return term.Below(f.list.View(width, rows, nil), f.detail(width), width, height)
+	rows := f.Rows(height, min(height/2, 12))
+	return term.Below(f.List.View(width, rows, nil), f.detail(width), width, height)
 }
 
 // detail has the finding in full.
 func (f findingsScreen) detail(width int) []string {
-	s := f.env.Styles
-	r, ok := f.list.Table.Current()
+	s := f.Env.Styles
+	r, ok := f.Table.Current()
 	if !ok {
-		return f.list.Aimless("finding", width)
+		return f.Aimless("finding", width)
 	}
-	lines := []string{term.Partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.Table.Position(), width)}
-	for _, p := range []struct{ name, text string }{
-		{"what", shell.Happening(&r.Finding)},
-		{"evidence", r.Evidence},
-		{"remedy", r.Remedy},
-		{"more", f.env.Keys.Open.Help().Key + " explains it, as dlxtop explain " + r.Code + " does"},
-	} {
-		for i, line := range term.Wrap(model.Printable(p.text), width-16) {
-			name := ""
-			if i == 0 {
-				name = p.name
-			}
-			lines = append(lines, "   "+s.Muted.Render(term.Fit(name, 10, false, false))+line)
-		}
-	}
-	return lines
-}
-
-// Click implements clickable.
-func (f findingsScreen) Click(x, y int) (shell.Screen, bool) {
-	again := f.list.Table.Click(x, y)
-	return f, again
+	l := shell.NewPaneLines(s, width)
+	say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
+	say("what", shell.Happening(&r.Finding))
+	say("evidence", r.Evidence)
+	say("remedy", r.Remedy)
+	say("more", f.Env.Keys.Open.Help().Key+" explains it, as dlxtop explain "+r.Code+" does")
+	head := term.Partition(s, model.Printable(r.Code)+"  "+r.where(), f.Table.Position(), width)
+	return append([]string{head}, l.Indented()...)
 }

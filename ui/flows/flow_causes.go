@@ -27,7 +27,6 @@ type flowCauses struct {
 	reading *causes.Reading
 	columns int      // that they have beside the picture; 0: they stand below it
 	lines   []string // as prepared; none: they are not seen
-	costly  bool     // it is asked whether to read what costs more than a mark
 
 	beside *picture.Picture // of which columns is known,
 	width  int              // at this width of the screen
@@ -128,7 +127,7 @@ func (c *flowCauses) nothing() string {
 func (c *flowCauses) bindings() (keys []key.Binding) {
 	k := c.reading.Env.Keys
 	switch {
-	case c.costly:
+	case c.reading.Asks:
 		return []key.Binding{term.Describe(k.Confirm, "read them"), k.Cancel}
 	case len(c.lines) == 0:
 		return nil
@@ -144,21 +143,7 @@ func (c *flowCauses) bindings() (keys []key.Binding) {
 
 // handle takes these keys, and reports whether it did.
 func (c *flowCauses) handle(msg tea.KeyMsg) bool {
-	k := c.reading.Env.Keys
-	switch {
-	case !c.costly && !key.Matches(msg, c.bindings()...):
-		return false
-	case c.costly && term.Is(msg, k.Confirm):
-		c.costly = false
-		c.reading.Agree()
-	case c.costly:
-		c.costly = !term.Is(msg, k.Cancel)
-	case term.Is(msg, k.Insist):
-		c.costly = true
-	default:
-		c.reading.Extend()
-	}
-	return true
+	return (c.reading.Asks || key.Matches(msg, c.bindings()...)) && c.reading.Press(msg)
 }
 
 // about are the lines of one cause: how many messages, what failed, when last, and its state.

@@ -33,13 +33,12 @@ func NewFlowScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	return FlowScreen{movingFlow: newMovingFlow(e, worker), causes: newFlowCauses(e)}
 }
 
-func (s FlowScreen) Init() tea.Cmd { return nil }
 func (s FlowScreen) Title() string { return model.Printable(s.Worker.String()) }
-func (s FlowScreen) Typing() bool  { return s.causes.costly }
+func (s FlowScreen) Typing() bool  { return s.causes.reading.Asks }
 
 func (s FlowScreen) Keys() []key.Binding {
 	k := s.env.Keys
-	if s.Flow == nil || s.causes.costly {
+	if s.Flow == nil || s.causes.reading.Asks {
 		return s.causes.bindings()
 	}
 	keys := []key.Binding{term.Describe(k.Open, "messages")}
@@ -147,7 +146,7 @@ func (s FlowScreen) View(width, height int) string {
 		page = term.Beside(s.env.Styles, term.Block(s.lines, columns, height),
 			term.Block(s.causes.lines, s.causes.columns, height))
 	}
-	if s.causes.costly {
+	if s.causes.reading.Asks {
 		dialog := causes.CostDialog(s.env.Styles, s.causes.reading.Costly(), width)
 		return term.Overlay(s.env.Styles, page, dialog, width, height)
 	}

@@ -1,7 +1,6 @@
 package flows
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,9 +20,7 @@ import (
 
 // flowsScreen is the home: one row for each flow, and why the one at the cursor is as it is.
 type flowsScreen struct {
-	env    *shell.Env
-	list   term.List[model.QueueRef, shell.FlowRow]
-	latest shell.TopologyMsg
+	shell.Listing[model.QueueRef, shell.FlowRow]
 	moving movingFlow // the flow at the cursor
 	drawn  bool       // its picture is on the screen
 	beside int        // columns of the list that the flow at the cursor stands beside; 0: it stands below
@@ -32,46 +29,37 @@ type flowsScreen struct {
 
 func NewFlowsScreen(e *shell.Env) shell.Screen {
 	worker := func(r shell.FlowRow) model.QueueRef { return r.Flow.Worker.Queue }
-	rows := term.NewTable(e.Kit(), worker, shell.Worst, flowColumns(e)...)
-	return flowsScreen{env: e, list: term.NewList(rows, func(r shell.FlowRow) []string {
+	texts := func(r shell.FlowRow) []string {
 		texts := []string{r.Name}
 		for _, ref := range r.Flow.Queues() {
 			texts = append(texts, ref.Name)
 		}
 		return texts
-	})}
+	}
+	f := flowsScreen{Listing: shell.NewListing(e, "flows", worker, shell.Worst, texts, flowColumns(e)...)}
+	f.Hides = true
+	return f
 }
 
 func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 	s := e.Styles
-	return []term.Column[shell.FlowRow]{
+	type column = term.Column[shell.FlowRow]
+	return []column{
 		{Title: "", Width: 1, Cell: func(r shell.FlowRow) term.Field {
 			return term.Field{Text: r.Mark, Style: s.Mark(r.Mark)}
 		}},
-		{
-			Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true,
-			Cell:    func(r shell.FlowRow) term.Field { return term.Field{Text: r.Name, Style: s.Text} },
-			Compare: func(a, b shell.FlowRow) int { return cmp.Compare(a.Name, b.Name) },
-		},
-		{
-			Title: "WAITING", Width: 7, Right: true, Most: true,
-			Cell:    func(r shell.FlowRow) term.Field { return shell.NumberField(s, r.Waiting, s.Waiting) },
-			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Waiting, b.Waiting) },
-		},
-		{
-			Title: "BUFFERS", Width: 11, Flex: 3, Max: 30,
-			Cell:    func(r shell.FlowRow) term.Field { return term.Field{Text: r.Buffers, Style: s.Text} },
-			Compare: func(a, b shell.FlowRow) int { return cmp.Compare(a.Buffers, b.Buffers) },
-		},
+		column{Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true}.
+			Name(&s.Text, func(r shell.FlowRow) string { return r.Name }),
+		shell.Numbers(column{Title: "WAITING", Width: 7, Right: true, Most: true}, s, &s.Waiting,
+			func(r shell.FlowRow) model.Opt[int64] { return r.Waiting }),
+		column{Title: "BUFFERS", Width: 11, Flex: 3, Max: 30}.
+			Name(&s.Text, func(r shell.FlowRow) string { return r.Buffers }),
 		{
 			Title: "NEXT DUE", Width: 10, Drop: 3,
 			Cell: func(r shell.FlowRow) term.Field { return *r.Due },
 		},
-		{
-			Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true,
-			Cell:    func(r shell.FlowRow) term.Field { return shell.Rate(s, r.Moved) },
-			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Moved, b.Moved) },
-		},
+		shell.Rates(column{Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true}, s,
+			func(r shell.FlowRow) model.Opt[float64] { return r.Moved }),
 		{
 			Title: "CONSUMERS", Width: 9, Right: true,
 			Cell: func(r shell.FlowRow) term.Field {
@@ -106,38 +94,37 @@ func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
 	}
 }
 
-func (f flowsScreen) Init() tea.Cmd { return nil }
-
-func (f flowsScreen) Title() string { return "flows" }
-
-func (f flowsScreen) Typing() bool { return f.list.Filter.Typing }
-
 // Keys depend on the flow at the cursor: without a failed queue there is nothing for "failed messages" to open.
 func (f flowsScreen) Keys() []key.Binding {
-	k := f.env.Keys
+	k := f.Env.Keys
 	var own []key.Binding
-	if r, ok := f.list.Table.Current(); ok {
+	if r, ok := f.Table.Current(); ok {
 		own = append(own, term.Describe(k.Open, "open the flow"))
 		if len(r.Flow.Failed) > 0 {
 			own = append(own, k.Failed, k.Causes)
 		}
 	}
-	return f.list.Bindings(own...)
+	return f.Bindings(own...)
 }
 
 func (f flowsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if f.Handle(msg) {
+		return f, nil
+	}
 	switch msg := msg.(type) {
+	case shell.RestMsg:
+		f.Table.Rest()
+		f.moving, f.drawn = movingFlow{}, false
 	case shell.TopologyMsg:
-		f.latest = msg
-		cmd, now := f.moving.moved(msg), f.env.Now()
+		cmd, now := f.moving.moved(msg), f.Env.Now()
 		rows := make([]shell.FlowRow, len(msg.Flows))
 		for i := range msg.Flows {
 			rows[i] = f.rowOf(&msg.Flows[i], &msg, now)
 		}
-		f.list.Table.Set(rows)
+		f.Table.Set(rows)
 		return f, cmd
 	case shell.CountedMsg:
-		f.latest.Topology = msg.Topology
+		f.Latest.Topology = msg.Topology
 		before := f.moving.picture
 		cmd := f.moving.moved(msg)
 		if f.moving.picture != before {
@@ -147,10 +134,6 @@ func (f flowsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case dotStepMsg:
 		cmd := f.moving.moved(msg)
 		return f, cmd
-	case shell.HideMsg:
-		if msg.Screen == f.Title() {
-			f.list.Table.Hide(msg.Titles)
-		}
 	case tea.KeyMsg:
 		return f.handleKey(msg)
 	}
@@ -168,7 +151,7 @@ func (f *flowsScreen) rowOf(flow *model.Flow, poll *shell.TopologyMsg, now time.
 
 // recount brings the rows of the flows that have queues of the picture up to what is counted.
 func (f *flowsScreen) recount(msg shell.CountedMsg) {
-	rows, poll, now := slices.Clone(f.list.Table.All), f.latest, f.env.Now()
+	rows, poll, now := slices.Clone(f.Table.All), f.Latest, f.Env.Now()
 	for i := range rows {
 		flow := rows[i].Flow
 		if flow.Worker.Queue == f.moving.Worker || slices.ContainsFunc(flow.Failed, func(m model.Member) bool {
@@ -178,35 +161,25 @@ func (f *flowsScreen) recount(msg shell.CountedMsg) {
 			rows[i] = f.rowOf(flow, &poll, now)
 		}
 	}
-	f.list.Table.Set(rows)
-}
-
-// Rest implements resting.
-func (f flowsScreen) Rest() shell.Screen {
-	f.latest, f.moving, f.drawn = shell.TopologyMsg{}, movingFlow{}, false
-	f.list.Table.Rest()
-	return f
+	f.Table.Set(rows)
 }
 
 func (f flowsScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	k := f.env.Keys
-	if f.list.Handle(msg) {
-		return f, nil
-	}
-	r, ok := f.list.Table.Current()
+	k := f.Env.Keys
+	r, ok := f.Table.Current()
 	if !ok {
 		return f, nil
 	}
 	switch {
 	case term.Is(msg, k.Open):
-		return f, shell.Push(NewFlowScreen(f.env, r.Flow.Worker.Queue))
+		return f, shell.Push(NewFlowScreen(f.Env, r.Flow.Worker.Queue))
 	case term.Is(msg, k.Failed):
-		if ref, ok := deepestFailed(f.latest.Topology, r.Flow); ok {
-			return f, shell.Push(messages.NewScreen(f.env, ref))
+		if ref, ok := deepestFailed(f.Latest.Topology, r.Flow); ok {
+			return f, shell.Push(messages.NewScreen(f.Env, ref))
 		}
 		return f, func() tea.Msg { return shell.NoticeMsg{Text: "this flow has no failed queue"} }
 	case term.Is(msg, k.Causes) && len(r.Flow.Failed) > 0:
-		return f, shell.Push(causes.NewFailedScreen(f.env, r.Flow.Worker.Queue))
+		return f, shell.Push(causes.NewFailedScreen(f.Env, r.Flow.Worker.Queue))
 	}
 	return f, nil
 }
@@ -232,21 +205,21 @@ const (
 // listSize is the room of the list. The flow at the cursor has what is left: below it, or beside it.
 func (f flowsScreen) listSize(width, height int) (columns, rows int) {
 	if f.beside > 0 {
-		return f.beside, f.list.Rows(height, 0)
+		return f.beside, f.Rows(height, 0)
 	}
-	return width, f.list.Rows(height, min(height/2, 13))
+	return width, f.Rows(height, min(height/2, 13))
 }
 
 // Prepare works out when the next messages of the flows that are seen are due, and draws the flow at the cursor.
 func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	now := f.env.Shown
-	if f.beside = max(width-1-mostPicture, leastList, f.list.Table.Need(height)); width < sideBySide ||
+	now := f.Env.Shown
+	if f.beside = max(width-1-mostPicture, leastList, f.Table.Need(height)); width < sideBySide ||
 		width-1-f.beside < leastFlow {
 		f.beside = 0
 	}
 	columns, rows := f.listSize(width, height)
-	for _, r := range f.list.Seen(rows) {
-		*r.Due = shell.DueField(f.env.Styles, r.Poll.Soonest(r.Flow, now), now)
+	for _, r := range f.Seen(rows) {
+		*r.Due = shell.DueField(f.Env.Styles, r.Poll.Soonest(r.Flow, now), now)
 	}
 	cmd := f.follow()
 	if f.beside > 0 {
@@ -259,12 +232,12 @@ func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 
 // follow makes the picture that of the flow at the cursor.
 func (f *flowsScreen) follow() tea.Cmd {
-	r, ok := f.list.Table.Current()
+	r, ok := f.Table.Current()
 	if !ok || f.moving.env != nil && r.Flow.Worker.Queue == f.moving.Worker {
 		return nil
 	}
-	f.moving = newMovingFlow(f.env, r.Flow.Worker.Queue)
-	return f.moving.moved(f.latest)
+	f.moving = newMovingFlow(f.Env, r.Flow.Worker.Queue)
+	return f.moving.moved(f.Latest)
 }
 
 // Watched are the queues of the picture, while it is seen.
@@ -276,28 +249,28 @@ func (f flowsScreen) Watched() (declare, totals []model.QueueRef) {
 }
 
 func (f flowsScreen) View(width, height int) string {
-	if len(f.list.Table.All) == 0 {
-		return f.list.View(width, height, f.empty(width))
+	if len(f.Table.All) == 0 {
+		return f.List.View(width, height, f.empty(width))
 	}
 	columns, rows := f.listSize(width, height)
-	list := f.list.View(columns, rows, nil)
+	list := f.List.View(columns, rows, nil)
 	if f.beside == 0 {
 		return term.Below(list, f.detail, width, height)
 	}
-	return term.Beside(f.env.Styles, term.Block(strings.Split(list, "\n"), columns, height),
+	return term.Beside(f.Env.Styles, term.Block(strings.Split(list, "\n"), columns, height),
 		term.Block(f.detail, width-columns-1, height))
 }
 
 // about is the flow at the cursor: its picture, what is wrong with it, and, with room to spare, its queues with the
 // reasons for their parts. Without room for the picture it is these.
 func (f *flowsScreen) about(width, height int) []string {
-	s := f.env.Styles
-	r, ok := f.list.Table.Current()
+	s := f.Env.Styles
+	r, ok := f.Table.Current()
 	f.drawn = false
 	if !ok {
-		return f.list.Aimless("flow", width)
+		return f.Aimless("flow", width)
 	}
-	lines := []string{term.Partition(s, r.Name, f.list.Table.Position(), width)}
+	lines := []string{term.Partition(s, r.Name, f.Table.Position(), width)}
 	found := shell.FindingLines(s, r.Findings, width)
 	if f.moving.seen() {
 		if sc := f.moving.scene(width, height-len(lines)-1); sc.Canvas.Height+len(lines)+1 <= height {
@@ -312,7 +285,7 @@ func (f *flowsScreen) about(width, height int) []string {
 		lines = append(lines, "")
 	}
 	lines = append(lines, found...)
-	parts := flowParts(s, f.latest.Topology, r.Flow)
+	parts := flowParts(s, f.Latest.Topology, r.Flow)
 	for _, full := range []bool{true, false} {
 		if more := partLines(s, parts, width, full); len(lines)+1+len(more) <= height || !full && !f.drawn {
 			lines = append(append(lines, ""), more...)
@@ -330,10 +303,10 @@ func blank(line string) bool { return strings.TrimSpace(ansi.Strip(line)) == "" 
 
 // empty says what was looked at, what a flow is, and where to see some.
 func (f flowsScreen) empty(width int) []string {
-	s := f.env.Styles
+	s := f.Env.Styles
 	var queues, exchanges int
 	where := "every vhost that this user may see"
-	if t := f.latest.Topology; t != nil {
+	if t := f.Latest.Topology; t != nil {
 		queues, exchanges = len(t.Snapshot.Queues), len(t.Snapshot.Exchanges)
 		if len(t.Snapshot.VHosts) == 1 {
 			where = "vhost " + model.Printable(t.Snapshot.VHosts[0])
@@ -353,21 +326,7 @@ func (f flowsScreen) empty(width int) []string {
 		if text == "" {
 			lines = append(lines, "")
 		}
-		for _, line := range term.Wrap(text, width-6) {
-			lines = append(lines, "   "+line)
-		}
+		lines = append(lines, shell.Indented(term.Style{}, text, width)...)
 	}
 	return lines
-}
-
-// Columns implements columned.
-func (f flowsScreen) Columns() (titles, hidden []string) { return f.list.Table.Hideable() }
-
-// List implements columned.
-func (f flowsScreen) List(width, height int) string { return f.list.View(width, height, nil) }
-
-// Click implements clickable.
-func (f flowsScreen) Click(x, y int) (shell.Screen, bool) {
-	again := f.list.Table.Click(x, y)
-	return f, again
 }

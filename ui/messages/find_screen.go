@@ -89,8 +89,6 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want, columns []term.
 	}
 }
 
-func (s FindScreen) Init() tea.Cmd { return nil }
-
 func (s FindScreen) Title() string { return s.title }
 
 func (s FindScreen) Typing() bool { return s.List.Filter.Typing }

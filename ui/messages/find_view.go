@@ -153,9 +153,7 @@ func (s FindScreen) pane(width, height int) []string {
 		lines = append(lines, s.List.Aimless("message", width)...)
 	}
 	if s.err != nil {
-		for _, part := range term.Wrap(term.MarkError+" "+shell.ReadableError(s.err), width-6) {
-			lines = append(lines, "   "+styles.Danger.Render(part))
-		}
+		lines = append(lines, shell.Indented(styles.Danger, term.MarkError+" "+shell.ReadableError(s.err), width)...)
 	}
 	return lines[:min(len(lines), height)]
 }

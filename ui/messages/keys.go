@@ -237,11 +237,5 @@ func (s Screen) act(operation plan.Operation, choose func() ([]*shell.MessageRow
 	return s, cmd
 }
 
-// Click implements clickable, where the table is seen and has the keys.
-func (s Screen) Click(x, y int) (shell.Screen, bool) {
-	if s.zoomed || s.detail.focus != paneNone || s.Typing() {
-		return s, false
-	}
-	again := s.Table.Click(x, y-len(s.above))
-	return s, again
-}
+// Clicked implements shell.Clickable, where the table is seen and has the keys.
+func (s Screen) Clicked() bool { return s.clicked }

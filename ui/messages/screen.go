@@ -76,6 +76,7 @@ type Screen struct {
 	above     []string         // the lines above the table, as prepared
 	offered   []key.Binding    // actions of the configuration
 	offeredOf *message.Message // the message that has the fields for them
+	clicked   bool             // the last click was the second one on a row
 	copying   bool             // y was pressed: the next key says what
 
 	Dialog  act.PlanDialog
@@ -113,8 +114,6 @@ func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int,
 	}
 }
 
-func (s Screen) Init() tea.Cmd { return nil }
-
 func (s Screen) Title() string { return model.Printable(s.Queue.String()) }
 
 func (s Screen) Typing() bool {
@@ -144,6 +143,9 @@ func (s Screen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		return s, nil
 	case wholeMsg, act.WrittenMsg, act.ClosedMsg, act.SavedMsg:
 		return s.updateEdit(msg)
+	case shell.ClickMsg:
+		s.clicked = !s.zoomed && s.detail.focus == paneNone && !s.Typing() && s.Table.Click(msg.X, msg.Y-len(s.above))
+		return s, nil
 	case tea.KeyMsg:
 		return s.handleKey(msg)
 	}

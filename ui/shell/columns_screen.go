@@ -14,8 +14,8 @@ type Columned interface {
 	Screen
 	// Columns are the titles of those that can be, and of those that are.
 	Columns() (titles, hidden []string)
-	// List draws the list alone.
-	List(width, height int) string
+	// Listed draws the list alone.
+	Listed(width, height int) string
 }
 
 // ColumnsScreen hides and shows the columns of the list below it, which is seen meanwhile.
@@ -26,8 +26,6 @@ type ColumnsScreen struct {
 	Hidden []string
 	at     int
 }
-
-func (c ColumnsScreen) Init() tea.Cmd { return nil }
 
 func (c ColumnsScreen) Title() string { return "columns" }
 
@@ -100,5 +98,5 @@ func (c ColumnsScreen) View(width, height int) string {
 		lines = append(lines, " "+mark+look.Render(box+title))
 	}
 	rows := max(height-len(lines), 2)
-	return c.List.List(width, rows) + "\n" + term.Block(lines, width, height-rows)
+	return c.List.Listed(width, rows) + "\n" + term.Block(lines, width, height-rows)
 }

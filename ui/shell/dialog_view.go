@@ -36,6 +36,27 @@ func NewDialogLines(s *term.Styles, width int) *DialogLines {
 	return &DialogLines{Styles: s, Width: outer - 4, Outer: outer}
 }
 
+// NewPaneLines are the lines of a pane of this number of columns.
+func NewPaneLines(s *term.Styles, width int) *DialogLines {
+	return &DialogLines{Styles: s, Width: width - 6}
+}
+
+// Indented are the lines as they stand on a page, as far in as the rows of a table.
+func (l *DialogLines) Indented() (lines []string) {
+	for _, line := range l.Lines {
+		lines = append(lines, "   "+line)
+	}
+	return lines
+}
+
+// Indented is a text on a page of this number of columns.
+func Indented(look term.Style, text string, width int) (lines []string) {
+	for _, line := range term.Wrap(text, width-6) {
+		lines = append(lines, "   "+look.Render(line))
+	}
+	return lines
+}
+
 func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
 
 // Say adds text under a label.
@@ -46,6 +67,13 @@ func (l *DialogLines) Say(label, text string, look term.Style) {
 		}
 		l.Lines = append(l.Lines, l.Styles.Muted.Render(term.Fit(label, LabelWidth, false, false))+look.Render(part))
 	}
+}
+
+// SayFirst is Say with at most so many lines.
+func (l *DialogLines) SayFirst(most int, label, text string, look term.Style) {
+	from := len(l.Lines)
+	l.Say(label, text, look)
+	l.Lines = l.Lines[:min(len(l.Lines), from+most)]
 }
 
 // Aside is say for what need not be read before a key is pressed.

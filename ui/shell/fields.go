@@ -26,6 +26,22 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 	return term.Field{Text: model.Count(v), Style: some}
 }
 
+// Numbers is a column of counts, which sorts by them.
+func Numbers[T any](
+	c term.Column[T], s *term.Styles, some *term.Style, of func(T) model.Opt[int64],
+) term.Column[T] {
+	c.Cell = func(item T) term.Field { return NumberField(s, of(item), *some) }
+	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
+	return c
+}
+
+// Rates is a column of rates, which sorts by them.
+func Rates[T any](c term.Column[T], s *term.Styles, of func(T) model.Opt[float64]) term.Column[T] {
+	c.Cell = func(item T) term.Field { return rateField(s, of(item)) }
+	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
+	return c
+}
+
 // ReadyField is how many messages are ready in a queue, or that nobody can tell because it is down.
 func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
 	if down {
@@ -34,7 +50,7 @@ func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Sty
 	return NumberField(s, ready, some)
 }
 
-func Rate(s *term.Styles, r model.Opt[float64]) term.Field {
+func rateField(s *term.Styles, r model.Opt[float64]) term.Field {
 	v, ok := r.Get()
 	switch {
 	case !ok:

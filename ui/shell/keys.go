@@ -1,11 +1,16 @@
 package shell
 
 import (
+	"strconv"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/ui/term"
 )
+
+// Tabs are the names of the numbered screens: the first letters of the tabs are large.
+var Tabs = [...]string{"flows", "queues", "failed", "findings", "journal"}
 
 // KeyMap holds every key of the program. It is the one place where keys have names: handlers match against these
 // bindings, and the footer and the help are written from them.
@@ -34,7 +39,7 @@ type KeyMap struct {
 	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, CanaryWait, KeepTries, Doubles, Spread, GoOn key.Binding
 
 	// Everywhere.
-	Screens                           [5]key.Binding
+	Screens                           [len(Tabs)]key.Binding
 	NextScreen, PrevScreen            key.Binding
 	Back, Last, Quit, ForceQuit, Help key.Binding
 	Palette, Pause, ReadNow           key.Binding
@@ -42,7 +47,7 @@ type KeyMap struct {
 }
 
 func NewKeyMap() *KeyMap {
-	return &KeyMap{
+	k := &KeyMap{
 		ListKeys: *term.NewListKeys(),
 
 		Open: term.Binding("enter", "open", "enter"),
@@ -98,11 +103,6 @@ func NewKeyMap() *KeyMap {
 		ChooseUp:   term.Binding("↑", "up", "up", "ctrl+p"),
 		ChooseDown: term.Binding("↓", "down", "down", "ctrl+n"),
 
-		Screens: [5]key.Binding{
-			term.Binding("1", "flows", "1"), term.Binding("2", "queues", "2"), term.Binding("3", "failed", "3"),
-			term.Binding("4", "findings", "4"),
-			term.Binding("5", "journal", "5"),
-		},
 		NextScreen: term.Binding("tab", "next screen", "tab"),
 		PrevScreen: term.Binding("shift-tab", "previous screen", "shift+tab"),
 		Back:       term.Binding("esc", "back", "esc"),
@@ -117,6 +117,11 @@ func NewKeyMap() *KeyMap {
 		ReadNow:    term.Binding("ctrl-r", "read again now", "ctrl+r"),
 		Suspend:    term.Binding("ctrl-z", "suspend", "ctrl+z"),
 	}
+	for i, name := range Tabs {
+		number := strconv.Itoa(i + 1)
+		k.Screens[i] = term.Binding(number, name, number)
+	}
+	return k
 }
 
 // PressOf is the press of a key that a binding names.

@@ -17,8 +17,6 @@ import (
 // the answers to its own commands, which no other screen gets. These carry the request they answer, so that late ones
 // are dropped.
 type Screen interface {
-	// Init is called once, when the screen is pushed.
-	Init() tea.Cmd
 	Update(msg tea.Msg) (Screen, tea.Cmd)
 	// View draws exactly the given size: neither wider nor taller. It draws what Update and Prepare have worked out, as
 	// of env.shown: it reads nothing, and works nothing out that grows with the broker.
@@ -37,10 +35,13 @@ type Preparing interface {
 	Prepare(width, height int) (Screen, tea.Cmd)
 }
 
-// Resting is a screen that lets go of the poll that it shows while it is not seen: the next one brings all of it again,
-// and comes before the screen is seen. On a large broker a poll is tens of megabytes.
-type Resting interface {
-	Rest() Screen
+// Beginning is a screen that asks for something when it is pushed.
+type Beginning interface{ Init() tea.Cmd }
+
+// Clickable is a screen whose rows can be clicked on. A second click on a row opens it: nothing else is done by mouse.
+type Clickable interface {
+	// Clicked reports whether the last ClickMsg was the second one on a row.
+	Clicked() bool
 }
 
 // TopologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,6 +28,18 @@ type Column[T any] struct {
 	Cell    func(item T) Field // what is shown
 	Compare func(a, b T) int   // how it sorts; nil: it does not
 	Most    bool               // the first press sorts the highest to the top
+}
+
+// Text is the column with a text in it.
+func (c Column[T]) Text(look *Style, of func(T) string) Column[T] {
+	c.Cell = func(item T) Field { return Field{of(item), *look} }
+	return c
+}
+
+// Name is the column with a text in it, by which it sorts.
+func (c Column[T]) Name(look *Style, of func(T) string) Column[T] {
+	c.Compare = func(a, b T) int { return cmp.Compare(of(a), of(b)) }
+	return c.Text(look, of)
 }
 
 // Table is a windowed list with a cursor and a selection that follow the identity of items: whatever a refresh

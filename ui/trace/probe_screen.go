@@ -58,8 +58,6 @@ func NewProbeScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	return ProbeScreen{Dialog: shell.NewDialog(e, shell.DialogAsking), worker: worker}
 }
 
-func (s ProbeScreen) Init() tea.Cmd { return nil }
-
 func (s ProbeScreen) Title() string { return "probe " + model.Printable(s.worker.Name) }
 
 func (s ProbeScreen) Typing() bool { return s.TypingIn(s.offer()) }

@@ -79,8 +79,6 @@ func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
 	}
 }
 
-func (s tapScreen) Init() tea.Cmd { return nil }
-
 func (s tapScreen) Title() string { return "tap " + s.exchange() }
 
 func (s *tapScreen) exchange() string {

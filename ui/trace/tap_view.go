@@ -20,7 +20,8 @@ func tapColumns(s *term.Styles) []term.Column[*tapRow] {
 		}
 		return s.Text
 	}
-	return []term.Column[*tapRow]{
+	type column = term.Column[*tapRow]
+	return []column{
 		{Title: "TIME", Width: 12, Cell: func(r *tapRow) term.Field {
 			return term.Field{Text: r.passed.Time.Local().Format("15:04:05.000"), Style: s.Muted}
 		}},
@@ -36,14 +37,10 @@ func tapColumns(s *term.Styles) []term.Column[*tapRow] {
 		{Title: "REASON", Width: 9, Cell: func(r *tapRow) term.Field {
 			return term.Field{Text: model.Printable(string(r.passed.Reason)), Style: s.Text}
 		}},
-		{
-			Title: "WAITED", Width: 9, Right: true,
-			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.passed.WaitedWords(), Style: s.Strong} },
-		},
-		{
-			Title: "SHOULD", Width: 7, Right: true,
-			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.passed.ShouldWords(), Style: s.Text} },
-		},
+		column{Title: "WAITED", Width: 9, Right: true}.
+			Text(&s.Strong, func(r *tapRow) string { return r.passed.WaitedWords() }),
+		column{Title: "SHOULD", Width: 7, Right: true}.
+			Text(&s.Text, func(r *tapRow) string { return r.passed.ShouldWords() }),
 		{Title: "LATE", Width: 15, Right: true, Cell: func(r *tapRow) term.Field {
 			words := r.passed.LateWords()
 			if r.passed.IsLate() {
@@ -51,18 +48,12 @@ func tapColumns(s *term.Styles) []term.Column[*tapRow] {
 			}
 			return term.Field{Text: words, Style: late(r)}
 		}},
-		{
-			Title: "TRIES", Width: 5, Right: true, Drop: 1,
-			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.passed.Tries.String(), Style: s.Text} },
-		},
-		{
-			Title: "ROUTING KEY", Width: 14, Max: 30, Flex: 2, Middle: true, Drop: 2,
-			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.key, Style: s.Text} },
-		},
-		{
-			Title: "ID", Width: 20, Max: 36, Flex: 1, Drop: 4,
-			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.id, Style: s.Muted} },
-		},
+		column{Title: "TRIES", Width: 5, Right: true, Drop: 1}.
+			Text(&s.Text, func(r *tapRow) string { return r.passed.Tries.String() }),
+		column{Title: "ROUTING KEY", Width: 14, Max: 30, Flex: 2, Middle: true, Drop: 2}.
+			Text(&s.Text, func(r *tapRow) string { return r.key }),
+		column{Title: "ID", Width: 20, Max: 36, Flex: 1, Drop: 4}.
+			Text(&s.Muted, func(r *tapRow) string { return r.id }),
 		{Title: "SIZE", Width: 5, Right: true, Drop: 3, Cell: func(r *tapRow) term.Field {
 			return term.Field{Text: message.Size(int64(r.passed.Message.BodyBytes)), Style: s.Muted}
 		}},
@@ -183,26 +174,17 @@ func (s *tapScreen) about(width int) []string {
 		return s.list.Aimless("message", width)
 	}
 	p := &r.passed
-	lines := []string{term.Partition(styles, r.id, s.list.Table.Position(), width)}
-	here := tapSentence(p)
-	add := func(label, words string, look term.Style) {
-		for i, part := range term.Wrap(words, width-16) {
-			if i == 2 || i == 1 && words != here {
-				return
-			}
-			lines = append(lines, "   "+styles.Muted.Render(term.Fit(label, 10, false, false))+look.Render(part))
-			label = ""
-		}
-	}
 	look := styles.Text
 	if p.IsLate() {
 		look = styles.Warning
 	}
-	add("here", here, look)
-	add("through", model.Printable(model.ExchangeName(p.Exchange))+", key "+act.PrintableKey(p.RoutingKey), styles.Text)
-	add("deaths", r.deaths, styles.Text)
-	add("body", r.body, styles.Muted)
-	return lines
+	l := shell.NewPaneLines(styles, width)
+	l.SayFirst(2, "here", tapSentence(p), look)
+	l.SayFirst(1, "through", model.Printable(model.ExchangeName(p.Exchange))+", key "+act.PrintableKey(p.RoutingKey),
+		styles.Text)
+	l.SayFirst(1, "deaths", r.deaths, styles.Text)
+	l.SayFirst(1, "body", r.body, styles.Muted)
+	return append([]string{term.Partition(styles, r.id, s.list.Table.Position(), width)}, l.Indented()...)
 }
 
 // tapSentence says how a message came, and whether in time.

@@ -1,0 +1,87 @@
+package shell
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// Listing is what screens that are one list have in common: a screen embeds it, and gives it messages first.
+type Listing[K comparable, T any] struct {
+	term.List[K, T]
+	Env    *Env
+	Latest TopologyMsg // the newest poll; zero before the first, and while the screen rests
+	Hides  bool        // its columns can be hidden
+	Above  int         // lines of the screen above the list
+	again  bool        // the last click was on the row at the cursor, which a click had chosen
+	name   string
+}
+
+func NewListing[K comparable, T any](
+	e *Env, name string, key func(T) K, natural func(a, b T) int, texts func(T) []string, columns ...term.Column[T],
+) Listing[K, T] {
+	return Listing[K, T]{List: term.NewList(term.NewTable(e.Kit(), key, natural, columns...), texts), Env: e, name: name}
+}
+
+type (
+	// ClickMsg puts the cursor on the row that was drawn there, counted from the screen's own corner.
+	ClickMsg struct{ X, Y int }
+	// RestMsg has a screen that is not seen let go of the poll that it shows: the next one brings all of it again, and
+	// comes before the screen is seen. On a large broker a poll is tens of megabytes.
+	RestMsg struct{}
+)
+
+// Handle takes what concerns the list alone, and notes polls. It reports whether nothing else is to be done.
+func (l *Listing[K, T]) Handle(msg tea.Msg) bool {
+	switch msg := msg.(type) {
+	case TopologyMsg:
+		l.Latest = msg
+		return false
+	case RestMsg:
+		l.Latest = TopologyMsg{}
+		return false
+	case HideMsg:
+		if msg.Screen == l.name {
+			l.Table.Hide(msg.Titles)
+		}
+		return true
+	case ClickMsg:
+		l.again = l.Table.Click(msg.X, msg.Y-l.Above)
+		return true
+	case tea.KeyMsg:
+		return l.List.Handle(msg)
+	}
+	return false
+}
+
+// Title names the screen, and the columns of it that are hidden.
+func (l Listing[K, T]) Title() string { return l.name }
+
+func (l Listing[K, T]) Typing() bool { return l.Filter.Typing }
+
+// List is a Listing of whatever rows.
+type List interface {
+	Title() string
+	Typing() bool
+	Handle(msg tea.Msg) bool
+	Clicked() bool
+	Columns() (titles, hidden []string)
+	Listed(width, height int) string
+}
+
+// Rests makes it a screen that a RestMsg is for.
+func (l Listing[K, T]) Rests() {}
+
+// Clicked implements Clickable.
+func (l Listing[K, T]) Clicked() bool { return l.again }
+
+// Columns implements Columned.
+func (l Listing[K, T]) Columns() (titles, hidden []string) {
+	if !l.Hides {
+		return nil, nil
+	}
+	return l.Table.Hideable()
+}
+
+// Listed implements Columned.
+func (l Listing[K, T]) Listed(width, height int) string { return l.List.View(width, height, nil) }
