@@ -21,26 +21,18 @@ type path []string
 
 // originConvention is how one framework writes down where a message was published.
 type originConvention struct {
-	name     string
-	in       place
-	needs    []path
-	exchange path
-	key      path
+	name          string
+	exchange, key spot
+	needs         []spot
 }
 
 var originConventions = []originConvention{
-	{name: "Spring AMQP", in: inHeaders, exchange: path{"x-original-exchange"}, key: path{"x-original-routingKey"}},
-	{
-		name: "Rascal", in: inHeaders, exchange: path{"rascal", "originalExchange"},
-		key: path{"rascal", "originalRoutingKey"},
-	},
-	{
-		// an envelope that cannot be opened
-		name: "EasyNetQ", in: inBody, exchange: path{"Exchange"}, key: path{"RoutingKey"},
-		needs: []path{{"Exception"}, {"Message"}, {"Queue"}},
-	},
-	{name: "the application", in: inHeaders, exchange: path{"x-original-exchange"}, key: path{"x-original-routing-key"}},
-	{name: "the application", in: inHeaders, exchange: path{"x-orig-exchange"}, key: path{"x-orig-routing-key"}},
+	{"Spring AMQP", header("x-original-exchange"), header("x-original-routingKey"), nil},
+	{"Rascal", header("rascal", "originalExchange"), header("rascal", "originalRoutingKey"), nil},
+	// an envelope that cannot be opened
+	{"EasyNetQ", body("Exchange"), body("RoutingKey"), bodies("Exception", "Message", "Queue")},
+	{"the application", header("x-original-exchange"), header("x-original-routing-key"), nil},
+	{"the application", header("x-orig-exchange"), header("x-orig-routing-key"), nil},
 }
 
 // reader finds what conventions write in one message.
@@ -53,9 +45,10 @@ type reader struct {
 // MaxEnvelope bounds the JSON that is read for an envelope, in bytes.
 const MaxEnvelope = 4 << 20
 
-// text is the text at a path; numbers in JSON count as their text.
-func (r *reader) text(in place, p path) (string, bool) {
-	if in == inBody {
+// text is the text at a spot; numbers in JSON count as their text.
+func (r *reader) text(s spot) (string, bool) {
+	p := s.path
+	if s.in == inBody {
 		if r.m.looksPickled() {
 			return r.pickledText(p)
 		}
@@ -98,9 +91,9 @@ func (r *reader) pickledText(p path) (string, bool) {
 	return jsonText(r.body, p)
 }
 
-func (r *reader) has(in place, paths []path) bool {
-	for _, p := range paths {
-		if _, ok := r.text(in, p); !ok {
+func (r *reader) has(spots []spot) bool {
+	for _, s := range spots {
+		if _, ok := r.text(s); !ok {
 			return false
 		}
 	}
@@ -108,9 +101,9 @@ func (r *reader) has(in place, paths []path) bool {
 }
 
 // first is the first text that is there and not empty.
-func (r *reader) first(in place, alternatives []path) string {
-	for _, p := range alternatives {
-		if s, ok := r.text(in, p); ok && strings.TrimSpace(s) != "" {
+func (r *reader) first(alternatives []spot) string {
+	for _, at := range alternatives {
+		if s, ok := r.text(at); ok && strings.TrimSpace(s) != "" {
 			return s
 		}
 	}

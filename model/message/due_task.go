@@ -2,7 +2,6 @@ package message
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -12,10 +11,8 @@ import (
 func (m *Message) Task() (string, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
-		for _, s := range k.task {
-			if text, ok := r.text(s.in, s.path); ok && strings.TrimSpace(text) != "" {
-				return cut(text, maxTask), true
-			}
+		if text := r.first(k.task); text != "" {
+			return cut(text, maxTask), true
 		}
 		if s, ok := k.stamped(m); ok && s.class != "" {
 			return cut(s.class, maxTask), true
@@ -52,7 +49,7 @@ func (m *Message) Expires() (time.Time, bool) {
 func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 	r := reader{m: m}
 	for _, s := range spots {
-		text, ok := r.text(s.in, s.path)
+		text, ok := r.text(s)
 		if !ok || len(text) > 40 {
 			continue
 		}
@@ -88,7 +85,7 @@ func (m *Message) RetriesLeft() (int64, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
 		for _, s := range k.left {
-			if text, ok := r.text(s.in, s.path); ok {
+			if text, ok := r.text(s); ok {
 				if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 					return n, true
 				}
@@ -102,7 +99,7 @@ func (m *Message) RetriesLeft() (int64, bool) {
 func (m *Message) counted(c *counter) (most int64, ok bool) {
 	if c.in == inBody {
 		r := reader{m: m}
-		text, _ := r.text(c.in, c.path)
+		text, _ := r.text(c.spot)
 		return count(text)
 	}
 	v, there := m.Headers[c.path[0]]

@@ -90,10 +90,10 @@ func (d *Death) failure() Failure {
 func (k *framework) failure(r *reader) (Failure, bool) {
 	for i := range k.failures {
 		c := &k.failures[i]
-		if !r.has(c.in, c.needs) {
+		if !r.has(c.needs) {
 			continue
 		}
-		f, ok := newFailure(string(k.name), r.first(c.in, c.kind), r.first(c.in, c.message), r.first(c.in, c.trace))
+		f, ok := newFailure(string(k.name), r.first(c.kind), r.first(c.message), r.first(c.trace))
 		if ok {
 			return f, true
 		}

@@ -259,12 +259,12 @@ func TestNoFailure(t *testing.T) {
 func TestEveryConventionHasANameAndAPlace(t *testing.T) {
 	for _, k := range frameworks {
 		for _, c := range k.failures {
-			assert.That(t, k.name != "" && c.in != "" && len(c.needs) > 0 && len(c.kind)+len(c.message)+len(c.trace) > 0,
+			assert.That(t, k.name != "" && len(c.needs) > 0 && len(c.kind)+len(c.message)+len(c.trace) > 0,
 				"%s: %+v", k.name, c)
 		}
 	}
 	for i, c := range originConventions {
-		assert.That(t, c.name != "" && c.in != "" && len(c.exchange) > 0 && len(c.key) > 0, "row %d: %+v", i, c)
+		assert.That(t, c.name != "" && len(c.exchange.path) > 0 && len(c.key.path) > 0, "row %d: %+v", i, c)
 	}
 }
 
@@ -352,7 +352,9 @@ func TestFailureStack(t *testing.T) {
 			"error": model.Table{"message": "m", "stack": stack},
 		}}},
 		"an error header": {Headers: model.Table{"x-error-message": "m", "X-Stack-Trace": stack}},
-		"Celery":          {Body: []byte(`{"task_id":"1","status":"FAILURE","traceback":"   at Shop.Mail.Send()"}`)},
+		"Sneakers": {Body: []byte(`{"num_attempts":3,"failed_at":"x","payload":"e30=","error":"E",` +
+			`"backtrace":"   at Shop.Mail.Send()"}`)},
+		"Celery": {Body: []byte(`{"task_id":"1","status":"FAILURE","traceback":"   at Shop.Mail.Send()"}`)},
 	} {
 		f, ok := m.Failure()
 		if got := m.FailureStack(f); !ok || f.Source != name || got != stack {
@@ -393,6 +395,11 @@ func TestFailed(t *testing.T) {
 				Deaths:  []Death{{Reason: "rejected", Time: at(1)}},
 			},
 			model.Some(at(1)), model.Some(at(7)),
+		},
+		"EasyNetQ": {
+			Message{Body: []byte(`{"Exception":"E: m","RoutingKey":"k","Exchange":"x","Message":"{}","BasicProperties":{},` +
+				`"DateTime":"2026-03-04T05:06:07Z"}`)},
+			model.Some(at(7)), model.Some(at(7)),
 		},
 		"a timestamp of AMQP": {
 			Message{Headers: model.Table{"error": "m", "x-failed-at": at(3)}}, model.Some(at(3)), model.Some(at(3)),

@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ type framework struct {
 	name       Framework
 	evidence   []evidence    // alternatives; none: nothing tells who wrote it
 	failures   []failureForm // alternatives, the best first
+	stack      []spot        // alternatives for the stack trace of a failure
+	failedAt   []spot        // times at which it failed
 	task       []spot        // alternatives for what the worker is to do: a task, an actor, a type
 	tries      []counter     // all of them are counted and reset
 	eta        []spot        // alternatives for the time before which its worker does not run it
@@ -48,10 +51,21 @@ func header(p ...string) spot { return spot{inHeaders, p} }
 // body is the spot of a value in a JSON body.
 func body(p ...string) spot { return spot{inBody, p} }
 
+func headers(names ...string) []spot { return spotsOf(header, names) }
+
+func bodies(names ...string) []spot { return spotsOf(body, names) }
+
+func spotsOf(of func(...string) spot, names []string) (spots []spot) {
+	for _, name := range names {
+		spots = append(spots, of(name))
+	}
+	return spots
+}
+
 // evidence is what only one framework writes. The name of a queue is none: applications choose it. All that it names
 // must be there.
 type evidence struct {
-	texts   []path   // headers that are texts
+	texts   []spot   // headers that are texts
 	headers []string // headers of any type
 	prefix  string   // of a header's name
 	kind    string   // that is in the type property
@@ -62,11 +76,10 @@ type evidence struct {
 
 // failureForm is one way in which a framework writes down why a message failed.
 type failureForm struct {
-	in      place
-	needs   []path // all must be there, so that a body or header that only looks alike is not taken for it
-	kind    []path // alternatives for the exception's type
-	message []path // alternatives for its message
-	trace   []path // alternatives for a text that holds both: "TimeoutError: smtp gateway", or a stack trace
+	needs   []spot // all must be there, so that a body or header that only looks alike is not taken for it
+	kind    []spot // alternatives for the exception's type
+	message []spot // alternatives for its message
+	trace   []spot // alternatives for a text that holds both: "TimeoutError: smtp gateway", or a stack trace
 }
 
 // Framework is the framework that wrote the message or its failure; the first in the table when it has marks of
@@ -88,7 +101,7 @@ func (m *Message) Frameworks() []Framework {
 }
 
 // rows are the rows of the table that the message has evidence of.
-func (m *Message) rows() func(yield func(*framework) bool) {
+func (m *Message) rows() iter.Seq[*framework] {
 	return func(yield func(*framework) bool) {
 		marks := marks{prefixes: prefixesOf(m.Headers)}
 		for i := range frameworks {
@@ -100,12 +113,7 @@ func (m *Message) rows() func(yield func(*framework) bool) {
 }
 
 func (k *framework) wrote(m *Message, marks *marks) bool {
-	for i := range k.evidence {
-		if k.evidence[i].in(m, marks) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.evidence, func(e evidence) bool { return e.in(m, marks) })
 }
 
 // in reports whether the evidence is in a message. What is cheap to look at comes first.
@@ -118,13 +126,8 @@ func (e *evidence) in(m *Message, marks *marks) bool {
 			return false
 		}
 	}
-	for _, p := range e.texts {
-		r := reader{m: m}
-		if _, ok := r.text(inHeaders, p); !ok {
-			return false
-		}
-	}
-	return (e.kind == "" || strings.Contains(m.Properties.Type, e.kind)) && e.inBody(m.Body, marks)
+	return (&reader{m: m}).has(e.texts) && (e.kind == "" || strings.Contains(m.Properties.Type, e.kind)) &&
+		e.inBody(m.Body, marks)
 }
 
 func (e *evidence) inBody(body []byte, marks *marks) bool {
@@ -137,10 +140,8 @@ func (e *evidence) inBody(body []byte, marks *marks) bool {
 	if len(body) == 0 || len(body) > MaxEnvelope {
 		return false
 	}
-	for _, word := range e.words {
-		if !bytes.Contains(body, []byte(word)) {
-			return false
-		}
+	if slices.ContainsFunc(e.words, func(word string) bool { return !bytes.Contains(body, []byte(word)) }) {
+		return false
 	}
 	return len(e.members) == 0 || marks.of(body).hasAll(e.members)
 }
@@ -179,10 +180,5 @@ func (s prefixSet) has(prefix string) bool {
 }
 
 func beginsWithOne(body []byte, begins []string) bool {
-	for _, b := range begins {
-		if len(body) >= len(b) && string(body[:len(b)]) == b {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(begins, func(b string) bool { return len(body) >= len(b) && string(body[:len(b)]) == b })
 }

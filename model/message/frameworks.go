@@ -9,98 +9,97 @@ var frameworks = []framework{
 			{headers: []string{"x-exception-message"}},
 			{headers: []string{"x-exception-stacktrace"}},
 			{headers: []string{"x-original-exchange", "x-original-routingKey"}},
-			{texts: []path{{"__TypeId__"}}},
+			{texts: headers("__TypeId__")},
 		},
 		failures: []failureForm{
 			{
-				in: inHeaders, needs: []path{{"x-exception-message"}},
-				kind:    []path{{"x-exception-fqcn"}, {"x-exception-type"}},
-				message: []path{{"x-exception-message"}},
-				trace:   []path{{"x-exception-stacktrace"}},
+				needs: headers("x-exception-message"), kind: headers("x-exception-fqcn", "x-exception-type"),
+				message: headers("x-exception-message"), trace: headers("x-exception-stacktrace"),
 			},
 			// an exception without a message
-			{in: inHeaders, needs: []path{{"x-exception-stacktrace"}}, trace: []path{{"x-exception-stacktrace"}}},
+			{needs: headers("x-exception-stacktrace"), trace: headers("x-exception-stacktrace")},
 		},
-		task:  []spot{header("__TypeId__")},
-		stale: []spot{header("x-exception-*")},
+		stack: headers("x-exception-stacktrace"),
+		task:  headers("__TypeId__"),
+		stale: headers("x-exception-*"),
 	},
 	{
 		name:     "MassTransit",
 		evidence: []evidence{{prefix: "MT-"}},
 		failures: []failureForm{
 			{
-				in: inHeaders, needs: []path{{"MT-Fault-ExceptionType"}},
-				kind: []path{{"MT-Fault-ExceptionType"}}, message: []path{{"MT-Fault-Message"}},
+				needs: headers("MT-Fault-ExceptionType"), kind: headers("MT-Fault-ExceptionType"),
+				message: headers("MT-Fault-Message"),
 			},
 			// a skipped message has only a reason
-			{in: inHeaders, needs: []path{{"MT-Reason"}}, kind: []path{{"MT-Reason"}}},
+			{needs: headers("MT-Reason"), kind: headers("MT-Reason")},
 		},
-		task: []spot{header("MT-Fault-MessageType"), header("MT-MessageType")},
+		stack:    headers("MT-Fault-StackTrace"),
+		failedAt: headers("MT-Fault-Timestamp"),
+		task:     headers("MT-Fault-MessageType", "MT-MessageType"),
 		tries: []counter{
 			{spot: header("MT-Redelivery-Count"), absent: true}, {spot: header("MT-Fault-RetryCount"), absent: true},
 		},
-		stale: []spot{header("MT-Reason"), header("MT-Fault-*")},
+		stale: headers("MT-Reason", "MT-Fault-*"),
 	},
 	{
 		name:     "NServiceBus",
 		evidence: []evidence{{prefix: "NServiceBus."}},
 		failures: []failureForm{{
-			in: inHeaders, needs: []path{{"NServiceBus.ExceptionInfo.ExceptionType"}},
-			kind:    []path{{"NServiceBus.ExceptionInfo.ExceptionType"}},
-			message: []path{{"NServiceBus.ExceptionInfo.Message"}},
+			needs:   headers("NServiceBus.ExceptionInfo.ExceptionType"),
+			kind:    headers("NServiceBus.ExceptionInfo.ExceptionType"),
+			message: headers("NServiceBus.ExceptionInfo.Message"),
 		}},
-		task: []spot{header("NServiceBus.EnclosedMessageTypes")},
+		stack:    headers("NServiceBus.ExceptionInfo.StackTrace"),
+		failedAt: headers("NServiceBus.TimeOfFailure"),
+		task:     headers("NServiceBus.EnclosedMessageTypes"),
 		tries: []counter{
 			{spot: header("NServiceBus.Retries"), absent: true}, {spot: header("NServiceBus.FLRetries"), absent: true},
 		},
-		stale: []spot{
-			header("NServiceBus.ExceptionInfo.*"), header("NServiceBus.FailedQ"), header("NServiceBus.TimeOfFailure"),
-			header("NServiceBus.Retries.Timestamp"),
-		},
+		stale: headers("NServiceBus.ExceptionInfo.*", "NServiceBus.FailedQ", "NServiceBus.TimeOfFailure",
+			"NServiceBus.Retries.Timestamp"),
 	},
 	{
 		name: "Wolverine",
 		evidence: []evidence{
-			{texts: []path{{"exception-type"}, {"exception-message"}}},
+			{texts: headers("exception-type", "exception-message")},
 			{headers: []string{"attempts", "conversation-id", "source"}},
 		},
 		failures: []failureForm{{
-			in: inHeaders, needs: []path{{"exception-type"}},
-			kind: []path{{"exception-type"}}, message: []path{{"exception-message"}},
+			needs: headers("exception-type"), kind: headers("exception-type"), message: headers("exception-message"),
 		}},
-		task:  []spot{header("message-type")},
-		tries: []counter{{spot: header("attempts"), attempts: true}},
-		stale: []spot{
-			header("exception-type"), header("exception-message"), header("exception-stack"), header("failed-at"),
-		},
+		stack:    headers("exception-stack"),
+		failedAt: headers("failed-at"),
+		task:     headers("message-type"),
+		tries:    []counter{{spot: header("attempts"), attempts: true}},
+		stale:    headers("exception-type", "exception-message", "exception-stack", "failed-at"),
 	},
 	{
 		name:     "Rebus",
 		evidence: []evidence{{prefix: "rbs2-"}},
-		failures: []failureForm{
-			{in: inHeaders, needs: []path{{"rbs2-error-details"}}, trace: []path{{"rbs2-error-details"}}},
-		},
-		task:  []spot{header("rbs2-msg-type")},
-		tries: []counter{{spot: header("rbs2-defer-count"), absent: true}},
-		stale: []spot{header("rbs2-error-details"), header("rbs2-source-queue")},
+		failures: []failureForm{{needs: headers("rbs2-error-details"), trace: headers("rbs2-error-details")}},
+		stack:    headers("rbs2-error-details"), // error and trace in one
+		task:     headers("rbs2-msg-type"),
+		tries:    []counter{{spot: header("rbs2-defer-count"), absent: true}},
+		stale:    headers("rbs2-error-details", "rbs2-source-queue"),
 	},
 	{
 		name:     "Watermill",
 		evidence: []evidence{{headers: []string{"_watermill_message_uuid"}}, {headers: []string{"reason_poisoned"}}},
-		failures: []failureForm{{in: inHeaders, needs: []path{{"reason_poisoned"}}, trace: []path{{"reason_poisoned"}}}},
-		stale: []spot{
-			header("reason_poisoned"), header("topic_poisoned"), header("handler_poisoned"), header("subscriber_poisoned"),
-		},
+		failures: []failureForm{{needs: headers("reason_poisoned"), trace: headers("reason_poisoned")}},
+		stack:    headers("reason_poisoned"),
+		stale:    headers("reason_poisoned", "topic_poisoned", "handler_poisoned", "subscriber_poisoned"),
 	},
 	{
 		name: "Rascal",
 		evidence: []evidence{
-			{texts: []path{{"rascal", "originalQueue"}}}, {texts: []path{{"rascal", "error", "message"}}},
+			{texts: []spot{header("rascal", "originalQueue")}}, {texts: []spot{header("rascal", "error", "message")}},
 		},
 		failures: []failureForm{{
-			in: inHeaders, needs: []path{{"rascal", "error", "message"}},
-			kind: []path{{"rascal", "error", "code"}}, message: []path{{"rascal", "error", "message"}},
+			needs: []spot{header("rascal", "error", "message")}, kind: []spot{header("rascal", "error", "code")},
+			message: []spot{header("rascal", "error", "message")},
 		}},
+		stack: []spot{header("rascal", "error", "stack")},
 		tries: []counter{
 			{spot: header("rascal", "recovery", "*", "forwarded")},
 			{spot: header("rascal", "recovery", "*", "republished")},
@@ -113,14 +112,15 @@ var frameworks = []framework{
 	{
 		name: "Celery",
 		evidence: []evidence{
-			{texts: []path{{"task"}, {"id"}}, headers: []string{"retries", "root_id"}}, // protocol 2
+			{texts: headers("task", "id"), headers: []string{"retries", "root_id"}}, // protocol 2
 			{begins: jsonObjects, members: []string{"task", "id", "args", "kwargs", "retries", "expires"}},
 			{begins: []string{"\x80"}, words: []string{"task", "kwargs", "retries", "expires"}},
 		},
 		failures: []failureForm{{ // of a result, in JSON or pickled
-			in: inBody, needs: []path{{"task_id"}, {"status"}, {"traceback"}},
-			kind: []path{{"result", "exc_type"}, {"result", "$class"}}, trace: []path{{"traceback"}},
+			needs: bodies("task_id", "status", "traceback"),
+			kind:  []spot{body("result", "exc_type"), body("result", "$class")}, trace: bodies("traceback"),
 		}},
+		stack:      bodies("traceback"),
 		task:       []spot{header("task"), body("task")},
 		tries:      []counter{{spot: header("retries")}, {spot: body("retries")}},
 		eta:        []spot{header("eta"), body("eta")},
@@ -128,12 +128,9 @@ var frameworks = []framework{
 		namesReply: true,
 	},
 	{
-		name: "Symfony Messenger",
-		evidence: []evidence{
-			{prefix: symfonyStamp},
-			{begins: symfonyBodies},
-		},
-		stamps: true,
+		name:     "Symfony Messenger",
+		evidence: []evidence{{prefix: symfonyStamp}, {begins: symfonyBodies}},
+		stamps:   true,
 	},
 	{
 		name: "Sneakers",
@@ -143,41 +140,38 @@ var frameworks = []framework{
 		},
 		failures: []failureForm{
 			{
-				in: inHeaders, needs: []path{{"retry_info", "num_attempts"}}, // Kicks too: JSON text in one header
-				kind:    []path{{"retry_info", "error_class"}, {"retry_info", "error"}},
-				message: []path{{"retry_info", "error_message"}},
+				needs:   []spot{header("retry_info", "num_attempts")}, // Kicks too: JSON text in one header
+				kind:    []spot{header("retry_info", "error_class"), header("retry_info", "error")},
+				message: []spot{header("retry_info", "error_message")},
 			},
-			{
-				in:      inBody, // the envelope of the older handlers, its payload in base64
-				needs:   []path{{"num_attempts"}, {"failed_at"}, {"payload"}},
-				kind:    []path{{"error_class"}, {"error"}},
-				message: []path{{"error_message"}},
+			{ // the envelope of the older handlers, its payload in base64
+				needs: bodies("num_attempts", "failed_at", "payload"), kind: bodies("error_class", "error"),
+				message: bodies("error_message"),
 			},
 		},
-		tries: []counter{{spot: header("retry_info", "num_attempts"), attempts: true, absent: true}},
-		stale: []spot{header("retry_info")},
+		stack:    []spot{header("retry_info", "backtrace"), body("backtrace")},
+		failedAt: []spot{header("retry_info", "failed_at"), body("failed_at")},
+		tries:    []counter{{spot: header("retry_info", "num_attempts"), attempts: true, absent: true}},
+		stale:    headers("retry_info"),
 	},
 	{
-		name: "EasyNetQ",
-		evidence: []evidence{
-			{kind: EasyNetQType},
-			{begins: jsonObjects, members: easyNetQMembers},
-		},
+		name:     "EasyNetQ",
+		evidence: []evidence{{kind: EasyNetQType}, {begins: jsonObjects, members: easyNetQMembers}},
 		failures: []failureForm{{
-			in: inBody, needs: []path{{"Exception"}, {"RoutingKey"}, {"Exchange"}, {"Message"}},
-			trace: []path{{"Exception"}},
+			needs: bodies("Exception", "RoutingKey", "Exchange", "Message"), trace: bodies("Exception"),
 		}},
+		stack:    bodies("Exception"),
+		failedAt: bodies("DateTime"),
 	},
 	{
-		name: "Dramatiq",
-		evidence: []evidence{
-			{begins: jsonObjects, members: dramatiqMembers},
-		},
+		name:     "Dramatiq",
+		evidence: []evidence{{begins: jsonObjects, members: dramatiqMembers}},
 		failures: []failureForm{{
-			in: inBody, needs: []path{{"actor_name"}, {"options", "traceback"}},
-			trace: []path{{"options", "traceback"}},
+			needs: []spot{body("actor_name"), body("options", "traceback")},
+			trace: []spot{body("options", "traceback")},
 		}},
-		task:  []spot{body("actor_name")},
+		stack: []spot{body("options", "traceback")},
+		task:  bodies("actor_name"),
 		tries: []counter{{spot: body("options", "retries"), absent: true}}, // its envelope resets it
 	},
 	{
@@ -185,44 +179,39 @@ var frameworks = []framework{
 		evidence: []evidence{
 			{begins: jsonObjects, members: []string{"UUID", "Name", "RoutingKey", "ETA", "RetryCount", "RetryTimeout"}},
 		},
-		task: []spot{body("Name")},
-		eta:  []spot{body("ETA")}, earlyRun: true,
-		left: []spot{body("RetryCount")},
+		task: bodies("Name"),
+		eta:  bodies("ETA"), earlyRun: true,
+		left: bodies("RetryCount"),
 	},
 	{
-		name: "Faktory",
-		evidence: []evidence{
-			{begins: jsonObjects, members: []string{"jid", "jobtype", "args"}},
-		},
+		name:     "Faktory",
+		evidence: []evidence{{begins: jsonObjects, members: []string{"jid", "jobtype", "args"}}},
 		failures: []failureForm{{
-			in: inBody, needs: []path{{"jid"}, {"failure", "message"}},
-			kind: []path{{"failure", "errtype"}}, message: []path{{"failure", "message"}},
+			needs: []spot{body("jid"), body("failure", "message")}, kind: []spot{body("failure", "errtype")},
+			message: []spot{body("failure", "message")},
 		}},
-		task:  []spot{body("jobtype")},
-		tries: []counter{{spot: body("failure", "retry_count")}},
-		stale: []spot{body("failure")},
+		failedAt: []spot{body("failure", "failed_at")},
+		task:     bodies("jobtype"),
+		tries:    []counter{{spot: body("failure", "retry_count")}},
+		stale:    bodies("failure"),
 	},
 	{
 		name: "Brighter",
 		evidence: []evidence{
 			{headers: []string{"HandledCount", "Topic"}}, {headers: []string{"HandledCount", "MessageType"}},
 		},
-		task:  []spot{header("Topic")},
+		task:  headers("Topic"),
 		tries: []counter{{spot: header("HandledCount")}},
 	},
 	{
 		name: "Laravel", // by the driver laravel-queue-rabbitmq
 		evidence: []evidence{
-			{headers: []string{"laravel"}},
-			{begins: jsonObjects, members: []string{"displayName", "job", "maxTries", "data"}},
+			{headers: []string{"laravel"}}, {begins: jsonObjects, members: []string{"displayName", "job", "maxTries", "data"}},
 		},
-		task:  []spot{body("displayName")},
+		task:  bodies("displayName"),
 		tries: []counter{{spot: header("laravel", "attempts")}},
 	},
-	{
-		name:     "Nameko",
-		evidence: []evidence{{prefix: "nameko."}},
-	},
+	{name: "Nameko", evidence: []evidence{{prefix: "nameko."}}},
 }
 
 // headerPrefixes are all prefixes of headers that are evidence.

@@ -226,14 +226,17 @@ func FuzzFailure(f *testing.F) {
 		c := &forms[which%uint(len(forms))]
 		m := Message{Headers: model.Table{}, Body: body, BodyBytes: len(body)}
 		for _, part := range []struct {
-			paths []path
+			spots []spot
 			text  string
-		}{{c.needs, message}, {c.trace, trace}, {c.message, message}, {
-			c.kind,
-			kind,
-		}, {[]path{{"error"}, {"error_class"}}, trace}} {
-			if c.in == inHeaders && len(part.paths) > 0 {
-				put(m.Headers, part.paths[int(which/64)%len(part.paths)], part.text)
+		}{
+			{c.needs, message},
+			{c.trace, trace},
+			{c.message, message},
+			{c.kind, kind},
+			{headers("error", "error_class"), trace},
+		} {
+			if len(part.spots) > 0 && c.needs[0].in == inHeaders {
+				put(m.Headers, part.spots[int(which/64)%len(part.spots)].path, part.text)
 			}
 		}
 		var failure Failure

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"slices"
 )
 
 // members is a set of names of members that a JSON object has: of those by which the frameworks' bodies are known.
@@ -19,36 +20,29 @@ func bitsOfMembers() map[string]members {
 			bits[name] = 1 << len(bits) // a test keeps them below 64
 		}
 	}
-	first := func(in place, paths ...path) {
-		for _, p := range paths {
-			if in == inBody {
-				add(p[0])
+	first := func(lists ...[]spot) {
+		for _, s := range slices.Concat(lists...) {
+			if s.in == inBody {
+				add(s.path[0])
 			}
 		}
 	}
-	for i := range frameworks {
-		k := &frameworks[i]
+	for _, k := range frameworks {
 		for _, e := range k.evidence {
 			for _, name := range e.members {
 				add(name)
 			}
 		}
 		for _, f := range k.failures {
-			for _, paths := range [][]path{f.needs, f.kind, f.message, f.trace} {
-				first(f.in, paths...)
-			}
+			first(f.needs, f.kind, f.message, f.trace)
 		}
-		for _, spots := range [][]spot{k.task, k.eta, k.expires, k.stale, k.left} {
-			for _, s := range spots {
-				first(s.in, s.path)
-			}
-		}
+		first(k.task, k.eta, k.expires, k.stale, k.left, k.stack, k.failedAt)
 		for _, c := range k.tries {
-			first(c.in, c.path)
+			first([]spot{c.spot})
 		}
 	}
 	for _, o := range originConventions {
-		first(o.in, append(o.needs, o.exchange, o.key)...)
+		first(o.needs, []spot{o.exchange, o.key})
 	}
 	return bits
 }

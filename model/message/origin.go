@@ -73,11 +73,11 @@ func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
 // writtenOrigin is what a framework or an application wrote into the message of its origin.
 func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 	for _, c := range originConventions {
-		exchange, ok := r.text(c.in, c.exchange)
-		if !ok || !r.has(c.in, c.needs) {
+		exchange, ok := r.text(c.exchange)
+		if !ok || !r.has(c.needs) {
 			continue
 		}
-		if key, ok := r.text(c.in, c.key); ok {
+		if key, ok := r.text(c.key); ok {
 			return model.Address{Exchange: exchange, RoutingKey: key}, c.name, true
 		}
 	}

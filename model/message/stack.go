@@ -10,36 +10,11 @@ import (
 // maxStack bounds the stack trace of a failure, in bytes.
 const maxStack = 64 << 10
 
-// stackSpots are where each framework writes the stack trace of a failure. A text that holds error and trace is one.
-var stackSpots = map[string][]spot{
-	"Spring AMQP": {header("x-exception-stacktrace")},
-	"MassTransit": {header("MT-Fault-StackTrace")},
-	"NServiceBus": {header("NServiceBus.ExceptionInfo.StackTrace")},
-	"Wolverine":   {header("exception-stack")},
-	"Rebus":       {header("rbs2-error-details")},
-	"Watermill":   {header("reason_poisoned")},
-	"Rascal":      {header("rascal", "error", "stack")},
-	"Celery":      {body("traceback")},
-	"Sneakers":    {header("retry_info", "backtrace"), body("backtrace")},
-	"EasyNetQ":    {body("Exception")},
-	"Dramatiq":    {body("options", "traceback")},
-}
-
-// failedAtSpots are where each framework writes when a message failed.
-var failedAtSpots = map[string][]spot{
-	"MassTransit": {header("MT-Fault-Timestamp")},
-	"NServiceBus": {header("NServiceBus.TimeOfFailure")},
-	"Wolverine":   {header("failed-at")},
-	"Sneakers":    {header("retry_info", "failed_at"), body("failed_at")},
-	"EasyNetQ":    {body("DateTime")},
-	"Faktory":     {body("failure", "failed_at")},
-}
-
 // FailureStack is the stack trace that the writer of a failure added to it, its first 64 KiB; "" when there is none.
 func (m *Message) FailureStack(f Failure) string {
 	r := reader{m: m}
-	for _, s := range stackSpots[f.Source] {
-		if text, ok := r.text(s.in, s.path); ok && text != "" {
+	for _, s := range frameworkNamed(f.Source).stack {
+		if text, ok := r.text(s); ok && text != "" {
 			return cut(text, maxStack)
 		}
 	}
@@ -52,6 +27,16 @@ func (m *Message) FailureStack(f Failure) string {
 		fields = m.plainFields()
 	}
 	return cut(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
+}
+
+// frameworkNamed is the row of a framework, an empty one where the source of a failure is none.
+func frameworkNamed(source string) framework {
+	for _, k := range frameworks {
+		if string(k.name) == source {
+			return k
+		}
+	}
+	return framework{}
 }
 
 // Failed are the times between which a message failed, the first time and the last, as far as it says: what the writer
@@ -76,8 +61,8 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 		return first, last
 	}
 	r := reader{m: m}
-	for _, s := range failedAtSpots[f.Source] {
-		if text, ok := r.text(s.in, s.path); ok {
+	for _, s := range frameworkNamed(f.Source).failedAt {
+		if text, ok := r.text(s); ok {
 			take(failureTime(text))
 		}
 	}

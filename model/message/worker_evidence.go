@@ -10,15 +10,15 @@ import (
 // workerConventions are where frameworks write down the queue in which a message failed.
 var workerConventions = []struct {
 	name  string
-	needs path // beside the queue
-	queue path
-	topic bool // a queue has its name, or an exchange does: that depends on how the application is set up
+	queue spot
+	needs []spot // beside the queue
+	topic bool   // a queue has its name, or an exchange does: that depends on how the application is set up
 }{
-	{name: "NServiceBus", queue: path{"NServiceBus.FailedQ"}},
-	{name: "Rebus", queue: path{"rbs2-source-queue"}, needs: path{"rbs2-error-details"}},
-	{name: "Rascal", queue: path{"rascal", "originalQueue"}},
-	{name: "MassTransit", queue: path{"MT-Fault-InputAddress"}},
-	{name: "Watermill", queue: path{"topic_poisoned"}, needs: path{"reason_poisoned"}, topic: true},
+	{name: "NServiceBus", queue: header("NServiceBus.FailedQ")},
+	{name: "Rebus", queue: header("rbs2-source-queue"), needs: headers("rbs2-error-details")},
+	{name: "Rascal", queue: header("rascal", "originalQueue")},
+	{name: "MassTransit", queue: header("MT-Fault-InputAddress")},
+	{name: "Watermill", queue: header("topic_poisoned"), needs: headers("reason_poisoned"), topic: true},
 }
 
 // Statement is what a framework wrote down of the queue in which a message failed.
@@ -46,11 +46,8 @@ func (m *Message) Stated(e *Envelope) (Statement, bool) {
 	}
 	r := reader{m: m}
 	for _, c := range workerConventions {
-		queue, ok := r.text(inHeaders, c.queue)
-		if !ok || queue == "" {
-			continue
-		}
-		if c.needs != nil && !r.has(inHeaders, []path{c.needs}) {
+		queue, ok := r.text(c.queue)
+		if !ok || queue == "" || !r.has(c.needs) {
 			continue
 		}
 		s := Statement{Queue: queue, Framework: c.name, Topic: c.topic}
