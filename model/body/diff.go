@@ -97,7 +97,6 @@ func common(a, b []string) (places [][2]int, found bool) {
 	return nil, false
 }
 
-// walkedBack are the equal lines on the way that was found.
 func walkedBack(steps [][]int, edits, x, y int) [][2]int {
 	var places [][2]int
 	for ; edits > 0; edits-- {

@@ -16,7 +16,6 @@ type javaReader struct {
 	handles []any // *serial.Value or *javaClass, by their number
 }
 
-// javaClass is a class as a stream describes it.
 type javaClass struct {
 	name   string
 	flags  byte
@@ -57,7 +56,6 @@ const (
 
 const javaHead = 4 // bytes: the magic number and the version
 
-// parseJava reads a stream to its end.
 func parseJava(b []byte) *serial.Value {
 	serial.Check(begins("\xac\xed\x00\x05")(b))
 	r := javaReader{Reader: readerOf(b[javaHead:])}

@@ -30,7 +30,6 @@ func known(v *serial.Value) {
 	}
 }
 
-// addWritten adds what a class wrote by itself.
 func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 	if len(values) == 0 {
 		return

@@ -14,7 +14,6 @@ import (
 // order of keys and keys that are there twice.
 type msgPack struct{ serial.Reader }
 
-// parseMsgPack reads one value that fills the body.
 func parseMsgPack(b []byte) *serial.Value {
 	p := msgPack{readerOf(b)}
 	v := p.value(0)

@@ -13,7 +13,6 @@ import (
 // or another message.
 type wire struct{ serial.Reader }
 
-// parseWire reads a message that fills the body.
 func parseWire(b []byte) *serial.Value {
 	w := wire{readerOf(nil)}
 	return w.message(b, 0)
@@ -51,14 +50,12 @@ func (w *wire) value(f wireField, depth int) *serial.Value {
 	return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}
 }
 
-// wireField is a field as it is on the wire.
 type wireField struct {
 	kind    protowire.Type
 	number  uint64 // of a varint, and of 4 and 8 bytes
 	content []byte // of what has a length, or is a group
 }
 
-// eachField calls with each field of a message.
 func eachField(b []byte, each func(protowire.Number, wireField)) {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dlxtop/dlxtop/model/serial"
 )
@@ -109,18 +110,18 @@ func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
 	serial.Check(f.kind == wireOf(field.kind) ||
 		field.isMessage() && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions have both
 	switch field.kind {
-	case messageKind, groupKind:
+	case protoreflect.MessageKind, protoreflect.GroupKind:
 		if field.of == nil { // the set was made without its imports
 			return t.wire.message(f.content, depth+1)
 		}
 		v, _ := t.message(f.content, field.of, depth+1)
 		return v
-	case stringKind:
+	case protoreflect.StringKind:
 		serial.Check(utf8.Valid(f.content))
 		return serial.OfText(string(f.content))
-	case bytesKind:
+	case protoreflect.BytesKind:
 		return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}
-	case enumKind:
+	case protoreflect.EnumKind:
 		if name, is := field.names[int32(f.number)]; is {
 			return serial.OfText(name)
 		}
@@ -128,24 +129,23 @@ func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
 	return numberOf(field.kind, f.number)
 }
 
-// numberOf is a number of 64 bits as a kind means it.
-func numberOf(kind kind, n uint64) *serial.Value {
+func numberOf(kind protoreflect.Kind, n uint64) *serial.Value {
 	switch kind {
-	case doubleKind:
+	case protoreflect.DoubleKind:
 		return serial.OfFloat(math.Float64frombits(n), 64)
-	case floatKind:
+	case protoreflect.FloatKind:
 		return serial.OfFloat(float64(math.Float32frombits(uint32(n))), 32)
-	case boolKind:
+	case protoreflect.BoolKind:
 		return serial.Of(strconv.FormatBool(n != 0))
-	case int32Kind, sfixed32Kind, enumKind:
+	case protoreflect.Int32Kind, protoreflect.Sfixed32Kind, protoreflect.EnumKind:
 		return serial.OfInt(int64(int32(n)))
-	case int64Kind, sfixed64Kind:
+	case protoreflect.Int64Kind, protoreflect.Sfixed64Kind:
 		return serial.OfInt(int64(n))
-	case sint32Kind:
+	case protoreflect.Sint32Kind:
 		return serial.OfInt(int64(int32(protowire.DecodeZigZag(n & math.MaxUint32))))
-	case sint64Kind:
+	case protoreflect.Sint64Kind:
 		return serial.OfInt(protowire.DecodeZigZag(n))
-	case uint32Kind, fixed32Kind:
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return serial.Of(strconv.FormatUint(uint64(uint32(n)), 10))
 	}
 	return serial.Of(strconv.FormatUint(n, 10))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/serial"
@@ -22,50 +23,26 @@ type Types struct {
 	enums    map[string]map[int32]string
 }
 
-// messageType is a message type.
 type messageType struct {
 	name   string // with its package
 	fields map[protowire.Number]*fieldType
 	entry  bool // of a map: fields 1 and 2 are key and value
 }
 
-// fieldType is a field of a message type.
 type fieldType struct {
 	name, typeName string
 	number         protowire.Number
-	kind           kind
+	kind           protoreflect.Kind
 	repeated       bool
 	of             *messageType     // of messages; nil when the set was made without its imports
 	names          map[int32]string // of an enum's values
 }
 
-func (f *fieldType) isMessage() bool { return f.kind == messageKind || f.kind == groupKind }
+func (f *fieldType) isMessage() bool {
+	return f.kind == protoreflect.MessageKind || f.kind == protoreflect.GroupKind
+}
 
 func (f *fieldType) isMap() bool { return f.repeated && f.of != nil && f.of.entry }
-
-// kind is what a field holds, by its number in descriptor.proto.
-type kind uint64
-
-const (
-	doubleKind kind = iota + 1
-	floatKind
-	int64Kind
-	uint64Kind
-	int32Kind
-	fixed64Kind
-	fixed32Kind
-	boolKind
-	stringKind
-	groupKind
-	messageKind
-	bytesKind
-	uint32Kind
-	enumKind
-	sfixed32Kind
-	sfixed64Kind
-	sint32Kind
-	sint64Kind
-)
 
 // MaxTypes bounds a descriptor set, in bytes.
 const MaxTypes = 16 << 20
@@ -142,14 +119,14 @@ func (t *Types) readMessage(b []byte, scope string) {
 
 func (m *messageType) readField(b []byte) {
 	const many = 3 // LABEL_REPEATED
-	f, label := &fieldType{}, uint64(0)
+	f, label, kind := &fieldType{}, uint64(0), uint64(0)
 	eachPart(b, parts{
-		1: textInto(&f.name), 3: numberInto(&f.number), 4: numberInto(&label), 5: numberInto(&f.kind),
+		1: textInto(&f.name), 3: numberInto(&f.number), 4: numberInto(&label), 5: numberInto(&kind),
 		6: textInto(&f.typeName),
 	})
 	serial.Check(identifier.MatchString(f.name) && f.number.IsValid() && m.fields[f.number] == nil &&
-		f.kind >= doubleKind && f.kind <= sint64Kind)
-	f.repeated, m.fields[f.number] = label == many, f
+		kind <= uint64(protoreflect.Sint64Kind) && protoreflect.Kind(kind).IsValid())
+	f.kind, f.repeated, m.fields[f.number] = protoreflect.Kind(kind), label == many, f
 }
 
 // readEnum reads an EnumDescriptorProto. Of several names of a number the first counts.
@@ -181,7 +158,6 @@ func (t *Types) resolve(f *fieldType, scope string) {
 	}
 }
 
-// shownTypes is how many names of types an error has.
 const shownTypes = 8
 
 // named is a message type by its full name. The error says which there are.
@@ -203,16 +179,15 @@ func (t *Types) names() []string {
 	return slices.DeleteFunc(all, func(name string) bool { return t.messages[name].entry })
 }
 
-// wireOf is how a kind is on the wire.
-func wireOf(of kind) protowire.Type {
+func wireOf(of protoreflect.Kind) protowire.Type {
 	switch of {
-	case doubleKind, fixed64Kind, sfixed64Kind:
+	case protoreflect.DoubleKind, protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
 		return protowire.Fixed64Type
-	case floatKind, fixed32Kind, sfixed32Kind:
+	case protoreflect.FloatKind, protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind:
 		return protowire.Fixed32Type
-	case stringKind, bytesKind, messageKind:
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
 		return protowire.BytesType
-	case groupKind:
+	case protoreflect.GroupKind:
 		return protowire.StartGroupType
 	}
 	return protowire.VarintType

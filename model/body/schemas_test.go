@@ -320,7 +320,7 @@ func appendAny(t *rapid.T, body []byte, of protoreflect.MessageDescriptor) []byt
 		}
 		return protowire.AppendBytes(protowire.AppendTag(body, number, protowire.BytesType), inner)
 	}
-	wire := wireOf(kind(f.Kind()))
+	wire := wireOf(f.Kind())
 	put := func(b []byte) []byte {
 		switch wire {
 		case protowire.Fixed32Type:
@@ -430,7 +430,7 @@ func TestTypesAsTheLibrary(t *testing.T) {
 			for i := range of.Fields().Len() {
 				f := of.Fields().Get(i)
 				have := own.fields[f.Number()]
-				if have == nil || have.name != string(f.Name()) || have.kind != kind(f.Kind()) || have.isMap() != f.IsMap() ||
+				if have == nil || have.name != string(f.Name()) || have.kind != f.Kind() || have.isMap() != f.IsMap() ||
 					have.repeated != (f.IsList() || f.IsMap()) || (have.of != nil) != (f.Message() != nil) ||
 					have.of != nil && have.of.name != string(f.Message().FullName()) ||
 					f.Enum() != nil && len(have.names) == 0 {

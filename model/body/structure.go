@@ -96,7 +96,6 @@ func (d *document) readAs(r reader) (View, error) {
 	return v, nil
 }
 
-// tree is a reader of values.
 func tree(parse func([]byte) *serial.Value) func(*document) ([]byte, bool, error) {
 	return func(d *document) ([]byte, bool, error) {
 		v, err := serial.Try(func() *serial.Value { return parse(d.data) })
@@ -126,7 +125,11 @@ func readPickle(d *document) ([]byte, bool, error) {
 	if d.says("python") {
 		m.Properties.ContentType = "application/x-python-serialize"
 	}
-	text, whole, ok := m.Pickled()
+	return found(m.Pickled())
+}
+
+// found is what a reader of model/message gives.
+func found(text []byte, whole, ok bool) ([]byte, bool, error) {
 	if !ok {
 		return nil, false, serial.ErrFormat
 	}
@@ -138,49 +141,40 @@ func looksPHP(b []byte) bool {
 	return len(b) > 5 && (b[0] == 'a' || b[0] == 'O') && b[1] == ':' && (b[len(b)-1] == '}')
 }
 
-func readPHP(d *document) ([]byte, bool, error) {
-	text, whole, ok := message.PHPSerialized(d.data)
-	if !ok {
-		return nil, false, serial.ErrFormat
-	}
-	return text, whole, nil
-}
+func readPHP(d *document) ([]byte, bool, error) { return found(message.PHPSerialized(d.data)) }
 
-// looksMsgPack is a map whose first key is a text of letters: its first byte begins no UTF-8.
+// looksMsgPack is a map: its first byte begins no UTF-8.
 func looksMsgPack(b []byte) bool {
-	if len(b) < 4 || utf8.Valid(b) {
-		return false
-	}
-	key := 1
 	switch {
+	case len(b) < 4:
 	case b[0] > 0x80 && b[0] < 0x90:
+		return namesMember(b, 1, 0xa0)
 	case b[0] == 0xde:
-		key = 3
+		return namesMember(b, 3, 0xa0)
 	case b[0] == 0xdf:
-		key = 5
-	default:
-		return false
+		return namesMember(b, 5, 0xa0)
 	}
-	return len(b) > key+1 && b[key] > 0xa0 && b[key] < 0xc0 && letters(b[key+1:min(len(b), key+1+int(b[key]&0x1f))])
+	return false
 }
 
-// looksCBOR is a map whose first key is a text of letters, or what describes itself (RFC 8949, 3.4.6).
+// looksCBOR is a map, or what describes itself (RFC 8949, 3.4.6).
 func looksCBOR(b []byte) bool {
-	if bytes.HasPrefix(b, []byte("\xd9\xd9\xf7")) {
-		return true
-	}
-	if len(b) < 4 || utf8.Valid(b) {
-		return false
-	}
-	key := 1
 	switch {
+	case bytes.HasPrefix(b, []byte("\xd9\xd9\xf7")):
+		return true
+	case len(b) < 4:
 	case b[0] > 0xa0 && b[0] < 0xb8, b[0] == 0xbf:
+		return namesMember(b, 1, 0x60) && b[1] < 0x78
 	case b[0] == 0xb8:
-		key = 2
-	default:
-		return false
+		return namesMember(b, 2, 0x60) && b[2] < 0x78
 	}
-	return len(b) > key+1 && b[key] > 0x60 && b[key] < 0x78 && letters(b[key+1:min(len(b), key+1+int(b[key]&0x1f))])
+	return false
+}
+
+// namesMember reports whether the first key of a map, a text whose length is added to a byte, is of letters.
+func namesMember(b []byte, at int, text byte) bool {
+	return !utf8.Valid(b) && len(b) > at+1 && b[at] > text && b[at] < text+0x20 &&
+		letters(b[at+1:min(len(b), at+1+int(b[at]&0x1f))])
 }
 
 // letters reports whether bytes are what a member may be called.

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -25,9 +26,12 @@ var compressions = []struct {
 	magic []string // none: only the content encoding says it
 	open  func(io.Reader) (io.Reader, error)
 }{
-	{"gzip", []string{"gzip", "x-gzip"}, []string{"\x1f\x8b\x08"}, func(r io.Reader) (io.Reader, error) {
-		return gzip.NewReader(r)
-	}},
+	{
+		"gzip",
+		[]string{"gzip", "x-gzip"},
+		[]string{"\x1f\x8b\x08"},
+		func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+	},
 	{"zstd", []string{"zstd"}, []string{"\x28\xb5\x2f\xfd"}, func(r io.Reader) (io.Reader, error) {
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderMaxMemory(16<<20))
@@ -82,11 +86,9 @@ func (d *document) declared() bool {
 			}
 		}
 		for _, c := range compressions {
-			for _, name := range c.names {
-				if name == encoding && d.decompressed(c.name, c.open) {
-					d.encodings = d.encodings[:n-1]
-					return true
-				}
+			if slices.Contains(c.names, encoding) && d.decompressed(c.name, c.open) {
+				d.encodings = d.encodings[:n-1]
+				return true
 			}
 		}
 		return false
@@ -97,13 +99,15 @@ func (d *document) declared() bool {
 // compressed takes off a compression that the body begins with, when it can be read.
 func (d *document) compressed() bool {
 	for _, c := range compressions {
-		for _, magic := range c.magic {
-			if bytes.HasPrefix(d.data, []byte(magic)) && d.decompressed(c.name, c.open) {
-				return true
-			}
+		if beginsWithOne(d.data, c.magic) && d.decompressed(c.name, c.open) {
+			return true
 		}
 	}
 	return false
+}
+
+func beginsWithOne(b []byte, magic []string) bool {
+	return slices.ContainsFunc(magic, func(m string) bool { return bytes.HasPrefix(b, []byte(m)) })
 }
 
 // decompressed reads what is packed, to a bound. What is damaged stays as it is; of a body of which only the beginning
@@ -190,4 +194,32 @@ func (d *document) registered() bool {
 	id := binary.BigEndian.Uint32(d.data[1:])
 	d.becomes("schema id "+strconv.FormatUint(uint64(id), 10), d.data[frame:], d.whole)
 	return true
+}
+
+// Unpacked is what is packed in a body, to a bound, and in what: "gzip", "base64 → gzip". It is false of a body that is
+// not packed, which it says without reading all of it.
+func Unpacked(m *message.Message) (data []byte, steps []string, ok bool) {
+	if !mayBePacked(m) {
+		return nil, nil, false
+	}
+	d := documentOf(m)
+	d.unpack()
+	return d.data, d.steps, len(d.steps) > 0
+}
+
+func mayBePacked(m *message.Message) bool {
+	encoding := m.Properties.ContentEncoding
+	if encoding != "" && !plainEncodings[encoding] || len(m.Body) > 0 && m.Body[0] == 0 { // the frame of a registry
+		return true
+	}
+	for _, c := range compressions {
+		if beginsWithOne(m.Body, c.magic) {
+			return true
+		}
+	}
+	if len(m.Body) < leastBase64 {
+		return false
+	}
+	const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_= \t\r\n"
+	return len(bytes.TrimLeft(m.Body[:leastBase64], base64)) == 0
 }

@@ -109,7 +109,6 @@ func Raw(m *message.Message) View {
 // Read is the body as a person reads it: unpacked, laid out, its structure named.
 func Read(m *message.Message) View { return Schemas(nil).Read(model.QueueRef{}, m) }
 
-// nothing is the view of a body of which there is nothing.
 func nothing(m *message.Message) (View, bool) {
 	switch {
 	case len(m.Body) == 0 && m.BodyBytes > 0:
@@ -145,14 +144,12 @@ func Folded(lines []Line, depth int) []Line {
 	return out
 }
 
-// closes reports whether a line begins with the end of a container.
 func closes(l Line) bool {
 	spans := trimmed(l.Spans)
 	return len(spans) > 0 && spans[0].Kind == Mark &&
 		strings.IndexByte("}]<", spans[0].Text[0]) >= 0
 }
 
-// trimmed is a line without its indentation.
 func trimmed(spans []Span) []Span {
 	if len(spans) > 0 && strings.Trim(spans[0].Text, " ") == "" {
 		return spans[1:]

@@ -88,7 +88,6 @@ func (s *head) publishing() (p message.Publishing, err error) {
 	return p, err
 }
 
-// send writes a line and a body.
 func send(to io.Writer, v any, body []byte) error {
 	line, err := json.Marshal(v)
 	if err == nil {
@@ -100,7 +99,6 @@ func send(to io.Writer, v any, body []byte) error {
 	return err
 }
 
-// receive reads a line.
 func receive(from *bufio.Reader, v any) error {
 	line, err := from.ReadBytes('\n')
 	if err != nil {
@@ -220,7 +218,6 @@ func (a *answer) message(was *message.Publishing) (made message.Publishing, err 
 	return made, nil
 }
 
-// child is a process that runs programs.
 type child struct {
 	command *exec.Cmd
 	in, out *os.File

@@ -166,7 +166,6 @@ func madeValue(was, seen, is any, there bool) (any, error) {
 	return madeNumber(was, is)
 }
 
-// madeList is an array that a program gave.
 func madeList(was, seen any, is []any) (any, error) {
 	before, _ := was.([]any)
 	fields, _ := seen.([]any)
@@ -208,7 +207,6 @@ func madeNumber(was, is any) (any, error) {
 	return nil, &Problem{Kind: BadField, Detail: "is a number that fits no type of AMQP"}
 }
 
-// floatOf is a number as a float.
 func floatOf(v any) float64 {
 	switch v := v.(type) {
 	case int:
@@ -225,7 +223,6 @@ func floatOf(v any) float64 {
 	return math.NaN()
 }
 
-// wholeNumber is a number without a fraction.
 func wholeNumber(v any) (*big.Int, bool) {
 	if n, ok := v.(*big.Int); ok {
 		return n, true
@@ -245,7 +242,6 @@ func wholeNumber(v any) (*big.Int, bool) {
 	return big.NewInt(int64(f)), true
 }
 
-// readTyped reads a typed value that a program gave.
 func readTyped(value map[string]any) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(encoded(map[string]any{"value": value})))
 	decoder.UseNumber()

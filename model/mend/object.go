@@ -28,7 +28,6 @@ const (
 	bodyField       = "body"
 )
 
-// fieldNames are the names of what a program sees of a message.
 var fieldNames = []string{exchangeField, routingKeyField, propertiesField, headersField, bodyField}
 
 func objectOf(m *message.Publishing) *object {
@@ -88,7 +87,6 @@ func (o *object) made(result any) (made message.Publishing, changed bool, err er
 	return made, true, nil
 }
 
-// textOf is a text field.
 func textOf(name string, value any, was string) (string, error) {
 	text, ok := value.(string)
 	if !ok {
@@ -104,7 +102,6 @@ func textOf(name string, value any, was string) (string, error) {
 	return read, nil
 }
 
-// propertyNames are the properties as JSON has them.
 var propertyNames = func() (names []string) {
 	t := reflect.TypeFor[message.PropertiesJSON]()
 	for i := range t.NumField() {
@@ -144,12 +141,10 @@ func (o *object) madeProperties(value any) (message.Properties, error) {
 	return is, nil
 }
 
-// badJSON is what encoding/json says of the type of a field.
 func badJSON(field string, err error) error {
 	return &Problem{Kind: BadField, Field: field, Detail: "cannot be read: " + detail(message.JSONError(err).Error())}
 }
 
-// kindOf names the kind of a value.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:

@@ -51,7 +51,6 @@ func (p *Program) Within(ctx context.Context) *Program {
 	return &within
 }
 
-// syntaxError says where a program cannot be read.
 func syntaxError(text string, err *gojq.ParseError) error {
 	if err.Token == "" {
 		return errors.New("the jq program is not complete: something is missing at its end")

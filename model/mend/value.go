@@ -18,7 +18,6 @@ func decoded(v any) any {
 	return value
 }
 
-// parsed reads one JSON value.
 func parsed(text []byte) (any, bool) {
 	if !json.Valid(text) {
 		return nil, false
@@ -29,7 +28,6 @@ func parsed(text []byte) (any, bool) {
 	return v, decoder.Decode(&v) == nil
 }
 
-// encoded is the JSON of a value that a program gave.
 func encoded(v any) []byte {
 	text, _ := gojq.Marshal(v) // it never fails
 	return text

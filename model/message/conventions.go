@@ -19,7 +19,6 @@ const (
 // path leads to a value: a header or JSON key, then the keys below it.
 type path []string
 
-// originConvention is how one framework writes down where a message was published.
 type originConvention struct {
 	name          string
 	exchange, key spot

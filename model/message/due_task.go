@@ -21,7 +21,6 @@ func (m *Message) Task() (string, bool) {
 	return "", false
 }
 
-// maxTask bounds the name of a task, in bytes.
 const maxTask = 300
 
 // Eta is the time before which its worker does not run the message. held is false where the worker looks at it no more

@@ -189,7 +189,6 @@ func easyNetQHeaders(raw json.RawMessage) (model.Table, bool) {
 	return table, true
 }
 
-// amqpValue is a value of JSON in the types of AMQP.
 func amqpValue(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -222,7 +221,6 @@ func amqpValue(v any) any {
 	return v
 }
 
-// jsonString reads a JSON text, and reports whether it is one.
 func jsonString(raw json.RawMessage, into *string) bool {
 	var s *string
 	if json.Unmarshal(raw, &s) != nil || s == nil {

@@ -26,7 +26,6 @@ const (
 	fromBody   = "an error in the body"
 )
 
-// maxFailureText bounds each half of a failure, in bytes.
 const maxFailureText = 2000
 
 // Failure reads why a message failed from the headers or the body that its framework writes, then from headers that
@@ -157,7 +156,6 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 	return f, f.Kind != "" || f.Message != ""
 }
 
-// maxKind bounds what is taken for the name of a type, in bytes.
 const maxKind = 300
 
 // typed matches "java.lang.IllegalStateException: text", "Net::OpenTimeout: text", `App\MailException: text`. The colon
@@ -285,7 +283,6 @@ func errorLines(trace string) []string {
 	return lines
 }
 
-// isWrapper reports whether an exception only carries the one that failed.
 func isWrapper(kind string) bool {
 	switch shortKind(kind) {
 	case "ListenerExecutionFailedException", "AggregateException", "TargetInvocationException",

@@ -32,7 +32,6 @@ type framework struct {
 	earlyRun   bool          // its worker does not look at eta again: a replay runs it at once
 }
 
-// spot is a place in a message.
 type spot struct {
 	in   place
 	path path
@@ -48,7 +47,6 @@ type counter struct {
 // header is the spot of a header, or of a value in its table.
 func header(p ...string) spot { return spot{inHeaders, p} }
 
-// body is the spot of a value in a JSON body.
 func body(p ...string) spot { return spot{inBody, p} }
 
 func headers(names ...string) []spot { return spotsOf(header, names) }
@@ -74,7 +72,6 @@ type evidence struct {
 	members []string // of the JSON object that the body is
 }
 
-// failureForm is one way in which a framework writes down why a message failed.
 type failureForm struct {
 	needs   []spot // all must be there, so that a body or header that only looks alike is not taken for it
 	kind    []spot // alternatives for the exception's type

@@ -113,7 +113,6 @@ func parseList(values []any) ([]any, error) {
 	return list, nil
 }
 
-// parseTyped reads {"$type": kind, "value": value}.
 func parseTyped(kind string, value any) (v any, err error) {
 	ok := false
 	text, isText := value.(string)
@@ -159,7 +158,6 @@ func parseTyped(kind string, value any) (v any, err error) {
 	return v, nil
 }
 
-// parseRaw reads a rawJSON.
 func parseRaw(fields map[string]any) (model.RawValue, bool) {
 	letter, ok := fields["letter"].(string)
 	code, ok2 := fields["bytes"].(string)
@@ -171,7 +169,6 @@ func parseRaw(fields map[string]any) (model.RawValue, bool) {
 	return model.RawValue{Type: byte(letters[0]), Bytes: bytes}, true
 }
 
-// integerKinds are the integers of AMQP.
 var integerKinds = map[string]reflect.Type{
 	"int8": reflect.TypeFor[int8](), "int16": reflect.TypeFor[int16](), "int32": reflect.TypeFor[int32](),
 	"int64": reflect.TypeFor[int64](), "uint8": reflect.TypeFor[uint8](), "uint16": reflect.TypeFor[uint16](),

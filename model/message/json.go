@@ -44,7 +44,6 @@ type failureJSON struct {
 	Message string `json:"message,omitempty"` // its text
 }
 
-// frameworkJSON is what the framework that wrote a message says of it.
 type frameworkJSON struct {
 	Name    Framework `json:"name"`              // of the framework
 	Task    string    `json:"task,omitempty"`    // the job or the class

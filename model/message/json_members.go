@@ -102,7 +102,6 @@ func JSONParts(text []byte) iter.Seq[JSONPart] {
 	}
 }
 
-// spaceAt is where the spaces at a place end.
 func spaceAt(text []byte, at int) int {
 	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n') {
 		at++
@@ -110,7 +109,6 @@ func spaceAt(text []byte, at int) int {
 	return min(at, len(text))
 }
 
-// valueAt is where the value at a place ends.
 func valueAt(text []byte, at int) int {
 	for depth := 0; at < len(text); at++ {
 		switch text[at] {

@@ -231,7 +231,6 @@ func (m *Message) bodyFields() (found []plainField) {
 	return found
 }
 
-// firstText is the best text of a role; "" when there is none.
 func firstText(fields []plainField, role plainRole) string {
 	for _, f := range fields {
 		if f.role == role {

@@ -16,7 +16,6 @@ import (
 // first wrote a table with the same keys, which is read, too.
 const ReplayHeader = "dlxtop-replay"
 
-// replayMark is what ReplayHeader says.
 type replayMark struct {
 	count int64
 	at    time.Time // zero when it does not say

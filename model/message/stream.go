@@ -77,10 +77,8 @@ func WriteWithBody(w io.Writer, text, body []byte) error {
 	return err
 }
 
-// errNoPlace is JSON in which no body is left out.
 var errNoPlace = errors.New("there is no place for the body")
 
-// errCut is a body of which less is there than there was.
 var errCut = errors.New("the body ends too early")
 
 // whole is a body to its end.
@@ -180,7 +178,6 @@ func appendJSONText(b, text []byte) []byte {
 	return b
 }
 
-// isPlain reports whether a byte is written in a JSON string as it is.
 func isPlain(b byte) bool { return ' ' <= b && b <= '~' && b != '"' && b != '\\' }
 
 // plainBytes is how many bytes at the beginning of a text are plain. It looks at eight at a time: of eight bytes in one

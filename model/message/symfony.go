@@ -27,7 +27,6 @@ const (
 // (SendFailedMessageToFailureTransportListener).
 var symfonyStale = []string{symfonyRedelivery, symfonyError, symfonyFailed}
 
-// symfonyStamps are what the stamps of a message tell.
 type symfonyStamps struct {
 	kind, message string    // of the last error
 	class         string    // of the message
@@ -183,7 +182,6 @@ type symfonyBody struct {
 	base64     bool
 }
 
-// readSymfonyBody reads Symfony's envelope out of a body.
 func readSymfonyBody(body []byte) (*symfonyBody, bool) {
 	if !beginsWithOne(body, symfonyBodies) || len(body) > MaxEnvelope {
 		return nil, false

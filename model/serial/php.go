@@ -13,7 +13,6 @@ const (
 	maxPHPValues = 100_000
 )
 
-// php reads a value that was written by PHP's serialize.
 type php struct {
 	Reader
 	size   int  // of the whole text

@@ -98,7 +98,6 @@ func (r *pickleReader) marked() []*Value {
 	return values
 }
 
-// listOf is a list, a tuple or a set.
 func listOf(items []*Value) *Value {
 	v := &Value{Kind: List}
 	for _, item := range items {

@@ -31,7 +31,6 @@ func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait,
 	return events
 }
 
-// next is what becomes of a message without anybody doing something.
 func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) Event {
 	e := Event{Kind: Next}
 	q, ok := t.Queue(in)
@@ -170,7 +169,6 @@ func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 	return strings.Join(words, " › ")
 }
 
-// deathsIn is how often a message died in a queue for a reason, as far as it tells.
 func deathsIn(m *message.Message, queue model.QueueRef, reason model.Reason) int64 {
 	var n int64
 	for i := range m.Deaths {

@@ -24,7 +24,6 @@ func cutOnExpiry(t *model.Topology, m *message.Message, in model.QueueRef) bool 
 	return len(targets) > 0 && len(arrivals(targets, in, died)) == 0
 }
 
-// arrivals are those of the queues that a message which expires in a queue comes into.
 func arrivals(targets []model.QueueRef, in model.QueueRef, died []string) []model.QueueRef {
 	return slices.DeleteFunc(slices.Clone(targets), func(ref model.QueueRef) bool {
 		return ref == in || slices.Contains(died, ref.Name)

@@ -132,7 +132,6 @@ func triesAtRest(t *model.Topology, m *message.Message, in model.QueueRef) Tries
 	return Tries{Least: tries, Most: tries}
 }
 
-// atRest reports whether messages end in a queue.
 func atRest(t *model.Topology, in model.QueueRef) bool {
 	is := func(m model.Member) bool { return m.Queue == in }
 	return slices.ContainsFunc(t.FailedWithoutFlow(), is) ||

@@ -8,7 +8,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// mostWays bounds how many different keys of one look are followed.
 const mostWays = 1000
 
 // Ways follows the messages of a look by their own keys, where a queue has no dead-letter key: from the queue that they
@@ -25,7 +24,6 @@ type Ways struct {
 	cutTo    []model.QueueRef // of the first one
 }
 
-// way is a way out of a queue by some keys.
 type way struct {
 	from model.QueueRef
 	keys string
