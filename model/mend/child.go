@@ -89,10 +89,7 @@ func (s *head) publishing() (p message.Publishing, err error) {
 }
 
 func send(to io.Writer, v any, body []byte) error {
-	line, err := json.Marshal(v)
-	if err == nil {
-		_, err = to.Write(append(line, '\n'))
-	}
+	err := json.NewEncoder(to).Encode(v)
 	if err == nil {
 		_, err = to.Write(body)
 	}
@@ -132,11 +129,10 @@ func serve(in io.Reader, out io.Writer) {
 		}
 		begun.Store(time.Now().UnixNano())
 		if p == nil || p.Text != r.Program {
-			read, err := Parse(r.Program)
-			if err != nil {
+			var err error
+			if p, err = Parse(r.Program); err != nil {
 				return
 			}
-			p = read
 		}
 		a := p.answer(&r)
 		err := send(out, &a, a.body)
@@ -163,21 +159,18 @@ func watch(begun *atomic.Int64) {
 func (p *Program) answer(r *request) (a answer) {
 	was, err := r.publishing()
 	if err != nil {
-		return answer{Problem: &Problem{Kind: Failed, Detail: detail(err.Error())}}
+		return answer{Problem: failure(err)}
 	}
 	was.Body = r.body
 	made, changed, err := p.apply(&was)
-	if err != nil {
-		problem, ok := err.(*Problem)
-		if !ok {
-			problem = &Problem{Kind: Failed, Detail: detail(err.Error())}
-		}
+	if problem, ok := err.(*Problem); ok {
 		return answer{Problem: problem}
+	} else if err != nil {
+		return answer{Problem: failure(err)}
 	}
-	if !changed {
-		return answer{}
+	if a.Changed = changed; !changed {
+		return a
 	}
-	a.Changed = true
 	for name, v := range made.Headers {
 		if before, there := was.Headers[name]; there && reflect.DeepEqual(before, v) {
 			a.Same = append(a.Same, message.TextJSON(name))
@@ -308,7 +301,7 @@ func askChild(ctx context.Context, r *request) (answer, error) {
 	case children.turn <- struct{}{}:
 		defer func() { <-children.turn }()
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // both were so
 		return answer{}, &Problem{Kind: Stopped}
 	}
 	if children.idle != nil {

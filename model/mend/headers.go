@@ -125,8 +125,7 @@ func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 
 // innermost is what is wrong with a value, without the names of the tables that it stands in.
 func innermost(err error) string {
-	var inner *Problem
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*Problem](err); ok {
 		return inner.Detail
 	}
 	return detail(err.Error())
@@ -224,13 +223,12 @@ func floatOf(v any) float64 {
 }
 
 func wholeNumber(v any) (*big.Int, bool) {
-	if n, ok := v.(*big.Int); ok {
+	switch n := v.(type) {
+	case *big.Int:
 		return n, true
-	}
-	if n, ok := v.(int); ok {
+	case int:
 		return big.NewInt(int64(n)), true
-	}
-	if n, ok := v.(json.Number); ok {
+	case json.Number:
 		if read, ok := new(big.Int).SetString(n.String(), 10); ok {
 			return read, true
 		}

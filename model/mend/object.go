@@ -69,19 +69,23 @@ func (o *object) made(result any) (made message.Publishing, changed bool, err er
 		return *m, false, nil
 	}
 	made = *m
-	if made.Exchange, err = textOf(exchangeField, fields[exchangeField], m.Exchange); err != nil {
-		return *m, false, err
+	text := func(name string, was string) (is string) {
+		if err == nil {
+			is, err = textOf(name, fields[name], was)
+		}
+		return is
 	}
-	if made.RoutingKey, err = textOf(routingKeyField, fields[routingKeyField], m.RoutingKey); err != nil {
-		return *m, false, err
+	made.Exchange, made.RoutingKey = text(exchangeField, m.Exchange), text(routingKeyField, m.RoutingKey)
+	if err == nil {
+		made.Properties, err = o.madeProperties(fields[propertiesField])
 	}
-	if made.Properties, err = o.madeProperties(fields[propertiesField]); err != nil {
-		return *m, false, err
+	if err == nil {
+		made.Headers, err = o.madeHeaders(fields[headersField])
 	}
-	if made.Headers, err = o.madeHeaders(fields[headersField]); err != nil {
-		return *m, false, err
+	if err == nil {
+		made.Body, err = o.body.made(fields[bodyField])
 	}
-	if made.Body, err = o.body.made(fields[bodyField]); err != nil {
+	if err != nil {
 		return *m, false, err
 	}
 	return made, true, nil
@@ -126,10 +130,12 @@ func (o *object) madeProperties(value any) (message.Properties, error) {
 		}
 	}
 	var in message.PropertiesJSON
-	if err := json.Unmarshal(encoded(value), &in); err != nil {
-		return was, badJSON(propertiesField, err)
+	is, err := was, json.Unmarshal(encoded(value), &in)
+	if err != nil {
+		err = message.JSONError(err)
+	} else {
+		is, err = in.Properties()
 	}
-	is, err := in.Properties()
 	switch {
 	case err != nil:
 		return was, &Problem{Kind: BadField, Field: propertiesField, Detail: "cannot be read: " + detail(err.Error())}
@@ -139,10 +145,6 @@ func (o *object) madeProperties(value any) (message.Properties, error) {
 		is.Timestamp = is.Timestamp.Local() // as AMQP's client delivers it
 	}
 	return is, nil
-}
-
-func badJSON(field string, err error) error {
-	return &Problem{Kind: BadField, Field: field, Detail: "cannot be read: " + detail(message.JSONError(err).Error())}
 }
 
 func kindOf(value any) string {

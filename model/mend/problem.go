@@ -43,30 +43,21 @@ func (p *Problem) Costly() bool {
 
 // Error says it in one sentence.
 func (p *Problem) Error() string {
-	switch p.Kind {
-	case Failed:
-		return "the jq program failed: " + p.Detail
-	case Endless:
-		return fmt.Sprintf("the jq program did not end within %d million steps", mostSteps/1_000_000)
-	case Slow:
-		return fmt.Sprintf("the jq program did not end within %s", mostTime)
-	case Large:
-		return fmt.Sprintf("the jq program took more than %sB of memory", message.Size(mostMemory))
-	case NotRun:
-		return "the jq program was not run: " + p.Detail
-	case Stopped:
-		return "the jq program was stopped"
-	case Nothing:
-		return "the jq program gives nothing for it"
-	case Several:
-		return "the jq program gives more than one value for it"
-	case NoObject:
-		return "the jq program gives " + p.Detail + " instead of the message: change it in place, as in .body.id = 1"
-	case UnknownField:
-		return fmt.Sprintf("the jq program gives %s, which no message has", message.Excerpt(p.Field))
-	case NoField:
-		return fmt.Sprintf("the jq program leaves out %s: change the message in place, as in .body.id = 1", p.Field)
-	case TooLarge:
+	said := map[Kind]string{
+		Failed:  "failed: " + p.Detail,
+		Endless: fmt.Sprintf("did not end within %d million steps", mostSteps/1_000_000),
+		Slow:    fmt.Sprintf("did not end within %s", mostTime),
+		Large:   fmt.Sprintf("took more than %sB of memory", message.Size(mostMemory)),
+		NotRun:  "was not run: " + p.Detail, Stopped: "was stopped",
+		Nothing: "gives nothing for it", Several: "gives more than one value for it",
+		NoObject:     "gives " + p.Detail + " instead of the message: change it in place, as in .body.id = 1",
+		UnknownField: fmt.Sprintf("gives %s, which no message has", message.Excerpt(p.Field)),
+		NoField:      "leaves out " + p.Field + ": change the message in place, as in .body.id = 1",
+	}[p.Kind]
+	switch {
+	case said != "":
+		return "the jq program " + said
+	case p.Kind == TooLarge:
 		return fmt.Sprintf("its body would have %sB, and the broker takes at most %sB", message.Size(p.Bytes),
 			message.Size(p.Most))
 	}

@@ -31,14 +31,13 @@ func Parse(text string) (*Program, error) {
 	switch {
 	case errors.As(err, &syntax):
 		return nil, syntaxError(text, syntax)
-	case err != nil:
-		return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
+	case err == nil:
+		var code *gojq.Code
+		if code, err = gojq.Compile(query); err == nil {
+			return &Program{Text: text, code: code}, nil
+		}
 	}
-	code, err := gojq.Compile(query)
-	if err != nil {
-		return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
-	}
-	return &Program{Text: text, code: code}, nil
+	return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
 }
 
 // Within is the same program, whose work ends with ctx: what it makes of a message is then the problem Stopped.
@@ -56,16 +55,11 @@ func syntaxError(text string, err *gojq.ParseError) error {
 		return errors.New("the jq program is not complete: something is missing at its end")
 	}
 	before := text[:min(max(err.Offset-len(err.Token), 0), len(text))]
-	return fmt.Errorf("this is not a jq program: %s, behind %s", detail(err.Error()), message.Excerpt(lastOf(before)))
-}
-
-// lastOf is the end of a text, which is enough to find it again.
-func lastOf(text string) string {
-	const shown = 20
-	if runes := []rune(text); len(runes) > shown {
-		return "…" + string(runes[len(runes)-shown:])
+	const shown = 20 // which is enough to find it again
+	if runes := []rune(before); len(runes) > shown {
+		before = "…" + string(runes[len(runes)-shown:])
 	}
-	return text
+	return fmt.Errorf("this is not a jq program: %s, behind %s", detail(err.Error()), message.Excerpt(before))
 }
 
 // MarshalJSON writes the text of the program.
@@ -105,7 +99,7 @@ func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed
 		return *m, false, nil
 	}
 	if made, err = a.message(m); err != nil {
-		return *m, false, &Problem{Kind: Failed, Detail: detail(err.Error())}
+		return *m, false, failure(err)
 	}
 	return made, true, nil
 }
@@ -114,7 +108,7 @@ func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed
 func (p *Program) apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
 	defer func() {
 		if r := recover(); r != nil { // hostile input must not end the program
-			made, changed, err = *m, false, &Problem{Kind: Failed, Detail: detail(fmt.Sprint(r))}
+			made, changed, err = *m, false, failure(fmt.Errorf("%v", r))
 		}
 	}()
 	was := objectOf(m)
@@ -126,25 +120,22 @@ func (p *Program) apply(m *message.Publishing) (made message.Publishing, changed
 }
 
 // run is the one value that the program gives for a value.
-func (p *Program) run(value any) (any, error) {
-	bounds := &bounded{Context: context.Background()}
-	values := p.code.RunWithContext(bounds, value)
-	result, ok := values.Next()
-	if !ok {
-		return nil, &Problem{Kind: Nothing}
-	}
-	if err := problemOf(result); err != nil {
-		return nil, err
-	}
-	switch more, ok := values.Next(); {
-	case !ok:
-		return result, nil
-	default:
-		if err := problemOf(more); err != nil {
-			return nil, err
+func (p *Program) run(value any) (result any, err error) {
+	values := p.code.RunWithContext(&bounded{Context: context.Background()}, value)
+	for n := 0; ; n++ {
+		next, more := values.Next()
+		switch failed := problemOf(next); {
+		case !more && n == 0:
+			return nil, &Problem{Kind: Nothing}
+		case !more:
+			return result, nil
+		case failed != nil:
+			return nil, failed
+		case n > 0:
+			return nil, &Problem{Kind: Several}
 		}
+		result = next
 	}
-	return nil, &Problem{Kind: Several}
 }
 
 // problemOf is the error among what a program gives.
@@ -156,8 +147,11 @@ func problemOf(result any) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Problem{Kind: Endless}
 	}
-	return &Problem{Kind: Failed, Detail: detail(err.Error())}
+	return failure(err)
 }
+
+// failure is an error that is not of this package.
+func failure(err error) *Problem { return &Problem{Kind: Failed, Detail: detail(err.Error())} }
 
 // detail is the beginning of what somebody else says, which may quote a message.
 func detail(text string) string {

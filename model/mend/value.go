@@ -3,7 +3,9 @@ package mend
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math/big"
+	"slices"
 
 	"github.com/itchyny/gojq"
 )
@@ -46,42 +48,17 @@ func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for name, value := range a {
-			if other, there := b[name]; !there || !same(value, other) {
-				return false
-			}
-		}
-		return true
+		return ok && maps.EqualFunc(a, b, same)
 	case []any:
 		b, ok := b.([]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !same(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	case string:
-		b, ok := b.(string)
-		return ok && a == b
-	case bool:
-		b, ok := b.(bool)
-		return ok && a == b
-	case nil:
-		return b == nil
+		return ok && slices.EqualFunc(a, b, same)
+	case string, bool, nil:
+		return a == b
 	}
 	if !isNumber(a) || !isNumber(b) {
 		return false
 	}
-	if x, ok := a.(json.Number); ok {
-		if y, ok := b.(json.Number); ok && x == y {
-			return true
-		}
-	}
-	return gojq.Compare(a, b) == 0
+	x, ok1 := a.(json.Number)
+	y, ok2 := b.(json.Number)
+	return ok1 && ok2 && x == y || gojq.Compare(a, b) == 0
 }
