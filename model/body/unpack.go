@@ -66,7 +66,7 @@ func (d *document) unpack() {
 	}
 	for _, encoding := range d.encodings {
 		if !plainEncodings[encoding] {
-			d.problem("content encoding %s, shown as it is", model.Printable(string(message.WholeRunes([]byte(encoding), 40))))
+			d.problem("content encoding %s, shown as it is", model.Printable(message.WholeRunes(encoding, 40)))
 		}
 	}
 }

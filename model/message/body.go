@@ -43,8 +43,8 @@ func (m *Message) BodyPreview(characters int) string {
 	return model.Escaped(line)
 }
 
-// WholeRunes is the beginning of b, at most limit bytes, without the half of a rune at its end.
-func WholeRunes(b []byte, limit int) []byte {
+// WholeRunes is the beginning of a text, at most limit bytes, without the half of a rune at its end.
+func WholeRunes[T string | []byte](b T, limit int) T {
 	if len(b) <= limit {
 		return b
 	}

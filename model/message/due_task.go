@@ -12,10 +12,10 @@ func (m *Message) Task() (string, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
 		if text := r.first(k.task); text != "" {
-			return cut(text, maxTask), true
+			return WholeRunes(text, maxTask), true
 		}
 		if s, ok := k.stamped(m); ok && s.class != "" {
-			return cut(s.class, maxTask), true
+			return WholeRunes(s.class, maxTask), true
 		}
 	}
 	return "", false

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -152,7 +151,7 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 	if kind == "" {
 		kind, message = splitError(message)
 	}
-	f := Failure{Kind: cut(kind, maxFailureText), Message: cut(message, maxFailureText), Source: source}
+	f := Failure{Kind: WholeRunes(kind, maxFailureText), Message: WholeRunes(message, maxFailureText), Source: source}
 	return f, f.Kind != "" || f.Message != ""
 }
 
@@ -184,7 +183,7 @@ func namedLikeError(name string) bool {
 // i/o timeout" does not: it is all message.
 func splitError(s string) (kind, message string) {
 	s = strings.TrimSpace(s)
-	line, rest, _ := strings.Cut(cut(s, 4*maxFailureText), "\n")
+	line, rest, _ := strings.Cut(WholeRunes(s, 4*maxFailureText), "\n")
 	var match []string
 	if strings.Contains(line[:min(len(line), maxKind)], ":") {
 		match = typed.FindStringSubmatch(strings.TrimRight(line, "\r"))
@@ -209,7 +208,7 @@ func splitError(s string) (kind, message string) {
 // splitTrace finds the error that a text tells of: one line, or a stack trace as Python, Java and .NET write it. Of
 // nested exceptions it takes the direct cause where the outer one is only a wrapper.
 func splitTrace(trace string) (kind, message string) {
-	trace = strings.TrimSpace(cut(trace, 64<<10))
+	trace = strings.TrimSpace(WholeRunes(trace, 64<<10))
 	if !strings.Contains(trace, "\n") && !strings.Contains(trace, "---> ") {
 		return splitError(trace)
 	}
@@ -244,7 +243,7 @@ func splitTrace(trace string) (kind, message string) {
 // kindOfMessage is the type that a stack trace gives beside a message.
 func kindOfMessage(trace, message string) string {
 	firstLine, _, _ := strings.Cut(message, "\n")
-	for _, line := range errorLines(cut(trace, 64<<10)) {
+	for _, line := range errorLines(WholeRunes(trace, 64<<10)) {
 		if kind, m := splitError(line); kind != "" && strings.HasPrefix(m, strings.TrimSpace(firstLine)) {
 			return kind
 		}
@@ -301,15 +300,4 @@ func shortKind(kind string) string {
 		return kind[i+1:]
 	}
 	return kind
-}
-
-// cut bounds s to limit bytes, at a rune.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }

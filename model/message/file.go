@@ -37,11 +37,5 @@ func FileName(queue model.QueueRef, at time.Time) string {
 	if name = strings.TrimLeft(name, ".-"); name == "" {
 		name = "queue"
 	}
-	if runes := []rune(name); len(runes) > longest/4 && len(name) > longest {
-		for len(name) > longest {
-			runes = runes[:len(runes)-1]
-			name = string(runes)
-		}
-	}
-	return fmt.Sprintf("%s-%s.jsonl", name, at.Format("20060102-150405"))
+	return fmt.Sprintf("%s-%s.jsonl", WholeRunes(name, longest), at.Format("20060102-150405"))
 }

@@ -71,7 +71,7 @@ func (e *PropertyError) Unwrap() error { return e.err }
 // Excerpt is the beginning of a text that somebody wrote, for an error.
 func Excerpt(text string) string {
 	const longest = 80 // bytes
-	short := cut(text, longest)
+	short := WholeRunes(text, longest)
 	if short != text {
 		short += "…"
 	}

@@ -15,7 +15,7 @@ func (m *Message) FailureStack(f Failure) string {
 	r := reader{m: m}
 	for _, s := range frameworkNamed(f.Source).stack {
 		if text, ok := r.text(s); ok && text != "" {
-			return cut(text, maxStack)
+			return WholeRunes(text, maxStack)
 		}
 	}
 	var fields []plainField
@@ -26,7 +26,7 @@ func (m *Message) FailureStack(f Failure) string {
 	default:
 		fields = m.plainFields()
 	}
-	return cut(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
+	return WholeRunes(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
 }
 
 // frameworkNamed is the row of a framework, an empty one where the source of a failure is none.

@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -19,15 +20,16 @@ const bodyChunk = 64 << 10
 // which a failure is looked for, the whole is taken from where it is, twice: first to know how it is to be written.
 func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string) error {
 	head := m.headJSON()
-	inMemory := len(m.Body) == m.BodyBytes
-	encoding, err := bodyEncoding(m.Body), error(nil)
-	if !inMemory {
-		encoding, err = encodingOf(wholeBody(m, body))
-	}
-	if err != nil {
+	head.BodyEncoding = bodyEncoding(nil)
+	err := m.eachPart(body, func(part []byte) error {
+		if head.BodyEncoding = bodyEncoding(part); head.BodyEncoding != bodyEncoding(nil) {
+			return io.EOF // known
+		}
+		return nil
+	})
+	if err != nil && err != io.EOF {
 		return err
 	}
-	head.BodyEncoding = encoding
 	text, err := model.EncodeJSON(head, prefix, indent)
 	if err != nil {
 		return err
@@ -41,13 +43,12 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 	if _, err := w.Write(text[:at]); err != nil {
 		return err
 	}
-	switch {
-	case encoding == "base64":
-		err = writeBase64(w, wholeBody(m, body))
-	case inMemory:
-		err = writeText(w, m.Body)
-	default:
-		err = inRunes(wholeBody(m, body), func(part []byte) error { return writeText(w, part) })
+	if head.BodyEncoding == "base64" {
+		encoder := base64.NewEncoder(base64.StdEncoding, w)
+		err = m.eachPart(body, func(part []byte) error { _, err := encoder.Write(part); return err })
+		err = cmp.Or(err, encoder.Close())
+	} else {
+		err = m.eachPart(body, func(part []byte) error { return writeText(w, part) })
 	}
 	if err == nil {
 		_, err = w.Write(text[at:])
@@ -80,54 +81,6 @@ func WriteWithBody(w io.Writer, text, body []byte) error {
 var errNoPlace = errors.New("there is no place for the body")
 
 var errCut = errors.New("the body ends too early")
-
-// whole is a body to its end.
-type whole struct {
-	*io.SectionReader
-	left int64
-}
-
-func wholeBody(m *Message, body io.ReaderAt) io.Reader {
-	n := int64(m.BodyBytes)
-	if len(m.Body) == m.BodyBytes {
-		body = bytes.NewReader(m.Body)
-	}
-	return &whole{io.NewSectionReader(body, 0, n), n}
-}
-
-// Read implements io.Reader.
-func (w *whole) Read(b []byte) (int, error) {
-	n, err := w.SectionReader.Read(b)
-	if w.left -= int64(n); err == io.EOF && w.left > 0 {
-		err = errCut
-	}
-	return n, err
-}
-
-// encodingOf is BodyEncoding of a text that is not in memory.
-func encodingOf(text io.Reader) (string, error) {
-	encoding := bodyEncoding(nil)
-	err := inRunes(text, func(part []byte) error {
-		if encoding = bodyEncoding(part); encoding != bodyEncoding(nil) {
-			return io.EOF // known
-		}
-		return nil
-	})
-	if err == io.EOF {
-		err = nil
-	}
-	return encoding, err
-}
-
-func writeBase64(w io.Writer, body io.Reader) error {
-	encoder := base64.NewEncoder(base64.StdEncoding, w)
-	chunk := chunks.Get().(*[bodyChunk]byte)
-	defer chunks.Put(chunk)
-	if _, err := io.CopyBuffer(encoder, body, chunk[:]); err != nil {
-		return err
-	}
-	return encoder.Close()
-}
 
 // writeText writes a part of the inside of a JSON string, which is UTF-8.
 func writeText(w io.Writer, text []byte) error {
@@ -202,37 +155,29 @@ func plainBytes(text []byte) int {
 // chunks are buffers for parts of a body.
 var chunks = sync.Pool{New: func() any { return new([bodyChunk]byte) }}
 
-// inRunes calls each with one part of a text after the other. None of them ends in the middle of a rune, but the last,
-// if the text does.
-func inRunes(text io.Reader, each func([]byte) error) error {
+// eachPart calls each with one part of the body after the other; none ends in the middle of a rune, but the last, if
+// the body does.
+func (m *Message) eachPart(body io.ReaderAt, each func([]byte) error) error {
+	if len(m.Body) == m.BodyBytes {
+		return each(m.Body)
+	}
 	chunk := chunks.Get().(*[bodyChunk]byte)
 	defer chunks.Put(chunk)
-	buffer := chunk[:]
-	kept := 0 // bytes of a rune that has only begun
-	for {
-		n, err := io.ReadFull(text, buffer[kept:])
-		n += kept
-		last := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !last {
+	for at := 0; at < m.BodyBytes; {
+		part := chunk[:min(bodyChunk, m.BodyBytes-at)]
+		if n, err := body.ReadAt(part, int64(at)); n < len(part) {
+			if err == io.EOF {
+				err = errCut
+			}
 			return err
 		}
-		upTo := n
-		for i := n - 1; !last && i >= max(n-utf8.UTFMax, 0); i-- {
-			if utf8.RuneStart(buffer[i]) {
-				if !utf8.FullRune(buffer[i:n]) {
-					upTo = i
-				}
-				break
-			}
+		if at+len(part) < m.BodyBytes {
+			part = WholeRunes(part, len(part)-1)
 		}
-		if upTo > 0 {
-			if err := each(buffer[:upTo]); err != nil {
-				return err
-			}
+		if err := each(part); err != nil {
+			return err
 		}
-		if last {
-			return nil
-		}
-		kept = copy(buffer, buffer[upTo:n])
+		at += len(part)
 	}
+	return nil
 }

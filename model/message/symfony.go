@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,18 +14,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// Symfony's classes of stamps, as headers and bodies name them.
+// Symfony's classes of stamps that a first try does not have, as headers and bodies name them: the count of retries;
+// the last error; and that it went to the failure transport, with which a worker would drop the message for good at its
+// next failure (SendFailedMessageToFailureTransportListener).
 const (
 	stampClass        = `Symfony\Component\Messenger\Stamp\`
 	symfonyRedelivery = stampClass + "RedeliveryStamp"
 	symfonyError      = stampClass + "ErrorDetailsStamp"
 	symfonyFailed     = stampClass + "SentToFailureTransportStamp"
 )
-
-// symfonyStale are the stamps that a first try does not have: the count of retries; the last error; and that it went to
-// the failure transport, with which a worker would drop the message for good at its next failure
-// (SendFailedMessageToFailureTransportListener).
-var symfonyStale = []string{symfonyRedelivery, symfonyError, symfonyFailed}
 
 type symfonyStamps struct {
 	kind, message string    // of the last error
@@ -42,20 +39,13 @@ type symfonyStamps struct {
 func (m *Message) symfony() (s symfonyStamps, ok bool) {
 	if body, inBody := readSymfonyBody(m.Body); inBody && len(m.Body) >= m.BodyBytes {
 		s.body = body
-		s.fromBody()
-		return s, true
-	}
-	if !prefixesOf(m.Headers).has(symfonyStamp) {
+		if message := body.envelope.Member("message"); message != nil && message.Kind == serial.Object {
+			s.class = message.Text
+		}
+	} else if prefixesOf(m.Headers).has(symfonyStamp) {
+		s.class, _ = m.Headers.Text("type")
+	} else {
 		return s, false
-	}
-	s.class, _ = m.Headers.Text("type")
-	var errors []struct {
-		ExceptionClass   string `json:"exceptionClass"`
-		ExceptionMessage string `json:"exceptionMessage"`
-	}
-	if s.stamp(m, symfonyError, &errors) && len(errors) > 0 {
-		last := errors[len(errors)-1]
-		s.kind, s.message = last.ExceptionClass, last.ExceptionMessage
 	}
 	var redeliveries []struct {
 		RetryCount    int64       `json:"retryCount"`
@@ -66,6 +56,14 @@ func (m *Message) symfony() (s symfonyStamps, ok bool) {
 			s.retries = max(s.retries, r.RetryCount)
 			s.resent = time.Time(r.RedeliveredAt)
 		}
+	}
+	var errors []struct {
+		ExceptionClass   string `json:"exceptionClass"`
+		ExceptionMessage string `json:"exceptionMessage"`
+	}
+	if s.stamp(m, symfonyError, &errors) && len(errors) > 0 {
+		last := errors[len(errors)-1]
+		s.kind, s.message = last.ExceptionClass, last.ExceptionMessage
 	}
 	var failed []struct {
 		Name string `json:"originalReceiverName"`
@@ -84,49 +82,23 @@ func (k *framework) stamped(m *Message) (symfonyStamps, bool) {
 	return m.symfony()
 }
 
-// stamp reads the stamps of a class out of their header, into a list.
+// stamp reads the stamps of a class into a list: JSON in their header, or what the body has as JSON.
 func (s *symfonyStamps) stamp(m *Message, class string, into any) bool {
-	v, there := m.Headers[symfonyStamp+class]
-	if !there {
+	var text string
+	if s.body != nil {
+		stamps := s.body.envelope.Member("stamps").Member(class)
+		if stamps == nil || len(stamps.Members) == 0 {
+			return false
+		}
+		list, _ := (&serial.Value{Kind: serial.List, Members: stamps.Members}).JSON(math.MaxInt)
+		text = string(list)
+	} else if v, there := m.Headers[symfonyStamp+class]; !there {
 		return false
+	} else if text, _ = model.AsText(v); len(text) > MaxEnvelope {
+		text = ""
 	}
 	s.stale = append(s.stale, class)
-	text, ok := model.AsText(v)
-	return ok && len(text) <= MaxEnvelope && json.Unmarshal([]byte(text), into) == nil
-}
-
-func (s *symfonyStamps) fromBody() {
-	if message := s.body.envelope.Member("message"); message != nil && message.Kind == serial.Object {
-		s.class = message.Text
-	}
-	for _, class := range symfonyStale {
-		stamps := s.body.stamps(class)
-		if len(stamps) == 0 {
-			continue
-		}
-		s.stale = append(s.stale, class)
-		last := stamps[len(stamps)-1].Of
-		switch class {
-		case symfonyError:
-			s.kind, s.message = scalarOf(last, "exceptionClass"), scalarOf(last, "exceptionMessage")
-		case symfonyFailed:
-			s.failed = scalarOf(last, "originalReceiverName")
-		case symfonyRedelivery:
-			for _, stamp := range stamps {
-				n, _ := strconv.ParseInt(scalarOf(stamp.Of, "retryCount"), 10, 32)
-				s.retries = max(s.retries, n)
-			}
-			s.resent = phpTime(last.Member("redeliveredAt"))
-		}
-	}
-}
-
-func scalarOf(v *serial.Value, key string) string {
-	m := v.Member(key)
-	if m == nil || m.Kind != serial.Text && m.Kind != serial.Literal || m.Kind == serial.Literal && m.Text == "null" {
-		return ""
-	}
-	return strings.ToValidUTF8(m.Text, "\uFFFD")
+	return json.Unmarshal([]byte(text), into) == nil
 }
 
 // resetSymfony takes the stamps off that a first try does not have.
@@ -198,14 +170,6 @@ func readSymfonyBody(body []byte) (*symfonyBody, bool) {
 	return s, err == nil && s.envelope.Kind == serial.Object && s.envelope.Text != ""
 }
 
-// stamps are the stamps of a class, the last one is the newest.
-func (s *symfonyBody) stamps(class string) []serial.Member {
-	if list := s.envelope.Member("stamps").Member(class); list != nil {
-		return list.Members
-	}
-	return nil
-}
-
 // without is the body without the stamps of some classes; false where that cannot be written.
 func (s *symfonyBody) without(classes []string) ([]byte, bool) {
 	stamps := s.envelope.Member("stamps")
@@ -271,35 +235,34 @@ func (m *Message) SentAgain() (from, to time.Time, ok bool) {
 }
 
 // symfonyTime is a time as Symfony's serializers write it into JSON: as a text (DateTimeNormalizer), or, without that,
-// as an object of what the methods of a DateTime return. Anything else is the zero time, and no error.
+// as an object of what the methods of a DateTime return; and a DateTime of PHP's serialize. Anything else is the zero
+// time, and no error: the other stamps are worth reading. So is a time zone that only a name says, but for UTC: the
+// offset of a name is not known everywhere.
 type symfonyTime time.Time
 
-// UnmarshalJSON never fails: the other stamps are worth reading.
+// UnmarshalJSON never fails.
 func (t *symfonyTime) UnmarshalJSON(text []byte) error {
 	var written string
 	var parts struct {
-		Timestamp int64 `json:"timestamp"`
+		Class     string `json:"$class"`
+		Date      string `json:"date"`
+		Timezone  any    `json:"timezone"`
+		Timestamp int64  `json:"timestamp"`
 	}
+	var at time.Time
 	switch {
 	case json.Unmarshal(text, &written) == nil:
-		at, _ := time.Parse(time.RFC3339Nano, written)
-		*t = symfonyTime(at)
-	case json.Unmarshal(text, &parts) == nil && parts.Timestamp != 0:
-		*t = symfonyTime(time.Unix(parts.Timestamp, 0))
+		at, _ = time.Parse(time.RFC3339Nano, written)
+	case json.Unmarshal(text, &parts) != nil:
+	case parts.Class == "DateTimeImmutable" || parts.Class == "DateTime":
+		zone, _ := parts.Timezone.(string)
+		if zone == "UTC" || zone == "Z" || zone == "GMT" {
+			zone = "+00:00"
+		}
+		at, _ = time.Parse("2006-01-02 15:04:05.999999 -07:00", parts.Date+" "+zone)
+	case parts.Timestamp != 0:
+		at = time.Unix(parts.Timestamp, 0)
 	}
+	*t = symfonyTime(at)
 	return nil
-}
-
-// phpTime is a DateTime of PHP's serialize; zero when it is none, and in a time zone that only a name says, but for
-// UTC: the offset of a name is not known everywhere.
-func phpTime(v *serial.Value) time.Time {
-	if v == nil || v.Kind != serial.Object || v.Text != "DateTimeImmutable" && v.Text != "DateTime" {
-		return time.Time{}
-	}
-	zone := scalarOf(v, "timezone")
-	if zone == "UTC" || zone == "Z" || zone == "GMT" {
-		zone = "+00:00"
-	}
-	at, _ := time.Parse("2006-01-02 15:04:05.999999 -07:00", scalarOf(v, "date")+" "+zone)
-	return at
 }
