@@ -220,6 +220,6 @@ func mayBePacked(m *message.Message) bool {
 	if len(m.Body) < leastBase64 {
 		return false
 	}
-	const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_= \t\r\n"
-	return len(bytes.TrimLeft(m.Body[:leastBase64], base64)) == 0
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_= \t\r\n"
+	return len(bytes.TrimLeft(m.Body[:leastBase64], letters)) == 0
 }
