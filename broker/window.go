@@ -149,10 +149,10 @@ func (w *window) send(f *flight) error {
 	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call returns
 	w.mu.Unlock()
 	p := f.publishing
-	rest := w.wire.Carry(p, w.connection.Config.FrameSize)
+	w.wire.Carry(p)
 	var err error
 	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
-		amqp.Publishing{Body: rest}); err == nil {
+		amqp.Publishing{Body: p.Body}); err == nil {
 		w.sent <- f
 		return nil
 	}

@@ -174,7 +174,7 @@ func (s *Spool) whole(i, body int) bool { return body <= 0 || s.records[i].body 
 // parse reads a record.
 func (s *Spool) parse(i int, record []byte) (message.Message, error) {
 	r := &s.records[i]
-	m, err := parseHead(string(record[:r.head]))
+	m, err := parseHead(record[:r.head])
 	if err != nil {
 		return message.Message{}, notReadAgain(i, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -73,27 +72,19 @@ func FuzzRecord(f *testing.F) {
 			},
 		}))
 	}
-	f.Add([]byte(strings.Repeat("\x00", 18) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Add([]byte("\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Add([]byte("\x00\x00\x00\x20\x00\xff\xff\xff\xff\x01aF"))
+	f.Add([]byte("\x00\x00\x00\x20\x00\x00\x00\x00\x09\x01kV\x01aF\xff\xff\xff\xff\x01bV"))
 	f.Fuzz(func(t *testing.T, head []byte) {
 		var m message.Message
 		var err error
-		limit.Keep(t, len(head), func() { m, err = parseHead(string(head)) })
+		limit.Keep(t, len(head), func() { m, err = parseHead(head) })
 		if err != nil {
 			assert.That(t, errors.Is(err, errRecord), "%v", err)
 			return
 		}
-		again, err := parseHead(string(appendHead(nil, &m)))
+		again, err := parseHead(appendHead(nil, &m))
 		assert.That(t, err == nil && message.FingerprintOf(&again) == message.FingerprintOf(&m) &&
 			again.Redelivered == m.Redelivered, "kept again it is another message, %v:\n%+v\n%+v", err, m, again)
-	})
-}
-
-// A damaged record says how large a table is, and each table in it that it is as large.
-func TestADamagedRecordTakesNoMemory(t *testing.T) {
-	const levels = 20_000
-	record := strings.Repeat("\x00", 18) + strings.Repeat("\xff\xff\xff\x7f\x00F", levels)
-	limit.Keep(t, len(record), func() {
-		_, err := parseHead(record)
-		assert.That(t, errors.Is(err, errRecord), "%v", err)
 	})
 }

@@ -1,15 +1,17 @@
 // Package wire is what lies below the client library: a network connection that reads and writes many AMQP frames at
-// once, and hands properties, headers and bodies of messages past amqp091-go, byte for byte.
+// once, and hands properties and headers of messages past amqp091-go, byte for byte.
 package wire
 
 import (
 	"bufio"
+	"encoding/binary"
 	"net"
 	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -28,8 +30,8 @@ const (
 // Conn is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself and
 // reads 4 KiB at a time, which keeps both sides busy with packets. What is written goes out at once when the line is
 // free, else together with what comes meanwhile. A Conn remembers the other side's first bytes, which show what it is
-// when it is no RabbitMQ. It takes headers and bodies out of the frames and puts them in (headers.go, contents.go), so
-// it has to be above TLS.
+// when it is no RabbitMQ. It takes properties out of the frames and puts them in (headers.go), so it has to be above
+// TLS.
 type Conn struct {
 	net.Conn
 	in  *incoming
@@ -99,23 +101,14 @@ func (w *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Carry takes the properties, headers and body of the message that is published next, which CheckHeader has passed.
-// They are written in the place of none when amqp091-go publishes rest: nil, or the body where that is larger than one
-// frame. Nothing else may be published on this connection until that has returned. frameMax is in bytes, 0 is no limit.
-func (w *Conn) Carry(p *message.Publishing, frameMax int) (rest []byte) {
-	w.properties = appendProperties(w.properties[:0], p)
-	most := readAhead
-	if frameMax > 0 {
-		most = min(most, frameMax)
-	}
-	body := p.Body
-	if len(body)+frameExtra > most {
-		body, rest = nil, body
-	}
+// Carry takes the properties and headers of the message that is published next, which CheckHeader has passed. They are
+// written in the place of none when amqp091-go publishes its body. Nothing else may be published on this connection
+// until that has returned.
+func (w *Conn) Carry(p *message.Publishing) {
+	w.properties = AppendProperties(w.properties[:0], &p.Properties, p.Headers)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.out.properties, w.out.body = w.properties, body
-	return rest
+	w.out.properties = w.properties
 }
 
 // write writes what waits, until the connection is closed.
@@ -186,33 +179,36 @@ func (w *Conn) Heard() (first string, err error) {
 func IsAMQP(first string) bool { return first != "" && first[0] == frameMethod }
 
 // Message is a delivery as the model knows it, without a position, and without a fingerprint, which takes its time with
-// large bodies. It claims the delivery's content, and can be called once.
+// large bodies.
 func (w *Conn) Message(d *amqp.Delivery) message.Message {
 	m := message.Message{Exchange: d.Exchange, RoutingKey: d.RoutingKey, Redelivered: d.Redelivered}
-	m.Properties, m.Headers, m.Body = w.in.claim(d.Body)
+	w.in.came.Add(-1)
+	m.Properties, m.Headers, m.Body = content(d.Body)
 	m.BodyBytes = len(m.Body)
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
 }
 
-// Returned is a returned publishing as a message, to be compared with what was published. It claims its content, and
-// can be called once.
+// Returned is a returned publishing as a message, to be compared with what was published.
 func (w *Conn) Returned(r *amqp.Return) message.Message {
 	m := message.Message{Exchange: r.Exchange, RoutingKey: r.RoutingKey}
-	m.Properties, m.Headers, m.Body = w.in.claim(r.Body)
+	w.in.came.Add(-1)
+	m.Properties, m.Headers, m.Body = content(r.Body)
 	return m
 }
 
-// Unclaimed is how many contents came in for deliveries that Message was not called with yet.
-func (w *Conn) Unclaimed() int {
-	w.in.mu.Lock()
-	defer w.in.mu.Unlock()
-	return len(w.in.waited)
+// content is what amqp091-go received as a body: properties, behind their length, and the body.
+func content(received []byte) (p message.Properties, headers model.Table, body []byte) {
+	end := lengthSize + binary.BigEndian.Uint32(received)
+	p, headers = decodeProperties(received[lengthSize:end])
+	return p, headers, received[end:]
 }
 
-// Forget lets go of contents that will not be claimed: of deliveries that amqp091-go had when their channel ended.
-func (w *Conn) Forget() {
-	w.in.mu.Lock()
-	defer w.in.mu.Unlock()
-	w.in.waited = nil
-}
+// lengthSize is how many bytes the length of properties in front of a body has.
+const lengthSize = 4
+
+// Unclaimed is how many whole messages came in that neither Message nor Returned was called with yet.
+func (w *Conn) Unclaimed() int { return int(w.in.came.Load()) }
+
+// Forget lets go of messages that amqp091-go had when their channel ended: nothing is called with them.
+func (w *Conn) Forget() { w.in.came.Store(0) }

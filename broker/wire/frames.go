@@ -2,9 +2,9 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"math"
+	"sync/atomic"
 )
 
 const (
@@ -19,18 +19,21 @@ const (
 	smallestFrame = 4096 // bytes that every peer takes
 )
 
-// incoming are the bytes that a broker sends, frame by frame, with a ticket in the place of each content, or with the
-// properties of a large one in front of its body. What is no AMQP passes as it is.
+// incoming are the bytes that a broker sends, frame by frame, with the properties of each message in front of its body.
+// What is no AMQP passes as it is.
 type incoming struct {
-	contents
 	from  *bufio.Reader
-	ready []byte // is handed out next
-	rest  int64  // bytes of the frame that is handed out as it comes
-	asIs  bool   // the rest passes unread
-	spare []byte // for what is ready next
+	ready []byte       // is handed out next
+	rest  int64        // bytes of the frame that is handed out as it comes
+	left  int64        // bytes of the message's body, behind this frame
+	came  atomic.Int64 // messages, whole
+	asIs  bool         // the rest passes unread
+	spare []byte       // for what is ready next
 }
 
-func newIncoming(from *bufio.Reader) *incoming { return &incoming{from: from} }
+const noMessage = -1
+
+func newIncoming(from *bufio.Reader) *incoming { return &incoming{from: from, left: noMessage} }
 
 // Read implements io.Reader. It waits for nothing when it has something to return.
 func (r *incoming) Read(p []byte) (n int, err error) {
@@ -49,7 +52,10 @@ func (r *incoming) Read(p []byte) (n int, err error) {
 			}
 			c, err := r.from.Read(most)
 			n += c
-			r.rest -= int64(c)
+			if r.rest -= int64(c); r.rest == 0 && r.left == 0 {
+				r.came.Add(1)
+				r.left = noMessage
+			}
 			if err != nil {
 				return n, err
 			}
@@ -74,13 +80,7 @@ func (r *incoming) whole() bool {
 	if frame[0] != frameHeader {
 		return true
 	}
-	total := frameSize(frame)
-	if int64(r.from.Buffered()) < total {
-		return false
-	}
-	frame, _ = r.from.Peek(int(total))
-	body := bodySize(frame)
-	return !r.keeps(total, body) || body == 0 || int64(r.from.Buffered()) >= total+frameExtra+int64(body)
+	return int64(r.from.Buffered()) >= frameSize(frame)
 }
 
 // next begins the next frame. The error is the connection's, when nothing came before it.
@@ -102,11 +102,11 @@ func (r *incoming) next() error {
 	switch {
 	case kind != frameHeader:
 		r.rest = total
+		if kind == frameBody && r.left > 0 {
+			r.left -= total - frameExtra
+		}
 		return nil
 	case total <= int64(r.from.Size()):
-		if r.kept(total) {
-			return nil
-		}
 		frame, err := r.from.Peek(int(total))
 		if err != nil {
 			return r.broken(err)
@@ -153,54 +153,8 @@ func (r *incoming) long(total int64) ([]byte, error) {
 	return frame, nil
 }
 
-// keeps reports whether a content is small enough to be kept; its header frame has total bytes, and its body size.
-func (r *incoming) keeps(total int64, size uint64) bool {
-	room := int64(r.from.Size()) - total - frameExtra
-	return room >= 0 && size <= uint64(room)
-}
-
-// kept keeps the content whose header frame, of total bytes, comes next, and puts a ticket in its place. It returns
-// false, and does nothing, when the body is large, or not in the one frame behind, or when something is damaged.
-func (r *incoming) kept(total int64) bool {
-	frames, err := r.from.Peek(int(total))
-	if err != nil {
-		return false
-	}
-	size := bodySize(frames)
-	if !r.keeps(total, size) {
-		return false
-	}
-	if size > 0 {
-		if frames, err = r.from.Peek(int(total) + frameHead); err != nil {
-			return false
-		}
-		behind := frames[total:]
-		if behind[0] != frameBody || string(behind[1:3]) != string(frames[1:3]) ||
-			frameSize(behind) != frameExtra+int64(size) {
-			return false
-		}
-		frames, err = r.from.Peek(int(total) + frameExtra + int(size))
-		if err != nil || frames[len(frames)-1] != frameEnd {
-			return false
-		}
-	}
-	properties, ok := propertiesOf(frames[:total])
-	if !ok {
-		return false
-	}
-	one := content{properties: bytes.Clone(properties)}
-	if size > 0 {
-		one.body = bytes.Clone(frames[total+frameHead : len(frames)-1])
-	}
-	out := appendHeader(r.spare[:0], frames, ticketSize)
-	out = appendFrame(out, frameBody, frames[1:3], func(b []byte) []byte { return r.keep(b, one) })
-	r.ready, r.spare = out, out
-	_, _ = r.from.Discard(len(frames)) // which are there
-	return true
-}
-
-// disguised is what takes the place of the content header frame of a large body: one without properties, and frames of
-// the body that have them. It is nil when the frame is damaged: amqp091-go then ends the connection.
+// disguised is what takes the place of a content header frame: one without properties, and frames of the body that have
+// them. It is nil when the frame is damaged: amqp091-go then ends the connection.
 func (r *incoming) disguised(frame []byte) []byte {
 	properties, ok := propertiesOf(frame)
 	if !ok {
@@ -219,6 +173,11 @@ func (r *incoming) disguised(frame []byte) []byte {
 	}
 	if r.spare = nil; cap(out) <= readAhead {
 		r.spare = out
+	}
+	r.left = int64(body)
+	if body == 0 {
+		r.came.Add(1)
+		r.left = noMessage
 	}
 	return out
 }
@@ -257,11 +216,10 @@ func appendFrame(b []byte, kind byte, channel []byte, write func([]byte) []byte)
 	return append(b, frameEnd)
 }
 
-// outgoing are the bytes for a broker, frame by frame. It puts in what messages have beside their address: amqp091-go
-// publishes them without.
+// outgoing are the bytes for a broker, frame by frame. It puts in the properties of messages: amqp091-go publishes them
+// without.
 type outgoing struct {
 	properties []byte // of the next content header; nil: it passes as it is
-	body       []byte // behind it, when it says that there is none
 	greeting   int    // bytes of the protocol's name that are still to come
 	rest       int64  // bytes of the frame that passes as it comes
 	held       []byte // the beginning of a frame
@@ -313,15 +271,8 @@ func (w *outgoing) header(b []byte) []byte {
 		return append(b, w.held...)
 	}
 	b = appendFrame(b, w.held[0], w.held[1:3], func(b []byte) []byte {
-		b = append(b, w.held[frameHead:frameHead+before]...)
-		if len(w.body) > 0 {
-			binary.BigEndian.PutUint64(b[len(b)-8:], uint64(len(w.body)))
-		}
-		return append(b, w.properties...)
+		return append(append(b, w.held[frameHead:frameHead+before]...), w.properties...)
 	})
-	if len(w.body) > 0 {
-		b = appendFrame(b, frameBody, w.held[1:3], func(b []byte) []byte { return append(b, w.body...) })
-	}
-	w.properties, w.body = nil, nil
+	w.properties = nil
 	return b
 }

@@ -15,7 +15,6 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -37,9 +36,12 @@ func incomingOf(from io.Reader) *incoming {
 	return newIncoming(bufio.NewReaderSize(from, readAhead))
 }
 
+// sent is what a message has beside its address.
+type sent struct{ properties, body []byte }
+
 // streamed are messages as a broker sends them, in all the shapes that there are: each with every table, with bodies
-// that are kept and bodies that pass, whole and in pieces, and other frames between them.
-func streamed() (stream []byte, all []content) {
+// whole and in pieces, and other frames between them.
+func streamed() (stream []byte, all []sent) {
 	channel := []byte{0, 1}
 	method := appendFrame(nil, frameMethod, channel, func(b []byte) []byte { return append(b, "deliver"...) })
 	heartbeat := []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
@@ -49,7 +51,7 @@ func streamed() (stream []byte, all []content) {
 			for _, n := range shape {
 				size += n
 			}
-			one := content{body: bytes.Repeat([]byte(name), 1+size/len(name))[:size]}
+			one := sent{body: bytes.Repeat([]byte(name), 1+size/len(name))[:size]}
 			header := headerFrame(table)
 			binary.BigEndian.PutUint64(header[frameHead+4:], uint64(size))
 			one.properties, _ = propertiesOf(bytes.Clone(header))
@@ -67,8 +69,8 @@ func streamed() (stream []byte, all []content) {
 	return stream, all
 }
 
-// claimed are the contents that amqp091-go would get of a stream.
-func claimed(t *testing.T, in *incoming, stream []byte) (all []content) {
+// received are the contents that amqp091-go would get of a stream.
+func received(t *testing.T, stream []byte) (all []sent) {
 	t.Helper()
 	var body []byte
 	left := uint64(0)
@@ -83,7 +85,8 @@ func claimed(t *testing.T, in *incoming, stream []byte) (all []content) {
 		case frameBody:
 			body = append(body, frame[frameHead:len(frame)-1]...)
 			if left -= uint64(len(frame) - frameExtra); left == 0 {
-				all = append(all, in.claimed(body))
+				n := lengthSize + binary.BigEndian.Uint32(body)
+				all = append(all, sent{body[lengthSize:n], body[n:]})
 			}
 		}
 	}
@@ -94,7 +97,7 @@ func claimed(t *testing.T, in *incoming, stream []byte) (all []content) {
 func TestFramesThatComeInPieces(t *testing.T) {
 	r := seed.Rand(t)
 	stream, want := streamed()
-	for round := range 20 {
+	for range 20 {
 		in := incomingOf(pieces{bytes.NewReader(stream), r})
 		var got []byte
 		for buffer := make([]byte, 1+r.IntN(10_000)); ; {
@@ -104,10 +107,9 @@ func TestFramesThatComeInPieces(t *testing.T) {
 				break
 			}
 		}
-		assert.That(t, round != 0 || len(in.waited) >= len(want)/2, "%d of %d are kept", len(in.waited), len(want))
-		all := claimed(t, in, got)
-		must.That(t, len(all) == len(want) && len(in.waited) == 0,
-			"%d messages, want %d; %d are left", len(all), len(want), len(in.waited))
+		all := received(t, got)
+		must.That(t, len(all) == len(want) && in.came.Load() == int64(len(want)),
+			"%d messages, want %d; %d are counted", len(all), len(want), in.came.Load())
 		for i := range want {
 			must.That(t, bytes.Equal(all[i].properties, want[i].properties) && bytes.Equal(all[i].body, want[i].body),
 				"message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
@@ -133,11 +135,9 @@ func TestFramesThatGoInPieces(t *testing.T) {
 			if len(body) > 0 {
 				whole = appendFrame(whole, frameBody, header[1:3], func(b []byte) []byte { return append(b, body...) })
 			}
-			out.properties, out.body = header[frameHead+before:len(header)-1], body
-			empty := appendFrame(nil, frameHeader, header[1:3], func(b []byte) []byte {
-				return append(append(b, header[frameHead:frameHead+4]...), make([]byte, 10)...)
-			})
-			rest = append(append(append(rest, empty...), heartbeat...), whole...) // the last one as amqp091-go wrote it
+			out.properties = header[frameHead+before : len(header)-1]
+			bare := append(appendHeader(nil, header, uint64(len(body))), whole[len(header):]...)
+			rest = append(append(append(rest, bare...), heartbeat...), whole...) // the last one as amqp091-go wrote it
 			want = append(append(append(want, whole...), heartbeat...), whole...)
 			for len(rest) > 0 {
 				n := 1 + r.IntN(min(len(rest), 5000))
@@ -160,9 +160,6 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		in := incomingOf(bytes.NewReader(stream))
 		got := must.Get(io.ReadAll(in))(t)
-		for _, one := range in.waited {
-			got = append(append(got, one.properties...), one.body...)
-		}
 		assert.That(t, bytes.Contains(stream, []byte{frameHeader}) || bytes.Equal(got, stream), "%q became %q", stream, got)
 		assert.That(t, len(got) >= len(stream)-len(stream)/frameExtra && len(got) <= 20*len(stream)+readAhead,
 			"%d bytes became %d", len(stream), len(got))
@@ -220,24 +217,6 @@ func TestConnThatIsReadFromStays(t *testing.T) {
 	}
 	go func() { _, _ = far.Write([]byte("x")) }()
 	assert.Succeeds(t, <-read)
-}
-
-// Each content is claimed once: a second claim must not pass for a message without a body.
-func TestContentIsClaimedOnce(t *testing.T) {
-	for name, then := range map[string]func(*Conn, []byte){
-		"claimed":   func(w *Conn, ticket []byte) { w.in.claimed(ticket) },
-		"forgotten": func(w *Conn, _ []byte) { w.Forget() },
-	} {
-		w := &Conn{in: &incoming{}}
-		ticket := w.in.keep(nil, content{body: []byte("body")})
-		then(w, ticket)
-		func() {
-			defer func() {
-				assert.That(t, recover() != nil, "%s, it was claimed again", name)
-			}()
-			w.in.claimed(ticket)
-		}()
-	}
 }
 
 // peer is the far end of a Conn. It speaks just enough AMQP to hand amqp091-go any header, and to take what it
@@ -396,7 +375,7 @@ func FuzzHeaders(f *testing.F) {
 		alone := message.Message{Headers: want}
 		assert.That(t, message.FingerprintOf(&(message.Message{Headers: m.Headers})) == message.FingerprintOf(&alone),
 			"read %v, want %v", m.Headers, want)
-		for _, again := range []message.Message{spooled(t, m), written(t, m)} {
+		for _, again := range []message.Message{read(t, m), written(t, m)} {
 			again = message.Message{Headers: again.Headers}
 			assert.That(t, message.FingerprintOf(&again) == message.FingerprintOf(&alone),
 				"kept %v, want %v", again.Headers, want)
@@ -405,13 +384,12 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// spooled is a message as a spool keeps it.
-func spooled(t *testing.T, m message.Message) message.Message {
+// read is what is read of a message that was kept as AMQP writes it.
+func read(t *testing.T, m message.Message) (again message.Message) {
 	t.Helper()
-	kept := spool.New(spool.Memory)
-	must.Do(t, kept.Add(&m))
-	again, err := kept.At(0, 0)
-	assert.Succeeds(t, err)
+	var ok bool
+	again.Properties, again.Headers, ok = ReadProperties(AppendProperties(nil, &m.Properties, m.Headers))
+	assert.That(t, ok && again.Properties == m.Properties, "%+v became %+v", m.Properties, again.Properties)
 	return again
 }
 
@@ -428,8 +406,8 @@ func written(t *testing.T, m message.Message) message.Message {
 // publish is the content header that a message is published with.
 func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 	t.Helper()
-	rest := p.wire.Carry(out, smallestFrame)
-	must.Do(t, p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: rest}))
+	p.wire.Carry(out)
+	must.Do(t, p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: out.Body}))
 	return <-p.published
 }
 
@@ -503,7 +481,7 @@ func TestTableOfEveryTypeIsKept(t *testing.T) {
 		assert.That(t, reflect.DeepEqual(table[name], want), "%s is %#v", name, table[name])
 	}
 	m := message.Message{Headers: table}
-	for _, again := range []message.Message{spooled(t, m), written(t, m)} {
+	for _, again := range []message.Message{read(t, m), written(t, m)} {
 		assert.That(t, bytes.Equal(encodeTable(nil, again.Headers), encoded), "%v", again.Headers)
 	}
 }

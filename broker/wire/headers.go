@@ -16,10 +16,13 @@ import (
 // again. All others it reads value by value through a stream: a search took 20 µs of a processor for a message that had
 // died twice, and takes 12 without that.
 //
-// On the way in, a Conn takes the properties out of the content header. It keeps them with the body (contents.go), or,
-// where the body is too large for that, puts them in front of it, behind their length. So a header that is larger than
-// a frame passes, too. On the way out, a message is published without properties, and the Conn writes them, headers
-// included, in the place of none.
+// On the way in, a Conn takes the properties out of the content header, and puts them in front of the body, behind
+// their length. So a header that is larger than a frame passes, too. On the way out, a message is published without
+// properties, and the Conn writes them, headers included, in the place of none.
+//
+// Bodies stay with amqp091-go. To hand those below 64 KiB past it, too, was measured (3.10.8, without a journal): with
+// 1 KiB a look takes 10 µs of processor for each message and a replay 14, with and without; with 16 KiB it saved 10 %
+// of a look and 7 % of a replay, and 25 of 130 MB.
 
 // tableLength is how many bytes the length of a table has.
 const tableLength = 4
@@ -27,19 +30,19 @@ const tableLength = 4
 // beforeHeaders is how many properties stand in front of the headers.
 const beforeHeaders = 2
 
-// appendProperties writes the properties of a message, its headers among them, as a content header has them: flags
-// first. CheckHeader has measured them.
-func appendProperties(b []byte, p *message.Publishing) []byte {
-	q, start := &p.Properties, len(b)
+// AppendProperties writes the properties of a message, its headers among them, as a content header has them: flags
+// first. They came from a broker, or CheckHeader has passed them.
+func AppendProperties(b []byte, q *message.Properties, all model.Table) []byte {
+	start := len(b)
 	flags := q.Zeros
 	b = append(b, 0, 0)
 	for i, f := range q.Fields() {
 		if i == beforeHeaders {
-			if len(p.Headers) > 0 {
+			if len(all) > 0 {
 				flags |= message.PropHeaders
 			}
 			if flags.Has(message.PropHeaders) {
-				b = counted(b, func(b []byte) []byte { return encodeTable(b, p.Headers) })
+				b = counted(b, func(b []byte) []byte { return encodeTable(b, all) })
 			}
 		}
 		switch {
@@ -58,7 +61,16 @@ func appendProperties(b []byte, p *message.Publishing) []byte {
 	return b
 }
 
-// decodeProperties reads what propertiesIn found. headers is nil when there are none.
+// ReadProperties reads what AppendProperties wrote; ok is false when it is damaged. headers is nil when there are none.
+func ReadProperties(b []byte) (p message.Properties, headers model.Table, ok bool) {
+	if !complete(b) {
+		return p, nil, false
+	}
+	p, headers = decodeProperties(b)
+	return p, headers, true
+}
+
+// decodeProperties reads properties that are complete.
 func decodeProperties(b []byte) (p message.Properties, headers model.Table) {
 	flags, rest := message.PropertySet(binary.BigEndian.Uint16(b)), b[2:]
 	next := func(flag message.PropertySet) []byte {
@@ -154,6 +166,14 @@ func propertiesIn(payload []byte) (properties []byte, ok bool) {
 		return nil, false
 	}
 	properties = payload[frameFixed-2:]
+	return properties, complete(properties)
+}
+
+// complete reports whether these are properties, flags first, and nothing else.
+func complete(properties []byte) bool {
+	if len(properties) < 2 {
+		return false
+	}
 	flags, rest := message.PropertySet(binary.BigEndian.Uint16(properties)), properties[2:]
 	for flag := message.PropContentType; flag >= message.PropClusterID; flag >>= 1 {
 		if !flags.Has(flag) {
@@ -161,9 +181,9 @@ func propertiesIn(payload []byte) (properties []byte, ok bool) {
 		}
 		n := propertySize(flag, rest)
 		if n > len(rest) {
-			return nil, false
+			return false
 		}
 		rest = rest[n:]
 	}
-	return properties, len(rest) == 0
+	return len(rest) == 0
 }

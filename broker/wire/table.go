@@ -157,20 +157,31 @@ func decodeSimple(letter byte, b []byte) any {
 }
 
 // encodeTable writes the entries of a table in the order of their names, without the length in front of them: what
-// decodeTable read, it writes. The table must be one that tableSize has measured.
+// decodeTable read, it writes. What is damaged goes last, as it has no end. The table must be one that was read, or one
+// that tableSize has measured.
 func encodeTable(b []byte, t model.Table) []byte {
-	names := slices.AppendSeq(make([]string, 0, len(t)), maps.Keys(t))
+	var room [16]string
+	names := slices.AppendSeq(room[:0], maps.Keys(t))
 	slices.Sort(names)
+	var damaged []byte
 	for _, name := range names {
 		values, several := t[name].(model.Repeated)
 		if !several {
 			values = []any{t[name]}
 		}
 		for _, v := range values {
-			b = encodeValue(append(append(b, byte(len(name))), name...), v)
+			if raw, ok := v.(model.RawValue); ok && !wellFormed(raw) {
+				damaged = encodeNamed(damaged, name, v)
+			} else {
+				b = encodeNamed(b, name, v)
+			}
 		}
 	}
-	return b
+	return append(b, damaged...)
+}
+
+func encodeNamed(b []byte, name string, v any) []byte {
+	return encodeValue(append(append(b, byte(len(name))), name...), v)
 }
 
 // encodeValue writes a value behind the letter of its type.

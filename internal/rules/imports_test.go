@@ -52,7 +52,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model/findings": {of("model", "model/message", "model/peek", "model/story"), nil},
 	module + "/model/build":    {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
 	module + "/mgmt":           {of("model", "model/message"), nil},
-	module + "/broker/spool":   {of("model", "model/message"), nil},
+	module + "/broker/spool":   {of("broker/wire", "model", "model/message"), nil},
 	module + "/broker/wire":    {of("model", "model/message"), []string{"github.com/rabbitmq/amqp091-go"}},
 	module + "/broker/link":    {of("broker/wire", "model"), []string{"github.com/rabbitmq/amqp091-go"}},
 	module + "/broker/tap": {
