@@ -348,7 +348,7 @@ func (c *canary) look(ctx context.Context) bool {
 		err = errors.New(read.Stopped)
 	}
 	if pass.Count > 0 {
-		x.ledger.cameBack(pass.Count)
+		x.ledger.note(func(a *plan.Account) { a.CameBack = pass.Count })
 		x.ledger.watch(plan.CanaryState{Phase: plan.CanaryFailed, Sent: c.sent, Back: pass.Count})
 		x.end(fmt.Errorf("%d of %d came back", pass.Count, c.sent))
 		return false

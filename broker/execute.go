@@ -134,21 +134,17 @@ type execution struct {
 func (x *execution) work(ctx context.Context, progress func(plan.Account)) error {
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer collectSeldom()()
 	x.stop = stop
-	var others sync.WaitGroup
 	if x.outcome == plan.Moved {
 		var err error
-		if x.window, err = openWindow(ctx, x.client, x.plan.From.VHost, x.plan.Recipients, x.ledger,
+		if x.window, err = openWindow(ctx, x.client, x.client.patience, x.plan.From.VHost, x.plan.Recipients, x.ledger,
 			func(f *flight) { x.acks.add(f.tag, f.message) }); err != nil {
 			return err
 		}
-		others.Go(func() { x.window.watch(ctx) })
 	}
 	if err := x.begin(ctx); err != nil {
 		if x.window != nil {
 			_ = x.window.finish()
-			others.Wait()
 		}
 		return err
 	}
@@ -157,12 +153,11 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 		x.end(err)
 	}
 	x.picker = x.plan.Selection.Picker(x.plan.From)
-	done := make(chan struct{})
-	if progress != nil {
-		others.Go(func() { report(x.ledger, progress, done) })
-	}
+	reported := report(x.ledger, progress)
+	guarding, unguarded := context.WithCancel(work)
+	var watching sync.WaitGroup
 	if x.guard != nil {
-		others.Go(func() { x.guard.watch(work, done, x.end) })
+		watching.Go(func() { x.guard.watch(guarding, x.end) })
 	}
 	complete := x.acknowledgeArrived(work) && x.stages(work)
 	x.canary.over()
@@ -171,8 +166,9 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 			x.end(err)
 		}
 	}
-	close(done)
-	others.Wait()
+	unguarded()
+	watching.Wait()
+	reported()
 	x.ledger.wait("")
 	if ctx.Err() != nil {
 		x.end(errCancelled)
@@ -206,7 +202,7 @@ func (x *execution) begin(ctx context.Context) (err error) {
 	if err == nil {
 		*x.plan = x.plan.Granted(granted)
 		x.retrieval = x.plan.Undoing.Retrieval(entry)
-		x.ledger.plan(len(granted))
+		x.ledger.note(func(a *plan.Account) { a.Planned = len(granted) })
 	}
 	return err
 }
@@ -381,16 +377,27 @@ func (x *execution) close(complete bool) {
 	}
 }
 
-// report tells the progress until done.
-func report(l *ledger, progress func(plan.Account), done <-chan struct{}) {
-	ticker := time.NewTicker(progressEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-ticker.C:
-			progress(l.copy())
+// report tells the progress until it is ended; nil is fine.
+func report(l *ledger, progress func(plan.Account)) (end func()) {
+	if progress == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				progress(l.copy())
+			}
 		}
+	})
+	return func() {
+		close(done)
+		telling.Wait()
 	}
 }

@@ -21,7 +21,6 @@ type chosen struct {
 func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
 	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
 		n := x.nextPage(left, number)
-		collectAsNeeded()
 		var page []chosen
 		taken, err := x.source.page(ctx, n, func(tag uint64, m *message.Message) {
 			x.taken++

@@ -63,17 +63,8 @@ func (g *guard) publishes(p *message.Publishing) error {
 	return nil
 }
 
-// watch reads the topology again and again until done, and calls end once, with what is different.
-func (g *guard) watch(ctx context.Context, done <-chan struct{}, end func(error)) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-done:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
+// watch reads the topology again and again until ctx ends, and calls end once, with what is different.
+func (g *guard) watch(ctx context.Context, end func(error)) {
 	rhythm := guardEvery
 	for {
 		timer := time.NewTimer(rhythm)
@@ -150,15 +141,16 @@ func (g *guard) close(ctx context.Context) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.guarded.Changed() {
-		g.ledger.stray(g.guarded.Strays())
-	}
-	if hidden := g.guarded.Hidden(); hidden != "" {
-		hidden = model.Printable(hidden)
-		g.ledger.unguarded(fmt.Sprintf(
-			"the exchange %s was deleted, and what was bound to it until then is unknown", hidden))
-	}
-	if g.failed != nil {
-		g.ledger.unguarded(g.failed.Error())
-	}
+	g.ledger.note(func(a *plan.Account) {
+		if g.guarded.Changed() {
+			a.Strayed = g.guarded.Strays()
+		}
+		if hidden := g.guarded.Hidden(); hidden != "" {
+			a.Unguarded = fmt.Sprintf("the exchange %s was deleted, and what was bound to it until then is unknown",
+				model.Printable(hidden))
+		}
+		if g.failed != nil {
+			a.Unguarded = g.failed.Error()
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -33,9 +34,7 @@ func (l *ledger) record(outcome plan.Outcome, m *message.Message, reason string)
 
 // refuse notes a message that was refused before anything was written down about it.
 func (l *ledger) refuse(m *message.Message, reason string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.Add(plan.Refused, m, reason)
+	l.note(func(a *plan.Account) { a.Add(plan.Refused, m, reason) })
 }
 
 // doubt takes the outcomes at these positions back: it is not known any more whether these messages are still in the
@@ -55,85 +54,42 @@ func (l *ledger) doubt(positions []int, reason string) {
 	l.account.Unknown += n
 }
 
-// plan notes how many messages there are, as far as known.
-func (l *ledger) plan(n int) {
+// note changes the account.
+func (l *ledger) note(change func(*plan.Account)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.account.Planned = n
-}
-
-// atLeast notes that there are n messages or more.
-func (l *ledger) atLeast(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.Planned = max(l.account.Planned, n)
+	change(&l.account)
 }
 
 // stop notes why the execution ends early. The first reason counts.
 func (l *ledger) stop(why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.account.Stopped == "" {
-		l.account.Stopped = why
-	}
-}
-
-// watch notes what a canary is doing, or has shown.
-func (l *ledger) watch(s plan.CanaryState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.Canary = s
-}
-
-// cameBack notes how many a canary has found in their queue again.
-func (l *ledger) cameBack(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.CameBack = n
-}
-
-// rescued notes what became of messages at their delivery limit that were not acted on.
-func (l *ledger) rescued(r peek.Rescued) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.Rescued = l.account.Rescued.With(r)
+	l.note(func(a *plan.Account) { a.Stopped = cmp.Or(a.Stopped, why) })
 }
 
 // change notes that the topology was not as the plan had it any more.
 func (l *ledger) change(changes []plan.Change) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.account.Changes == nil {
-		l.account.Changes = changes
-	}
+	l.note(func(a *plan.Account) {
+		if a.Changes == nil {
+			a.Changes = changes
+		}
+	})
 }
 
-// stray notes whom messages may have reached beyond what the plan said.
-func (l *ledger) stray(strays []plan.Stray) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.Strayed = strays
-}
+// watch notes what a canary is doing, or has shown.
+func (l *ledger) watch(s plan.CanaryState) { l.note(func(a *plan.Account) { a.Canary = s }) }
 
-// unguarded notes why nobody could tell whom the last messages reached.
-func (l *ledger) unguarded(why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.Unguarded = why
-}
-
-// done is how many messages were taken out of their queue.
-func (l *ledger) done() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.account.Moved + l.account.Dropped
+// rescued notes what became of messages at their delivery limit that were not acted on.
+func (l *ledger) rescued(r peek.Rescued) {
+	l.note(func(a *plan.Account) { a.Rescued = a.Rescued.With(r) })
 }
 
 // wait notes why nothing moves, "" when it does again.
-func (l *ledger) wait(why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.account.Waiting = why
+func (l *ledger) wait(why string) { l.note(func(a *plan.Account) { a.Waiting = why }) }
+
+// done is how many messages were taken out of their queue.
+func (l *ledger) done() (n int) {
+	l.note(func(a *plan.Account) { n = a.Moved + a.Dropped })
+	return n
 }
 
 // copy is the account as it stands.

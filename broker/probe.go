@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker/link"
@@ -146,19 +145,18 @@ func (p *probe) send(ctx context.Context) error {
 		Body: publishing.Body, BodyBytes: len(publishing.Body),
 	}
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: p.plan.Buffer, Planned: 1}}
-	w, err := openWindow(ctx, p.client, p.plan.VHost, nil, l, func(f *flight) { l.record(plan.Moved, f.message, "") })
+	w, err := openWindow(ctx, p.client, p.client.patience, p.plan.VHost, nil, l, func(f *flight) {
+		l.record(plan.Moved, f.message, "")
+	})
 	if err != nil {
 		return err
 	}
-	var watcher sync.WaitGroup
-	watcher.Go(func() { w.watch(ctx) })
 	p.sent = time.Now()
 	err = w.publish(ctx, &flight{message: m, publishing: &publishing}) // which waits for the confirm of a first message
 	at := time.Now()
 	if e := w.finish(); e != nil && err == nil {
 		err = e
 	}
-	watcher.Wait()
 	account := l.copy()
 	switch {
 	case account.Moved == 1:

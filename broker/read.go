@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -88,4 +89,15 @@ func (r *reading) take(_ uint64, m *message.Message) {
 	m.Position = r.pages.took(m.BodyBytes)
 	r.failed = r.each(m)
 	letGo(m)
+}
+
+// hugeBody is how many bytes are worth a collection of their own: the next body would come on top of them.
+const hugeBody = 32 << 20
+
+// letGo frees a body that is not needed any more.
+func letGo(m *message.Message) {
+	huge := len(m.Body) >= hugeBody
+	if m.DropBody(); huge {
+		debug.FreeOSMemory()
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -32,7 +31,6 @@ type rescuer struct {
 	journal *writer // nil: there is none, or it cannot be written
 	window  *window // nil: nothing can be published
 	acks    *acknowledger
-	watcher sync.WaitGroup
 	why     error           // not everything could be copied
 	tried   map[uint64]bool // tags
 	kept    map[uint64]bool // of these, those that the journal has
@@ -79,16 +77,12 @@ func (c *Client) newRescuer(s *source) *rescuer {
 	const tries = 3 // of a broker that is busy
 	copied := func(f *flight) { r.acks.add(f.tag, f.message) }
 	for range tries {
-		if r.window, err = openWindow(context.Background(), c, queue.VHost, nil, r.ledger, copied); err == nil {
+		if r.window, err = openWindow(context.Background(), c, rescuePatience, queue.VHost, nil, r.ledger,
+			copied); err == nil {
 			break
 		}
 	}
-	if err != nil {
-		r.fail(err)
-		return r
-	}
-	r.window.patience = rescuePatience
-	r.watcher.Go(func() { r.window.watch(context.Background()) })
+	r.fail(err)
 	return r
 }
 
@@ -124,7 +118,7 @@ func (r *rescuer) keep(tags []uint64) {
 		entries = append(entries, plan.NewEntry(m, &p, true))
 		r.tried[tag] = true
 	}
-	r.ledger.plan(len(r.tried))
+	r.ledger.note(func(a *plan.Account) { a.Planned = len(r.tried) })
 	ctx, cancel := context.WithTimeout(context.Background(), rescuePatience.confirm)
 	defer cancel()
 	if err := r.journal.intend(ctx, entries); err != nil {
@@ -160,7 +154,6 @@ func (r *rescuer) copy(ctx context.Context, f *flight) error {
 func (r *rescuer) finish() peek.Rescued {
 	if r.window != nil {
 		r.fail(r.window.finish())
-		r.watcher.Wait()
 	}
 	if r.acks != nil {
 		r.acks.finish()

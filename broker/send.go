@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -53,7 +52,7 @@ func (c *Client) Import(
 				return nil
 			}
 			m.Position = n
-			l.atLeast(n - len(planned.Skip))
+			l.note(func(a *plan.Account) { a.Planned = max(a.Planned, n-len(planned.Skip)) })
 			p, _ := plan.Restoring(m, queue.Name, user)
 			p.Reaches = []model.QueueRef{queue}
 			if planned.Undelays {
@@ -133,7 +132,7 @@ func (c *Client) restore(
 	var claimed []int // in their order
 	begin := func() (w *writer, err error) {
 		w, claimed, err = c.claim(ctx, record, claim)
-		l.plan(len(claimed))
+		l.note(func(a *plan.Account) { a.Planned = len(claimed) })
 		return w, err
 	}
 	return c.send(ctx, planned.Into, l, begin, func(add func(parcel) error) error {
@@ -161,21 +160,15 @@ func (c *Client) send(
 	s := &sending{client: c, ledger: l}
 	var err error
 	moved := func(f *flight) { l.record(plan.Moved, f.message, "") }
-	if s.window, err = openWindow(ctx, c, into.Queue.VHost, []plan.Recipient{into}, l, moved); err != nil {
+	if s.window, err = openWindow(ctx, c, c.patience, into.Queue.VHost, []plan.Recipient{into}, l, moved); err != nil {
 		return l.copy(), err
 	}
-	var others sync.WaitGroup
-	others.Go(func() { s.window.watch(ctx) })
 	if l.journal, err = begin(); err != nil {
 		_ = s.window.finish()
-		others.Wait()
 		return l.copy(), err
 	}
 	l.account.JournalID = l.journal.number()
-	done := make(chan struct{})
-	if progress != nil {
-		others.Go(func() { report(l, progress, done) })
-	}
+	reported := report(l, progress)
 	failed := parcels(func(p parcel) error { return s.add(ctx, p) })
 	if failed == nil {
 		failed = s.flush(ctx)
@@ -183,8 +176,7 @@ func (c *Client) send(
 	if e := s.window.finish(); e != nil {
 		failed = e
 	}
-	close(done)
-	others.Wait()
+	reported()
 	l.wait("")
 	switch {
 	case ctx.Err() != nil:

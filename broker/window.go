@@ -46,6 +46,7 @@ type window struct {
 	blocked chan amqp.Blocking
 	dead    chan struct{} // closed when nothing more can be published
 	over    chan struct{} // closed when everything is settled
+	running sync.WaitGroup
 	known   map[string]bool
 
 	mu       sync.Mutex
@@ -71,16 +72,18 @@ type flight struct {
 // errNacked is a nack that does not mean that no queue has the message.
 var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whether a queue has the message")
 
-// openWindow connects for publishing to a vhost. into are the queues that may be reached.
+// openWindow connects for publishing to a vhost, until ctx ends and what is under way is settled. into are the queues
+// that may be reached.
 func openWindow(
-	ctx context.Context, c *Client, vhost string, into []plan.Recipient, l *ledger, moved func(*flight),
+	ctx context.Context, c *Client, patience patience, vhost string, into []plan.Recipient, l *ledger,
+	moved func(*flight),
 ) (*window, error) {
 	connection, conn, channels, err := c.DialChannels(ctx, vhost, publishes+" "+c.Session(), 1)
 	if err != nil {
 		return nil, err
 	}
 	w := &window{
-		connection: connection, wire: conn, channel: channels[0], patience: c.patience, ledger: l, moved: moved, into: into,
+		connection: connection, wire: conn, channel: channels[0], patience: patience, ledger: l, moved: moved, into: into,
 		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
 		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what is not received for 5 s
 		closed:  make(chan *amqp.Error, 1),
@@ -96,7 +99,8 @@ func openWindow(
 	w.channel.NotifyClose(w.closed)
 	connection.NotifyBlocked(w.blocked)
 	w.touch()
-	go w.settle()
+	w.running.Go(w.settle)
+	w.running.Go(func() { w.watch(ctx) })
 	return w, nil
 }
 
@@ -331,7 +335,7 @@ func (w *window) why() error {
 // did.
 func (w *window) finish() error {
 	close(w.sent)
-	<-w.over
+	w.running.Wait()
 	if !w.connection.IsClosed() {
 		wire.HangUp(w.connection)
 	}
