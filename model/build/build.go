@@ -225,9 +225,7 @@ var ScenarioParts = map[string][]Part{
 		Queue("mail", Consumers(1)),
 		Queue("wait.1", DLX(""), DeadKey("wait.2"), TTL(10000)), Queue("wait.2", DLX(""), DeadKey("mail"), TTL(60000)),
 	},
-	"nothing that waits or fails": {
-		Queue("a", Consumers(1)), Queue("b"),
-	},
+	"nothing that waits or fails": {Queue("a", Consumers(1)), Queue("b")},
 }
 
 // Told is a flow in one line for each queue: what the tests compare.

@@ -26,9 +26,7 @@ var (
 
 // NotData are the parts of a type that JSON loses or cannot write: channels, functions, interfaces, what is not
 // exported, and the topology. A type that says itself how it is written and read is data.
-func NotData(t reflect.Type) []string {
-	return notData(t, t.String(), map[reflect.Type]bool{})
-}
+func NotData(t reflect.Type) []string { return notData(t, t.String(), map[reflect.Type]bool{}) }
 
 func notData(t reflect.Type, path string, seen map[reflect.Type]bool) (found []string) {
 	if seen[t] {

@@ -124,9 +124,7 @@ func DropsHead(t *model.Topology, ref model.QueueRef) bool {
 
 // OfLimit works out what the limits of a queue will drop when messages arrive; nil when nothing. counts are newer
 // than the topology.
-func OfLimit(
-	t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model.QueueRef]model.QueueCounts,
-) *ByLimit {
+func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model.QueueRef]model.QueueCounts) *ByLimit {
 	s := t.Settings(ref)
 	q, _ := t.Queue(ref)
 	if q == nil || a.Messages == 0 || !DropsHead(t, ref) {

@@ -93,9 +93,7 @@ func (p *peekPlanner) ended() {
 		p.refuse(objection)
 		if p.plan.Scarce && p.plan.Carries {
 			left := max(p.plan.Budget-p.want.Looked.Highest, 0)
-			p.refuse(Objection{
-				Kind: LimitNear, Left: left, Limit: p.settings.DeliveryLimit, Final: p.want.ReadOnly,
-			})
+			p.refuse(Objection{Kind: LimitNear, Left: left, Limit: p.settings.DeliveryLimit, Final: p.want.ReadOnly})
 		}
 	case p.plan.Ended.Any():
 		p.cost("%s", objection.Words())
@@ -274,15 +272,13 @@ func (p *peekPlanner) redelivered(how string) {
 // versions).
 func (p *peekPlanner) bounded() {
 	if p.settings.Bounded() && (!p.settings.Overflow.Set || p.settings.Overflow.Value == model.DropHead) {
-		p.cost("the queue drops its oldest messages at its limit: messages that arrive meanwhile can push out " +
-			"the held ones")
+		p.cost("the queue drops its oldest messages at its limit: messages that arrive meanwhile can push out the held ones")
 	}
 }
 
 func (p *peekPlanner) lease() {
 	if expires := p.settings.Expires; expires.Set {
-		p.cost("it counts as use of the queue, which is deleted when unused for "+
-			"%s", model.ShortDuration(expires.Value))
+		p.cost("it counts as use of the queue, which is deleted when unused for %s", model.ShortDuration(expires.Value))
 	}
 }
 

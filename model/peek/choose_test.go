@@ -252,10 +252,7 @@ func TestPlanPeek(t *testing.T) {
 			name: "nothing is to come back", version: four, queue: model.Queue{
 				Type:      model.Quorum,
 				Consumers: model.Some[int64](0),
-			}, want: Want{
-				ForAction: true, Limit: 50,
-				TakesAll: true, Delivered: model.Some[int64](20),
-			},
+			}, want: Want{ForAction: true, Limit: 50, TakesAll: true, Delivered: model.Some[int64](20)},
 			without: "looks left",
 		},
 		{

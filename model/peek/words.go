@@ -43,8 +43,7 @@ func (o Objection) Words() string {
 	case CountCarried:
 		return o.carried()
 	case CannotRescue:
-		return "each look counts against the delivery limit, and a message at the limit could not be rescued: " +
-			"" + o.Why
+		return "each look counts against the delivery limit, and a message at the limit could not be rescued: " + o.Why
 	case EndedBefore:
 		return o.ended()
 	}

@@ -41,9 +41,8 @@ func (c *Canary) Stage(number int) (messages int, watched bool) {
 
 // Words are the canary before it runs.
 func (c *Canary) Words() string {
-	return fmt.Sprintf("1 message first; when it is taken, and does not come back within %s, %d more; then the rest. "+
-		"It stops when one comes back",
-		model.ShortDuration(c.Wait), canaryStages[1])
+	return fmt.Sprintf("1 message first; when it is taken, and does not come back within %s, %d more; then the rest. It "+
+		"stops when one comes back", model.ShortDuration(c.Wait), canaryStages[1])
 }
 
 // prepareCanary works out what a canary needs, costs and cannot see.

@@ -315,8 +315,7 @@ var limitLosses = []struct {
 		"dead-lettered",
 		[]build.Part{
 			build.Queue("w", maxLength(5), build.DLX("dead")), build.Exchange("fanout", "dead"),
-			build.Queue("aside"), build.Bind("dead", "",
-				"aside"),
+			build.Queue("aside"), build.Bind("dead", "", "aside"),
 		},
 		twelve, 0,
 		"7 of these 12; its dead-letter exchange dead takes them to aside",

@@ -41,11 +41,7 @@ func (e *ClaimedError) Error() string {
 	case ClaimResumed:
 		return fmt.Sprintf("%d is resuming %d: wait for its end, then see what it did", e.By, e.Record)
 	case ClaimUncertain:
-		return fmt.Sprintf(
-			"undo %d ended in the middle: undo %d again, so that dlxtop looks for what it did",
-			e.By,
-			e.Record,
-		)
+		return fmt.Sprintf("undo %d ended in the middle: undo %d again, so that dlxtop looks for what it did", e.By, e.Record)
 	}
 	return fmt.Sprintf("undo %d has already brought these messages back: there is nothing left to undo", e.By)
 }

@@ -318,10 +318,7 @@ func TestIsBack(t *testing.T) {
 		r := Record{
 			Operation: test.operation, Entries: test.entries,
 			Account: Account{Moved: test.moved},
-			Intent: &Intent{
-				Source: ref("failed"), Depth: 1000,
-				Recipients: []Recipient{{Queue: ref("worker")}},
-			},
+			Intent:  &Intent{Source: ref("failed"), Depth: 1000, Recipients: []Recipient{{Queue: ref("worker")}}},
 		}
 		got := r.IsBack(map[model.QueueRef]model.QueueCounts{
 			ref("failed"): {Ready: model.Some(test.from), Consumers: model.Some[int64](0)},

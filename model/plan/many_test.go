@@ -53,8 +53,7 @@ func TestAsManyKeysAsMessages(t *testing.T) {
 	for _, w := range plan.Warnings {
 		words = append(words, w.Words())
 	}
-	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0" +
-		unheard
+	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0" + unheard
 	if len(words) != 1 || words[0] != want {
 		t.Errorf("%d warnings, the first %q, not %q", len(words), strings.Join(words[:min(len(words), 1)], ""), want)
 	}

@@ -190,9 +190,7 @@ func TestSplitTarget(t *testing.T) {
 	bind := func(exchange, key, queue string) []build.Part {
 		return []build.Part{build.Exchange("direct", exchange), build.Queue(queue), build.Bind(exchange, key, queue)}
 	}
-	worker := []build.Part{
-		build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("f")), build.Queue("f"),
-	}
+	worker := []build.Part{build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("f")), build.Queue("f")}
 	for _, test := range []struct {
 		name, typed, want string // "EXCHANGE KEY", or words of the error
 		parts             [][]build.Part

@@ -23,8 +23,7 @@ func changedWords(want ActionWant, before, after *model.Topology) string {
 func TestPromiseChanges(t *testing.T) {
 	base := []build.Part{
 		build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w", build.Consumers(1)),
-		build.Queue("audit"), build.Bind("x", "k",
-			"w"),
+		build.Queue("audit"), build.Bind("x", "k", "w"),
 	}
 	with := func(parts ...build.Part) *model.Topology {
 		return build.TopologyOf("3.10.8", append(append([]build.Part{}, base...), parts...)...)
@@ -66,8 +65,7 @@ func TestPromiseChanges(t *testing.T) {
 			"an alternate exchange", replay, with(), build.TopologyOf("3.10.8",
 				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout",
 					"y"), build.Queue("failed"), build.Queue("w"), build.Queue("audit"), build.Bind("y", "", "audit")),
-			"exchange x, key k now also reaches audit; " +
-				"exchange x, key k does not reach w any more",
+			"exchange x, key k now also reaches audit; exchange x, key k does not reach w any more",
 		},
 		{"a rule of its own", replay, with(), build.TopologyOf("3.10.8", build.Exchange("x-random", "x"),
 			build.Queue("failed"),

@@ -19,8 +19,7 @@ func (c *Change) Words() string {
 	case WayGone:
 		return fmt.Sprintf("no message goes through %s any more", addressWords(c.Way))
 	case WayUncertain:
-		return fmt.Sprintf("an exchange behind %s now chooses by a rule of its own: which queues it reaches is "+
-			"unknown",
+		return fmt.Sprintf("an exchange behind %s now chooses by a rule of its own: which queues it reaches is unknown",
 			addressWords(c.Way))
 	case HeaderGone:
 		return fmt.Sprintf("%s is now removed", model.Printable(c.Header))

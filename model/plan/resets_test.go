@@ -222,9 +222,7 @@ func shared(parts ...build.Part) []build.Part {
 func rejectedBy(queue, exchange string, keys ...string) message.Message {
 	return message.Message{
 		Exchange: "dlx", RoutingKey: keys[0], Headers: model.Table{"region": "eu"},
-		Deaths: []message.Death{{
-			Queue: queue, Reason: model.Rejected, Count: 1, Exchange: exchange, RoutingKeys: keys,
-		}},
+		Deaths: []message.Death{{Queue: queue, Reason: model.Rejected, Count: 1, Exchange: exchange, RoutingKeys: keys}},
 	}
 }
 

@@ -35,9 +35,7 @@ func Chosen(messages []message.Message) Selection {
 }
 
 // All reports whether the selection is everything that is in the queue when the execution starts.
-func (s Selection) All() bool {
-	return s.Fingerprints == nil && !s.ByContent() && s.Limit == 0
-}
+func (s Selection) All() bool { return s.Fingerprints == nil && !s.ByContent() && s.Limit == 0 }
 
 // ByContent reports whether what is in a message decides whether it is chosen: where such messages are is not known
 // before all of the queue was read.

@@ -54,9 +54,7 @@ func (p *UndoPlan) Expected() []Warning {
 }
 
 // Claim is what the undo asks for before it publishes from the journal.
-func (p *UndoPlan) Claim() Claim {
-	return Claim{Positions: p.Positions, Known: p.Known}
-}
+func (p *UndoPlan) Claim() Claim { return Claim{Positions: p.Positions, Known: p.Known} }
 
 // UndoWant is what is to be undone.
 type UndoWant struct {

@@ -102,9 +102,7 @@ func (p *UndoPlan) Gone() GoneWhy {
 // them when they leave it again, unless it was insisted on.
 func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	p := b.plan
-	a := loss.Arrivals{
-		Messages: p.Planned(), Sizes: b.sizes, Mean: loss.MeanSize(t, p.Back), AtMost: len(p.Takes) > 0,
-	}
+	a := loss.Arrivals{Messages: p.Planned(), Sizes: b.sizes, Mean: loss.MeanSize(t, p.Back), AtMost: len(p.Takes) > 0}
 	for i := range p.Takes {
 		if mean := loss.MeanSize(t, p.Takes[i].From); mean.Or(0) > a.Mean.Or(0) {
 			a.Mean = mean

@@ -175,9 +175,7 @@ func TestPlanUndo(t *testing.T) {
 			Moved, "worker"), sent(3, Refused, "worker")}, takes: 2, words: "2 consumers on worker"},
 		{name: "to several", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
 			Moved, "worker", "audit")}, takes: 1, words: "1 sent to 2 queues"},
-		{
-			name: "other fingerprints, certain", record: other(Drop), entries: []Entry{drop(1, Dropped)}, restores: 1,
-		},
+		{name: "other fingerprints, certain", record: other(Drop), entries: []Entry{drop(1, Dropped)}, restores: 1},
 		{
 			name: "other fingerprints, unknown", record: other(Drop), entries: []Entry{drop(1, Unsure), drop(2, Dropped)},
 			restores: 2, words: "1 message may already be in the queue, and cannot be recognized there",

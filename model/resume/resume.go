@@ -50,9 +50,7 @@ type Run struct {
 }
 
 // On is the plan with the topology and with what it was made of.
-func (p Plan) On(t *model.Topology, want Want) Run {
-	return Run{Plan: p, Topology: t, File: want.File}
-}
+func (p Plan) On(t *model.Topology, want Want) Run { return Run{Plan: p, Topology: t, File: want.File} }
 
 // Acks are how many messages have arrived and are acknowledged first.
 func (p *Plan) Acks() int {

@@ -9,9 +9,7 @@ import (
 )
 
 // Words name the queue and where it is known from.
-func (c *Clue) Words() string {
-	return fmt.Sprintf("%s (%s)", c.queueWords(), c.Source())
-}
+func (c *Clue) Words() string { return fmt.Sprintf("%s (%s)", c.queueWords(), c.Source()) }
 
 func (c *Clue) queueWords() string {
 	name := model.Printable(c.Queue.Name)
