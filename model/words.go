@@ -1,6 +1,10 @@
 package model
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
 
 // Count writes a number for people: 88,310.
 func Count[N ~int | ~int32 | ~int64](n N) string {
@@ -29,4 +33,19 @@ func PluralAre(n int64, noun string) string {
 		return "1 " + noun + " is"
 	}
 	return Plural(n, noun) + " are"
+}
+
+// Sayf is fmt.Sprintf for people: queues are printable, lists of them are Names, durations are short.
+func Sayf(format string, values ...any) string {
+	for i, v := range values {
+		switch v := v.(type) {
+		case QueueRef:
+			values[i] = Printable(v.String())
+		case []QueueRef:
+			values[i] = Names(v)
+		case time.Duration:
+			values[i] = ShortDuration(v)
+		}
+	}
+	return fmt.Sprintf(format, values...)
 }

@@ -22,7 +22,7 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	o, _, _ := failedOptions(47)
 	e := newApp(t.Context(), o).env
 	e.Production = true
-	warnings := slices.Repeat([]plan.Warning{{WarningKind: longWarning{}}}, 8)
+	warnings := slices.Repeat([]plan.Warning{{Says: strings.Repeat("a.long.name.of.a.queue.", 4) + ": brought back"}}, 8)
 	changed := []plan.Change{{Kind: plan.CountChanged, Was: 46, Is: 47}}
 
 	p := act.PlanDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Operation: plan.Replay, Queue: ref(failedQueue)}
@@ -70,10 +70,4 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 			assert.Contains(t, ansi.Strip(test.view), want, "%s has no", name)
 		}
 	}
-}
-
-type longWarning struct{}
-
-func (longWarning) Words() string {
-	return strings.Repeat("a.long.name.of.a.queue.", 4) + ": brought back"
 }

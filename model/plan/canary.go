@@ -71,7 +71,7 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 			p.against(canaryCounted{p.From, limit, used})
 			return
 		}
-		p.warn(canaryCounts{})
+		p.warn(canaryCounts())
 	}
 	p.warnOfCanary(t)
 }
@@ -83,10 +83,10 @@ func (p *Plan) warnOfCanary(t *model.Topology) {
 		idle = idle && r.Consumers.Known() && r.Consumers.Or(1) == 0
 	}
 	if p.Round >= p.Canary.Wait {
-		p.warn(canaryEarly{p.Round, p.Canary.Wait})
+		p.warn(canaryEarly(p.Round, p.Canary.Wait))
 	}
 	if idle {
-		p.warn(canaryIdle{p.Canary.Patience})
+		p.warn(canaryIdle(p.Canary.Patience))
 	}
 }
 

@@ -90,8 +90,7 @@ func (w *ActionWant) SparesDoubles() bool { return w.Operation == Replay && !w.D
 func (p *Plan) HoldsDoubles() bool {
 	double := func(o Objection) bool { _, is := o.ObjectionKind.(Double); return is }
 	return p.Doubles || slices.ContainsFunc(p.Refusal, double) || slices.ContainsFunc(p.Warnings, func(w Warning) bool {
-		some, _ := w.WarningKind.(someStay)
-		return slices.ContainsFunc(some.Against, double)
+		return slices.ContainsFunc(w.Stay, double)
 	})
 }
 
@@ -103,7 +102,7 @@ func (p *Plan) warnOfCopies(t *model.Topology) {
 	for _, f := range t.FlowsOf(p.From) {
 		others := t.FailedTogether(f.Worker.Queue)
 		if at := slices.Index(others, p.From); at >= 0 {
-			p.warn(alsoIn{f.Worker.Queue, slices.Delete(others, at, at+1)})
+			p.warn(alsoIn(f.Worker.Queue, slices.Delete(others, at, at+1)))
 		}
 	}
 }
@@ -140,7 +139,7 @@ func planDoubling(want *ActionWant) *Doubling {
 
 func (d *Doubling) write(p *Plan, want *ActionWant) {
 	if d.differ > 0 {
-		p.warn(sameID{d.differ})
+		p.warn(sameID(d.differ))
 	}
 	if want.sends != nil {
 		*want.sends = d.sends

@@ -50,7 +50,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	switch f := loss.OfSecondFailure(t, want.To, want.To.Name, nil, nil, own); {
 	case f == nil:
 	case f.Same:
-		p.warn(losesSome{lost{Again: []loss.SecondFailure{*f}}})
+		p.warn(Warning{Says: f.Words()})
 	default:
 		p.Again = []loss.SecondFailure{*f}
 	}
@@ -68,7 +68,7 @@ func (p *Plan) warnOfIntake(t *model.Topology) {
 	p.warnOfRecipients(t)
 	p.From = r.Queue
 	if s := t.Settings(r.Queue); s.TTL.Set && r.Consumers.Or(1) != 0 {
-		p.warn(expiresThem{r.Queue, s.TTL})
+		p.warn(expiresThem(r.Queue, s.TTL))
 	}
 }
 
@@ -78,7 +78,7 @@ func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warni
 	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}
 	p.warnOfIntake(t)
 	if l := loss.OfLimit(t, ref, loss.Arrivals{Messages: messages}, nil); l != nil {
-		p.warn(losesSome{lost{Losses: []loss.ByLimit{*l}}})
+		p.warn(Warning{Says: l.Words()})
 	}
 	return p.Warnings
 }

@@ -225,7 +225,7 @@ func (n *mending) write(p *Plan) {
 	case n.endless == mostEndless:
 		p.against(NotMended{n.why})
 	case n.mended.Changed == 0 && n.mended.Same > 0:
-		p.warn(mendsNothing{})
+		p.warn(mendsNothing())
 	}
 }
 

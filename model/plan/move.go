@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -20,10 +21,10 @@ func (p *Plan) prepareMove(t *model.Topology) {
 	q, known := t.Queue(to)
 	p.KeepDeaths = known && !s.DLX.Set && q.Consumers.Or(0) == 0
 	if known && q.AutoDelete {
-		p.warn(deletesItself{Queue: to})
+		p.warn(deletesItself(to, model.Setting[time.Duration]{}))
 	}
 	if s.Expires.Set {
-		p.warn(deletesItself{to, s.Expires})
+		p.warn(deletesItself(to, s.Expires))
 	}
 }
 

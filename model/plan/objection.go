@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -46,7 +45,7 @@ func (p *Plan) against(o ObjectionKind) {
 func (p *Plan) refuseUnless(o ObjectionKind, insisted bool) {
 	switch {
 	case insisted:
-		p.warn(insistedOn{Objection{o}})
+		p.warn(insistedOn(Objection{o}))
 	case !p.Refusal.Refused() || p.Refusal.Overridable():
 		p.Refusal = append(p.Refusal, Objection{o})
 	}
@@ -65,8 +64,8 @@ type Double struct{ Queue model.QueueRef }
 
 // Words say what to do about it.
 func (o Double) Words() string {
-	return fmt.Sprintf("a copy from %s is replayed to the same queue, or was, or may have been: to process both, replay "+
-		"doubles, too (--doubles)", model.Printable(o.Queue.String()))
+	return model.Sayf("a copy from %s is replayed to the same queue, or was, or may have been: to process both, replay "+
+		"doubles, too (--doubles)", o.Queue)
 }
 
 // What follows speaks against all of a plan.
@@ -90,18 +89,14 @@ func (o sampleGone) Words() string { return o.Why + ": read the queue again" }
 
 type importToNone struct{ Queue model.QueueRef }
 
-func (o importToNone) Words() string {
-	return fmt.Sprintf("there is no queue %s (any more)", model.Printable(o.Queue.String()))
-}
+func (o importToNone) Words() string { return model.Sayf("there is no queue %s (any more)", o.Queue) }
 
 type targetDown struct {
 	Queue model.QueueRef
 	Down  model.Down
 }
 
-func (o targetDown) Words() string {
-	return fmt.Sprintf("%s is not available: %s", model.Printable(o.Queue.String()), o.Down.Words())
-}
+func (o targetDown) Words() string { return model.Sayf("%s is not available: %s", o.Queue, o.Down.Words()) }
 
 // canaryBlind: they go back into the queue that it would watch.
 type canaryBlind struct{}
@@ -118,18 +113,17 @@ type canaryCounted struct {
 }
 
 func (o canaryCounted) Words() string {
-	return fmt.Sprintf("no canary possible: it takes the remaining messages out up to %d times, each counts against the "+
-		"delivery limit %d of %s, and one has used %d of it", canaryDeliveries, o.Limit, model.Printable(o.Queue.String()),
-		o.Used)
+	return model.Sayf("no canary possible: it takes the remaining messages out up to %d times, each counts against the "+
+		"delivery limit %d of %s, and one has used %d of it", canaryDeliveries, o.Limit, o.Queue, o.Used)
 }
 
 // tooSlow: they would be held for longer than RabbitMQ allows.
 type tooSlow struct{ Most int } // messages
 
 func (o tooSlow) Words() string {
-	return fmt.Sprintf("at this rate they take longer than %s, and messages that are chosen one by one are held for "+
-		"all that time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)",
-		model.ShortDuration(LongestSpread), model.Plural(o.Most, "message"))
+	return model.Sayf("at this rate they take longer than %s, and messages that are chosen one by one are held for all that "+
+		"time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)", LongestSpread,
+		messages(o.Most))
 }
 
 // lost: a limit would drop messages, or a second failure lose them.
@@ -139,14 +133,14 @@ type lost struct {
 	Again  []loss.SecondFailure
 }
 
-// remains is where messages remain that are lost.
+// remains is where messages remain that are lost, and so what insisting would do.
 type remains string
 
 const (
-	nowhere       remains = ""        // there is no journal
-	inJournal     remains = "journal" // whole, and an undo brings them back
-	inJournalOnly remains = "undo"    // an undo has put them back, and takes them out of it no more
-	inFile        remains = "file"    // of an import
+	nowhere       remains = "without the journal, lost messages cannot be brought back"
+	inJournal     remains = "the journal keeps the complete messages, and an undo brings back those that are lost"
+	inJournalOnly remains = "lost messages are then only in the journal" // of an undo: none takes them out of it
+	inFile        remains = "lost messages are then only in the file"    // of an import
 )
 
 func (o lost) Words() string {
@@ -160,24 +154,14 @@ func (o lost) Words() string {
 	return strings.Join(words, "; ")
 }
 
-func (o lost) Override() string {
-	switch o.Remain {
-	case inJournal:
-		return "the journal keeps the complete messages, and an undo brings back those that are lost"
-	case inJournalOnly:
-		return "lost messages are then only in the journal"
-	case inFile:
-		return "lost messages are then only in the file"
-	}
-	return "without the journal, lost messages cannot be brought back"
-}
+func (o lost) Override() string { return string(o.Remain) }
 
 // What follows speaks against an undo.
 
 type isUndo struct{ Record int64 }
 
 func (o isUndo) Words() string {
-	return fmt.Sprintf("%d is an undo itself: replay or drop what it brought back", o.Record)
+	return model.Sayf("%d is an undo itself: replay or drop what it brought back", o.Record)
 }
 
 type isImport struct {
@@ -186,8 +170,7 @@ type isImport struct {
 }
 
 func (o isImport) Words() string {
-	return fmt.Sprintf("%d is an import: to remove its messages, drop them from %s", o.Record,
-		model.Printable(o.Into.String()))
+	return model.Sayf("%d is an import: to remove its messages, drop them from %s", o.Record, o.Into)
 }
 
 type stillRuns struct {
@@ -196,13 +179,13 @@ type stillRuns struct {
 }
 
 func (o stillRuns) Words() string {
-	return fmt.Sprintf("the %s %d is still running: wait for its end, or stop it", o.Operation, o.Record)
+	return model.Sayf("the %s %d is still running: wait for its end, or stop it", o.Operation, o.Record)
 }
 
 type otherBroker struct{ There, Here string }
 
 func (o otherBroker) Words() string {
-	return fmt.Sprintf("it was done on %s, and this is %s: connect to that broker, or insist if it is the same one under "+
+	return model.Sayf("it was done on %s, and this is %s: connect to that broker, or insist if it is the same one under "+
 		"another name", model.Printable(o.There), model.Printable(o.Here))
 }
 
@@ -212,20 +195,18 @@ func (otherBroker) Override() string { return "dlxtop treats it as the same brok
 type backGone struct{ Queue model.QueueRef }
 
 func (o backGone) Words() string {
-	return fmt.Sprintf("there is no queue %s here any more: declare it again, or look at its vhost, then undo",
-		model.Printable(o.Queue.String()))
+	return model.Sayf("there is no queue %s here any more: declare it again, or look at its vhost, then undo", o.Queue)
 }
 
-const thereTwice = "messages that are already there are then there twice"
-
+// maybeThere, while the queue could not be read to its end.
 type maybeThere struct{ Messages int }
 
 func (o maybeThere) Words() string {
-	return fmt.Sprintf("%s may already be in the queue, and the queue could not be read to its end; insist to bring back "+
-		"all the same, which may make duplicates", model.Plural(o.Messages, "message"))
+	return model.Sayf("%s may already be in the queue, and the queue could not be read to its end; insist to bring back all "+
+		"the same, which may make duplicates", messages(o.Messages))
 }
 
-func (maybeThere) Override() string { return thereTwice }
+func (maybeThere) Override() string { return "messages that are already there are then there twice" }
 
 // thereUnknown: the record has fingerprints of another kind.
 type thereUnknown struct {
@@ -234,12 +215,12 @@ type thereUnknown struct {
 }
 
 func (o thereUnknown) Words() string {
-	return fmt.Sprintf("%s may already be in the queue, and cannot be recognized there: an earlier version made their "+
+	return model.Sayf("%s may already be in the queue, and cannot be recognized there: an earlier version made their "+
 		"fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back all "+
-		"the same, which may make duplicates", model.Plural(o.Messages, "message"), o.Record)
+		"the same, which may make duplicates", messages(o.Messages), o.Record)
 }
 
-func (thereUnknown) Override() string { return thereTwice }
+func (thereUnknown) Override() string { return maybeThere{}.Override() }
 
 // copiesUnknown: what was sent has fingerprints of another kind.
 type copiesUnknown struct {
@@ -248,9 +229,9 @@ type copiesUnknown struct {
 }
 
 func (o copiesUnknown) Words() string {
-	return fmt.Sprintf("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made "+
-		"their fingerprints in another way; `dlxtop journal show %d` lists them, and `dlxtop move` brings back what is "+
-		"still there", o.Operation, o.Record, o.Record)
+	return model.Sayf("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made their "+
+		"fingerprints in another way; `dlxtop journal show %[2]d` lists them, and `dlxtop move` brings back what is still "+
+		"there", o.Operation, o.Record)
 }
 
 // NothingLeft: there is nothing to undo.

@@ -20,7 +20,7 @@ func (p *Plan) refuseDown(t *model.Topology) {
 		}
 	default:
 		for _, o := range down {
-			p.warn(downMeanwhile{o})
+			p.warn(warning("%s; it receives nothing until then", o.Words()))
 		}
 	}
 }

@@ -135,7 +135,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 	p.Refusal = Unreadable(p.Acquire.Refusal)
 	if want.Operation == Drop {
 		if !want.Journaled {
-			p.warn(notJournaled{})
+			p.warn(notJournaled())
 		}
 		if want.Sample != nil {
 			tally := newTally(&p)
@@ -237,7 +237,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	}
 	recipients, round := map[model.QueueRef]int{}, rounds{}
 	strips, keeps := map[string]bool{}, map[string]bool{}
-	var problems []Objection
+	var problems Refusal
 	var failing int
 	notes, tally := newResetNotes(p, t), newTally(p)
 	doubling := planDoubling(want)
@@ -300,7 +300,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	case failing == sample.Len():
 		p.against(problems[0].ObjectionKind)
 	default:
-		p.warn(someStay{failing, problems})
+		p.warn(someStay(failing, problems))
 	}
 	return sizes
 }
@@ -331,21 +331,21 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 	for _, r := range p.Recipients {
 		s := t.Settings(r.Queue)
 		if later, ok := p.comesLater(t, r.Queue); ok {
-			p.warn(comeLater{later.Worker, later.After})
+			p.warn(warning("%s gets them after %s in the buffer", later.Worker, later.After))
 			continue
 		}
 		if r.Queue == p.From {
-			p.warn(goBack{r.Queue})
+			p.warn(goBack(r.Queue))
 		}
 		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From && (p.Operation != Move || s.TTL.Set) {
-			p.warn(noConsumer{r.Queue, s.TTL})
+			p.warn(noConsumer(r.Queue, s.TTL))
 		}
 		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From &&
 			!slices.Contains(p.Target.Workers, r.Queue) && !p.namedByClue(r.Queue) {
-			p.warn(notTheWorker{r.Queue, len(p.Recipients) > 1})
+			p.warn(notTheWorker(r.Queue, len(p.Recipients) > 1))
 		}
 		if s.Bounded() && s.Overflow.Value != model.DropHead {
-			p.warn(refusesFull{r.Queue, s.Overflow.Value})
+			p.warn(refusesFull(r.Queue, s.Overflow.Value))
 		}
 	}
 }

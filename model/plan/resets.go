@@ -256,24 +256,26 @@ func (n *resetNotes) write() {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.Words(), b.Words()))
 		})
 	}
-	warnings := make([]WarningKind, 0, len(n.arrivals))
+	warnings := make([]Warning, 0, len(n.arrivals))
 	for a, on := range n.arrivals {
 		warnings = append(warnings, a.warning(on, n.now))
 	}
-	slices.SortFunc(warnings, func(a, b WarningKind) int { return cmp.Compare(a.Words(), b.Words()) })
+	slices.SortFunc(warnings, func(a, b Warning) int { return cmp.Compare(a.Says, b.Says) })
 	for _, w := range warnings {
 		n.plan.warn(w)
 	}
 }
 
-func (a arrival) warning(on *awaited, now time.Time) WarningKind {
+func (a arrival) warning(on *awaited, now time.Time) Warning {
 	switch a.kind {
 	case severals:
-		return twoFrameworks{on.messages, a.queue}
+		return twoFrameworks(on.messages, a.queue)
 	case noAnswer:
-		return answerLost{on.messages, a.framework, a.queue}
+		return answerLost(on.messages, a.framework, a.queue)
 	case noRetry:
-		return lastTry{on.messages, a.framework}
+		return lastTry(on.messages, a.framework)
+	case tooLate:
+		return tooLateFor(on.messages, a.framework, now.Sub(on.at))
 	}
-	return untimely{on.messages, a.framework, a.kind == tooLate, a.kind == held, on.at.Sub(now).Abs()}
+	return dueLater(on.messages, a.framework, on.at.Sub(now), a.kind == held)
 }

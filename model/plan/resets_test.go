@@ -315,7 +315,7 @@ func TestSecondFailure(t *testing.T) {
 			insisted := New(topology, want)
 			run = insisted.On(topology)
 			_, err = run.Publishing(&m)
-			grave := slices.ContainsFunc(insisted.Warnings, Warning.Grave)
+			grave := slices.ContainsFunc(insisted.Warnings, func(w Warning) bool { return w.Grave })
 			if err != nil || insisted.Refusal.Refused() || insisted.KeepsWhole() != (test.again != "") ||
 				grave != (test.again != "") {
 				t.Errorf("insisted: %v, %s, whole %t, grave %t", err, insisted.Refusal.Words(), insisted.KeepsWhole(), grave)

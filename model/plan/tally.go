@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"time"
 
@@ -35,8 +34,7 @@ type countedWay struct {
 
 // telling is what makes two warnings the same.
 type telling struct {
-	kind           reflect.Type
-	why            string
+	why            string // or all of it
 	again          loss.SecondFailure
 	clue, stronger target.Clue
 }
@@ -70,11 +68,17 @@ func (t *tally) countWay(r *model.Topology, way *target.Way) (unheard model.Queu
 	return counted.unheard
 }
 
-// warn adds a warning, unless one like it was told.
-func (t *tally) warn(as telling, w WarningKind) {
-	if as.kind = reflect.TypeOf(w); !t.told[as] {
-		t.told[as] = true
-		t.plan.Warnings = append(t.plan.Warnings, Warning{w})
+// fresh reports whether nothing like it was told.
+func (t *tally) fresh(as telling) bool {
+	told := t.told[as]
+	t.told[as] = true
+	return !told
+}
+
+// warn adds a warning, unless it was told.
+func (t *tally) warn(format string, values ...any) {
+	if w := warning(format, values...); t.fresh(telling{why: w.Says}) {
+		t.plan.Warnings = append(t.plan.Warnings, w)
 	}
 }
 
@@ -87,7 +91,9 @@ func (t *tally) clues(w *target.Way) {
 			as.stronger = *w.Clue
 		}
 		as.clue.Address, as.stronger.Address = model.Address{}, model.Address{}
-		t.warn(as, outvotedClue{w.Against[i], w.Clue})
+		if t.fresh(as) {
+			t.plan.Warnings = append(t.plan.Warnings, outvotedClue(&w.Against[i], w.Clue))
+		}
 	}
 	t.noteLoss(w.Again)
 }
@@ -101,10 +107,10 @@ func (t *tally) noteLoss(f *loss.SecondFailure) {
 	as := telling{again: loss.SecondFailure{Queue: f.Queue, Same: f.Same}}
 	as.again.End.Queue, as.again.End.Exchange = f.End.Queue, f.End.Exchange
 	switch {
+	case !t.fresh(as):
 	case f.Same:
-		t.warn(as, losesSome{lost{Again: []loss.SecondFailure{*f}}})
-	case !t.told[as]:
-		t.told[as] = true
+		t.plan.Warnings = append(t.plan.Warnings, Warning{Says: f.Words()})
+	default:
 		t.plan.Again = append(t.plan.Again, *f)
 	}
 }
@@ -115,11 +121,10 @@ func (t *tally) envelope(m *message.Message) {
 	switch {
 	case !ok:
 	case e.Problem != "":
-		t.warn(telling{why: e.Problem}, notOpened{e.Problem})
+		t.warn("%s: it is published as it is", e.Problem)
 	default:
-		t.warn(telling{why: e.Does}, opensEnvelope{e.Does})
-		for _, doubt := range e.Doubts {
-			t.warn(telling{why: doubt}, opensEnvelope{doubt})
+		for _, does := range append([]string{e.Does}, e.Doubts...) {
+			t.warn("%s", does)
 		}
 	}
 }
@@ -160,10 +165,10 @@ func delayed(r *model.Topology, headers model.Table) (time.Time, bool) {
 // copyWarnings are about what copied counted. stay: the header of the delay is published.
 func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	if t.converted > 0 {
-		warnings = append(warnings, Warning{converted{t.converted}})
+		warnings = append(warnings, converted(t.converted))
 	}
 	if n := t.delayed.messages; n > 0 {
-		warnings = append(warnings, Warning{withDelay{n, t.delayed.at.Sub(now), stay}})
+		warnings = append(warnings, withDelay(n, t.delayed.at.Sub(now), stay))
 	}
 	return warnings
 }
@@ -175,7 +180,7 @@ func (t *tally) write(now time.Time) {
 		if !t.other.several {
 			other.Messages = 0
 		}
-		p.Warnings[t.other.at] = Warning{other}
+		p.Warnings[t.other.at] = other.warning()
 	}
 	p.Warnings = append(p.Warnings, t.copyWarnings(p.KeepDelay || p.Operation == Drop, now)...)
 }

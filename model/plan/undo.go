@@ -45,10 +45,10 @@ func (p *UndoPlan) Expected() []Warning {
 	all := slices.Clone(p.Warnings)
 	for i := range p.Takes {
 		take := &p.Takes[i]
-		all = append(all, Warning{takesBack{take.Planned, take.From, take.Undoing.Gone}})
+		all = append(all, takesBack(take.Planned, take.From, take.Undoing.Gone))
 	}
 	for _, skip := range p.Skips {
-		all = append(all, Warning{notUndone{skip}})
+		all = append(all, notUndone(skip))
 	}
 	return all
 }
@@ -275,13 +275,13 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	}
 	p.Skips = slices.SortedFunc(slices.Values(b.skips), func(a, b Skip) int { return cmp.Compare(a.Words(), b.Words()) })
 	if left := slices.Sorted(maps.Keys(b.left)); len(left) > 0 {
-		p.Warnings = append(p.Warnings, Warning{notRestored{left}})
+		p.Warnings = append(p.Warnings, notRestored(left))
 	}
 	for _, s := range p.Record.Account.Strayed {
-		p.Warnings = append(p.Warnings, Warning{alsoStrayed{s.Messages, s.Queue}})
+		p.Warnings = append(p.Warnings, alsoStrayed(s.Messages, s.Queue))
 	}
 	if b.timed > 0 {
-		p.Warnings = append(p.Warnings, Warning{expiresAgain{b.timed}})
+		p.Warnings = append(p.Warnings, expiresAgain(b.timed))
 	}
 	p.Warnings = append(p.Warnings, b.tally.copyWarnings(true, t.Snapshot.TakenAt)...)
 	p.Refusal = b.unrecognized(want)
@@ -334,7 +334,7 @@ func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 		return
 	}
 	if n := q.Consumers.Or(0); u.Gone != GoneLimit && (u.Gone != GoneTaken || n > 0) {
-		p.Warnings = append(p.Warnings, Warning{mayBeGone{ref, u.Gone, n}})
+		p.Warnings = append(p.Warnings, mayBeGone(ref, u.Gone, n))
 	}
 	p.Takes = append(p.Takes, plan)
 }

@@ -115,7 +115,7 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	switch {
 	case len(p.Losses) == 0 && len(p.Again) == 0:
 	case want.Insist:
-		p.Warnings = append(p.Warnings, Warning{insistedOn{o}})
+		p.Warnings = append(p.Warnings, insistedOn(o))
 	case !p.Refusal.Refused() || p.Refusal.Overridable():
 		p.Refusal = append(p.Refusal, o)
 	}

@@ -98,7 +98,7 @@ func (l *DialogLines) Stress(label, text string, look term.Style) {
 func (l *DialogLines) Warn(warnings []plan.Warning) {
 	for _, w := range warnings {
 		mark, look := term.MarkWarning, l.Styles.Warning
-		if w.Grave() {
+		if w.Grave {
 			mark, look = term.MarkError, l.Styles.Danger
 		}
 		l.Stress("", mark+" "+model.Printable(w.Words()), look)
