@@ -23,7 +23,7 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	e := newApp(t.Context(), o).env
 	e.Production = true
 	warnings := slices.Repeat([]plan.Warning{{Says: strings.Repeat("a.long.name.of.a.queue.", 4) + ": brought back"}}, 8)
-	changed := []plan.Change{{Kind: plan.CountChanged, Was: 46, Is: 47}}
+	changed := []plan.Change{{Says: "it would act on 47 messages instead of 46"}}
 
 	p := act.PlanDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Operation: plan.Replay, Queue: ref(failedQueue)}
 	p.Rows, p.Modes = make([]*shell.MessageRow, 47), make([]act.ReplayTarget, 2)

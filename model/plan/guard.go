@@ -42,6 +42,12 @@ type Stray struct {
 	Messages int // at most
 }
 
+// Words tell whom messages may have reached beyond the plan.
+func (s *Stray) Words() string {
+	return model.Sayf("up to %s may also be in %s, which the plan did not name: %s reached it meanwhile; those stay there",
+		messages(s.Messages), s.Queue, addressWords(s.Way))
+}
+
 // Guard is what follows the execution of the plan; nil when nothing can change, because the plan publishes through the
 // default exchange only: that one cannot be bound, and has no alternate exchange.
 func (r *Run) Guard() *Guard {

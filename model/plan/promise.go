@@ -3,8 +3,10 @@ package plan
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
@@ -58,73 +60,61 @@ func compareAddresses(a, b model.Address) int {
 	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.RoutingKey, b.RoutingKey))
 }
 
-// ChangeKind is a way in which a plan differs from what was agreed to.
-type ChangeKind string
-
-// The kinds.
-const (
-	QueueAdded   ChangeKind = "queue added"   // a way reaches a queue that it did not reach
-	QueueGone    ChangeKind = "queue gone"    // a way does not reach a queue any more
-	WayAdded     ChangeKind = "way added"     // messages take a way that none took
-	WayGone      ChangeKind = "way gone"      // no message takes a way any more
-	WayUncertain ChangeKind = "way uncertain" // an exchange on the way chooses by a rule of its own
-	HeaderAdded  ChangeKind = "header stays"  // a header or property stays that was removed
-	HeaderGone   ChangeKind = "header goes"   // a header or property is removed that stayed
-	LimitDrops   ChangeKind = "limit reached" // a limit drops messages that it did not drop
-	AgainLost    ChangeKind = "again lost"    // copies that fail again are lost, and were not
-	TakeChanged  ChangeKind = "take changed"  // an undo takes more or fewer messages back from a queue
-	CountChanged ChangeKind = "count changed" // more or fewer messages are planned
-	NowRefused   ChangeKind = "now refused"   // it must not run any more
-)
-
 // Change is one difference between what was agreed to and what would be done now.
 type Change struct {
-	Kind   ChangeKind
-	Way    model.Address    // of a way
-	Queue  model.QueueRef   // that is reached or not, or taken back from
-	Queues []model.QueueRef // that a way that was added reaches
-	Header string
-	Loss   *loss.ByLimit
-	Was    int // messages
-	Is     int
-	Why    Refusal
+	Says    string // in one sentence
+	Refused bool   // it must not run any more
+	Way     model.Address
+	Queue   model.QueueRef // that the way reaches or not
+}
+
+// Words are the change in one sentence.
+func (c *Change) Words() string { return c.Says }
+
+func change(format string, values ...any) Change { return Change{Says: model.Sayf(format, values...)} }
+
+// ChangesWords tell changes, one after the other.
+func ChangesWords(changes []Change) string {
+	words := make([]string, len(changes))
+	for i, c := range changes {
+		words[i] = c.Says
+	}
+	return strings.Join(words, "; ")
 }
 
 // Changes are the differences between what was agreed to and a newer promise, in the order in which a person wants to
 // know them; none when nothing is different.
 func (p *Promise) Changes(now *Promise) []Change {
-	var changes []Change
-	if now.Refusal.Refused() && !reflect.DeepEqual(now.Refusal, p.Refusal) {
-		changes = append(changes, Change{Kind: NowRefused, Why: now.Refusal})
-	}
 	if now.Refusal.Refused() { // a plan that must not run promises nothing else
-		return changes
+		if reflect.DeepEqual(now.Refusal, p.Refusal) {
+			return nil
+		}
+		return []Change{{Says: now.Refusal.Words(), Refused: true}}
 	}
-	changes = append(changes, wayChanges(p.Ways, now.Ways)...)
+	changes := wayChanges(p.Ways, now.Ways)
 	for i := range now.Losses {
 		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.Within) {
-			changes = append(changes, Change{Kind: LimitDrops, Queue: l.Queue, Loss: l})
+			changes = append(changes, Change{Says: l.Words()})
 		}
 	}
 	for _, f := range now.Again {
 		if !slices.Contains(p.Again, f) {
-			why := refuse(lost{Again: []loss.SecondFailure{f}})
-			changes = append(changes, Change{Kind: AgainLost, Queue: f.Queue, Why: why})
+			changes = append(changes, Change{Says: f.Words()})
 		}
 	}
-	for _, header := range now.Strips {
-		if !slices.Contains(p.Strips, header) {
-			changes = append(changes, Change{Kind: HeaderGone, Header: header})
-		}
-	}
-	for _, header := range p.Strips {
-		if !slices.Contains(now.Strips, header) {
-			changes = append(changes, Change{Kind: HeaderAdded, Header: header})
+	for _, strips := range []struct {
+		was, is []string
+		words   string
+	}{{p.Strips, now.Strips, " is now removed"}, {now.Strips, p.Strips, " now stays"}} {
+		for _, header := range strips.is {
+			if !slices.Contains(strips.was, header) {
+				changes = append(changes, Change{Says: model.Printable(header) + strips.words})
+			}
 		}
 	}
 	changes = append(changes, takeChanges(p.Takes, now.Takes)...)
 	if len(changes) == 0 && p.Messages != now.Messages {
-		changes = append(changes, Change{Kind: CountChanged, Was: p.Messages, Is: now.Messages})
+		changes = append(changes, change("it would act on %s instead of %s", messages(now.Messages), model.Count(p.Messages)))
 	}
 	return changes
 }
@@ -134,19 +124,20 @@ func wayChanges(was, is []target.Way) []Change {
 	var changes []Change
 	before, after := waysByAddress(was), waysByAddress(is)
 	for i := range is {
-		now := &is[i]
+		now, through := &is[i], addressWords(is[i].Address)
 		if before := before[now.Address]; before == nil {
-			changes = append(changes, Change{Kind: WayAdded, Way: now.Address, Queues: now.Reaches})
+			changes = append(changes, change("messages now go through %s, which reaches %s", through, now.Reaches))
 		} else {
 			changes = append(changes, reachChanges(now.Address, before.Reaches, now.Reaches)...)
 			if before.Exact && !now.Exact {
-				changes = append(changes, Change{Kind: WayUncertain, Way: now.Address})
+				changes = append(changes, change("an exchange behind %s now chooses by a rule of its own: which queues it reaches "+
+					"is unknown", through))
 			}
 		}
 	}
 	for i := range was {
 		if after[was[i].Address] == nil {
-			changes = append(changes, Change{Kind: WayGone, Way: was[i].Address, Queues: was[i].Reaches})
+			changes = append(changes, change("no message goes through %s any more", addressWords(was[i].Address)))
 		}
 	}
 	return changes
@@ -161,37 +152,41 @@ func waysByAddress(ways []target.Way) map[model.Address]*target.Way {
 }
 
 // reachChanges compares the queues that a way reached and reaches.
-func reachChanges(way model.Address, was, is []model.QueueRef) []Change {
-	var changes []Change
-	for _, q := range is {
-		if !slices.Contains(was, q) {
-			changes = append(changes, Change{Kind: QueueAdded, Way: way, Queue: q})
-		}
-	}
-	for _, q := range was {
-		if !slices.Contains(is, q) {
-			changes = append(changes, Change{Kind: QueueGone, Way: way, Queue: q})
+func reachChanges(way model.Address, was, is []model.QueueRef) (changes []Change) {
+	for _, part := range []struct {
+		in, notIn []model.QueueRef
+		format    string
+	}{{is, was, "%s now also reaches %s"}, {was, is, "%s does not reach %s any more"}} {
+		for _, q := range part.in {
+			if !slices.Contains(part.notIn, q) {
+				c := change(part.format, addressWords(way), q)
+				c.Way, c.Queue = way, q
+				changes = append(changes, c)
+			}
 		}
 	}
 	return changes
 }
 
-func takeChanges(was, is []PromisedTake) []Change {
-	var changes []Change
-	find := func(takes []PromisedTake, q model.QueueRef) int {
-		for _, t := range takes {
-			if t.Queue == q {
-				return t.Messages
-			}
-		}
-		return 0
+func takeChanges(was, is []PromisedTake) (changes []Change) {
+	counts := map[model.QueueRef][2]int{}
+	for _, t := range was {
+		counts[t.Queue] = [2]int{t.Messages, 0}
+	}
+	for _, t := range is {
+		counts[t.Queue] = [2]int{counts[t.Queue][0], t.Messages}
 	}
 	for _, t := range slices.Concat(was, is) {
-		before, now := find(was, t.Queue), find(is, t.Queue)
-		change := Change{Kind: TakeChanged, Queue: t.Queue, Was: before, Is: now}
-		if before != now && !slices.ContainsFunc(changes, func(c Change) bool { return c.Queue == t.Queue }) {
-			changes = append(changes, change)
+		if n := counts[t.Queue]; n[0] != n[1] {
+			changes = append(changes, change("%s come back from %s instead of %s", messages(n[1]), t.Queue, model.Count(n[0])))
+			delete(counts, t.Queue)
 		}
 	}
 	return changes
+}
+
+// addressWords name an address: "exchange master, key user.created".
+func addressWords(a model.Address) string {
+	return fmt.Sprintf("exchange %s, key %s", model.Printable(model.ExchangeName(a.Exchange)),
+		model.Printable(model.Quoted(a.RoutingKey)))
 }

@@ -99,13 +99,18 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	}
 	b := undoBuilder{
 		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil,
-		takes: map[string]*taking{}, tally: newTally(nil),
+		takes: map[string]*taking{}, left: map[string]bool{}, tally: newTally(nil),
 	}
-	if err := want.Entries(func(e *Entry) error { return b.sortEntry(e, want.Found) }); err != nil {
-		return p, err
+	err := want.Entries(func(e *Entry) error {
+		if why := b.sortEntry(e, want.Found); why.Kind != "" {
+			b.skip(why, 1)
+		}
+		return nil
+	})
+	if err == nil {
+		b.finish(t, &want)
 	}
-	b.finish(t, &want)
-	return p, nil
+	return p, err
 }
 
 // undoBuilder sorts the entries of a record by what can be done about them.
@@ -139,33 +144,27 @@ func (t *taking) add(e *Entry) {
 	}
 }
 
-func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) error {
+// sortEntry finds out what can be done about an entry; a kind of Skip: nothing.
+func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 	r := &b.plan.Record
 	outcome, known := found[e.Position]
 	if known {
 		e.Undoing = nil
 	}
+	rescue := r.Operation == Rescue // what has no confirmed copy may be in the journal alone
 	switch {
 	case e.Damaged != "":
-		b.skip(Skip{Kind: Damaged}, 1)
-		return nil
+		return Skip{Kind: Damaged}
 	case known && outcome == Unsure:
-		b.skip(Skip{Kind: MaybeUndone}, 1)
-		return nil
+		return Skip{Kind: MaybeUndone}
 	case e.Undone, outcome == Moved:
-		b.skip(Skip{Kind: Undone}, 1)
-		return nil
-	case r.Operation == Rescue && e.Outcome == Moved:
-		b.skip(Skip{Kind: RescuedThere}, 1)
-		return nil
-	case r.Operation == Rescue: // what has no confirmed copy may be in the journal alone
-	case e.Outcome == Refused || e.Outcome == Returned || e.Outcome == "" && !r.Ended.IsZero():
-		b.skip(Skip{Kind: NeverTaken}, 1)
-		return nil
-	}
-	if e.Claimed > 0 {
-		b.skip(Skip{Kind: UndoneNow, By: e.Claimed}, 1)
-		return nil
+		return Skip{Kind: Undone}
+	case rescue && e.Outcome == Moved:
+		return Skip{Kind: RescuedThere}
+	case !rescue && (e.Outcome == Refused || e.Outcome == Returned || e.Outcome == "" && !r.Ended.IsZero()):
+		return Skip{Kind: NeverTaken}
+	case e.Claimed > 0:
+		return Skip{Kind: UndoneNow, By: e.Claimed}
 	}
 	for _, a := range e.Undoing {
 		if !slices.Contains(b.plan.Known, a.By) {
@@ -173,50 +172,43 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) error {
 		}
 	}
 	if e.Outcome == "" || e.Outcome == Unsure || len(e.Undoing) > 0 {
-		b.plan.Uncertain++
-		if b.isThere(e) {
-			b.skip(Skip{Kind: There}, 1)
-			return nil
+		if b.plan.Uncertain++; b.isThere(e) {
+			return Skip{Kind: There}
 		}
 	}
 	headers := e.formerHeaders()
 	if _, hidden := delayed(b.topology, headers); hidden && len(e.Undoing) > 0 {
-		b.skip(Skip{Kind: MaybeUndone}, 1)
-		return nil
+		return Skip{Kind: MaybeUndone}
 	}
-	switch restored := e.Sent == nil || r.Operation == Rescue; {
+	b.noteLoss(e)
+	expiration := ""
+	switch restored := e.Sent == nil || rescue; {
 	case restored && e.Message == nil:
-		b.skip(Skip{Kind: NotKept}, 1)
+		return Skip{Kind: NotKept}
 	case restored:
-		if b.left == nil {
-			b.left = map[string]bool{}
-		}
 		_, left := Restoring(e.Message, b.plan.Back.Name, b.plan.User)
 		for _, part := range left {
 			b.left[part] = true
 		}
-		if e.Message.Properties.Expiration != "" {
-			b.timed++
-		}
-		b.tally.copied(b.topology, e.Message, headers)
+		expiration = e.Message.Properties.Expiration
 		b.plan.Restores++
 		b.sizes = append(b.sizes, int64(e.Message.BodyBytes))
 		b.plan.Positions = append(b.plan.Positions, e.Position)
 	case len(e.Sent.Reached) != 1:
-		b.skip(Skip{Kind: SentToMany, Queues: e.Sent.Reached}, 1)
+		return Skip{Kind: SentToMany, Queues: e.Sent.Reached}
 	default:
 		to := e.Sent.Reached[0]
 		if b.takes[to] == nil {
 			b.ways, b.takes[to] = append(b.ways, to), &taking{keys: map[string]bool{}}
 		}
-		if e.Sent.Former.Expiration != "" {
-			b.timed++
-		}
-		b.tally.copied(b.topology, e.Message, headers)
+		expiration = e.Sent.Former.Expiration
 		b.takes[to].add(e)
 	}
-	b.noteLoss(e)
-	return nil
+	if expiration != "" {
+		b.timed++
+	}
+	b.tally.copied(b.topology, e.Message, headers)
+	return Skip{}
 }
 
 // noteLoss notes when a message is lost that leaves its queue as a dead letter after it was brought back: the queue's

@@ -205,7 +205,7 @@ func (d *Dialog) SayChanges(l *DialogLines) {
 	}
 	l.Stress("", term.MarkWarning+" this has changed while you looked at it: read it again", l.Styles.Danger)
 	for i := range d.Changes {
-		if d.Changes[i].Kind != plan.NowRefused { // it is shown as what is not possible
+		if !d.Changes[i].Refused { // it is shown as what is not possible
 			l.Stress("changed", model.Printable(d.Changes[i].Words()), l.Styles.Danger)
 		}
 	}
