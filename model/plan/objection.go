@@ -96,7 +96,9 @@ type targetDown struct {
 	Down  model.Down
 }
 
-func (o targetDown) Words() string { return model.Sayf("%s is not available: %s", o.Queue, o.Down.Words()) }
+func (o targetDown) Words() string {
+	return model.Sayf("%s is not available: %s", o.Queue, o.Down.Words())
+}
 
 // canaryBlind: they go back into the queue that it would watch.
 type canaryBlind struct{}
