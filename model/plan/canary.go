@@ -60,7 +60,8 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 		return
 	}
 	if slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == p.From }) {
-		p.against(canaryBlind{})
+		p.against(reason("no canary possible: they go back into the queue they come from, so dlxtop could not recognize " +
+			"one that comes back"))
 		return
 	}
 	if q != nil && q.Type == model.Quorum && t.Behaviour.ReturnCountsAsDelivery {
@@ -68,7 +69,7 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 		limit, limited := deliveryLimit(t, p.From)
 		used := mostDeliveries(want.Sample)
 		if limited && limit-used <= canaryDeliveries {
-			p.against(canaryCounted{p.From, limit, used})
+			p.against(canaryCounted(p.From, limit, used))
 			return
 		}
 		p.warn(canaryCounts())

@@ -31,7 +31,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	}
 	q, exists := t.Queue(want.To)
 	if !exists {
-		p.against(importToNone{want.To})
+		p.Refusal = Against("there is no queue %s (any more)", want.To)
 		return p
 	}
 	way := target.Way{Address: model.Address{RoutingKey: want.To.Name}, Reaches: []model.QueueRef{want.To}, Exact: true}

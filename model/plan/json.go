@@ -15,11 +15,7 @@ import (
 // kinds are the types of objections, by their names.
 var kinds = func() map[string]reflect.Type {
 	named := map[string]reflect.Type{}
-	for _, kind := range append(target.Problems(),
-		new(NotMended), new(Double), new(notReadable), new(sampleGone), new(importToNone), new(targetDown), new(canaryBlind),
-		new(canaryCounted), new(tooSlow), new(lost), new(badTarget), new(isUndo), new(isImport), new(stillRuns),
-		new(otherBroker), new(backGone), new(maybeThere), new(thereUnknown), new(copiesUnknown), new(NothingLeft),
-	) {
+	for _, kind := range append(target.Problems(), new(Reason), new(NotMended), new(Double), new(lost), new(NothingLeft)) {
 		of := reflect.TypeOf(kind).Elem()
 		named[of.Name()] = of
 	}

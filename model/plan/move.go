@@ -15,7 +15,7 @@ import (
 func (p *Plan) prepareMove(t *model.Topology) {
 	to := model.QueueRef{VHost: p.From.VHost, Name: p.Target.Fixed.RoutingKey}
 	if why := problemOfMove(t, p.From, to); why != movable {
-		p.against(badTarget{to, why})
+		p.against(reason(string(why), to))
 	}
 	s := t.Settings(to)
 	q, known := t.Queue(to)
@@ -28,37 +28,18 @@ func (p *Plan) prepareMove(t *model.Topology) {
 	}
 }
 
-// badTarget is a queue that messages cannot be moved to.
-type badTarget struct {
-	Queue   model.QueueRef
-	Problem moveProblem
-}
-
+// moveProblem is what speaks against a queue, which its sentence names.
 type moveProblem string
 
 const (
 	movable   moveProblem = ""
-	nameless  moveProblem = "nameless"
-	itself    moveProblem = "itself"
-	notThere  moveProblem = "not there"
-	exclusive moveProblem = "exclusive" // it goes with its connection
-	stream    moveProblem = "stream"    // it gives nothing back
+	nameless  moveProblem = "a move needs a queue to move to%.0s"
+	itself    moveProblem = "%s is the queue they are in"
+	notThere  moveProblem = "there is no queue %s"
+	exclusive moveProblem = "%s is exclusive: RabbitMQ deletes it, messages included, when the connection that declared " +
+		"it closes"
+	stream moveProblem = "%s is a stream: nothing can be taken out of it again, so the move could not be undone"
 )
-
-func (o badTarget) Words() string {
-	queue := model.Printable(o.Queue.String())
-	switch o.Problem {
-	case nameless:
-		return "a move needs a queue to move to"
-	case itself:
-		return queue + " is the queue they are in"
-	case notThere:
-		return "there is no queue " + queue
-	case exclusive:
-		return queue + " is exclusive: RabbitMQ deletes it, messages included, when the connection that declared it closes"
-	}
-	return queue + " is a stream: nothing can be taken out of it again, so the move could not be undone"
-}
 
 // problemOfMove is what speaks against a move from one queue to another.
 func problemOfMove(t *model.Topology, from, to model.QueueRef) moveProblem {

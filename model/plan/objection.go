@@ -68,64 +68,45 @@ func (o Double) Words() string {
 		"doubles, too (--doubles)", o.Queue)
 }
 
+// Reason is an objection that nothing is decided by: its sentence, and what insisting would do.
+type Reason struct{ Says, Insist string }
+
+// Words are the sentence.
+func (o Reason) Words() string { return o.Says }
+
+// Override is what insisting would do, "" when it is not possible.
+func (o Reason) Override() string { return o.Insist }
+
+// Against is a refusal for a reason.
+func Against(format string, values ...any) Refusal { return refuse(reason(format, values...)) }
+
+func reason(format string, values ...any) Reason { return Reason{Says: model.Sayf(format, values...)} }
+
 // What follows speaks against all of a plan.
-
-type notReadable struct{ Look peek.Objection }
-
-func (o notReadable) Words() string    { return o.Look.Words() }
-func (o notReadable) Override() string { return o.Look.Override() }
 
 // Unreadable is a peek's refusal as that of a plan.
 func Unreadable(look peek.Refusal) (r Refusal) {
 	for _, o := range look {
-		r = append(r, Objection{notReadable{o}})
+		r = append(r, Objection{Reason{o.Words(), o.Override()}})
 	}
 	return r
 }
 
-type sampleGone struct{ Why string }
-
-func (o sampleGone) Words() string { return o.Why + ": read the queue again" }
-
-type importToNone struct{ Queue model.QueueRef }
-
-func (o importToNone) Words() string { return model.Sayf("there is no queue %s (any more)", o.Queue) }
-
-type targetDown struct {
-	Queue model.QueueRef
-	Down  model.Down
-}
-
-func (o targetDown) Words() string {
-	return model.Sayf("%s is not available: %s", o.Queue, o.Down.Words())
-}
-
-// canaryBlind: they go back into the queue that it would watch.
-type canaryBlind struct{}
-
-func (canaryBlind) Words() string {
-	return "no canary possible: they go back into the queue they come from, so dlxtop could not recognize one that " +
-		"comes back"
+func targetDown(queue model.QueueRef, down model.Down) Reason {
+	return reason("%s is not available: %s", queue, down.Words())
 }
 
 // canaryCounted: its looks would use up the delivery limit.
-type canaryCounted struct {
-	Queue       model.QueueRef
-	Limit, Used int64 // deliveries
-}
-
-func (o canaryCounted) Words() string {
-	return model.Sayf("no canary possible: it takes the remaining messages out up to %d times, each counts against the "+
-		"delivery limit %d of %s, and one has used %d of it", canaryDeliveries, o.Limit, o.Queue, o.Used)
+func canaryCounted(queue model.QueueRef, limit, used int64) Reason {
+	return reason("no canary possible: it takes the remaining messages out up to %d times, each counts against the "+
+		"delivery limit %d of %s, and one has used %d of it", canaryDeliveries, limit, queue, used)
 }
 
 // tooSlow: they would be held for longer than RabbitMQ allows.
-type tooSlow struct{ Most int } // messages
-
-func (o tooSlow) Words() string {
-	return model.Sayf("at this rate they take longer than %s, and messages that are chosen one by one are held for all that "+
+func tooSlow(most int) Reason {
+	return reason("at this rate they take longer than %s, and messages that are chosen one by one are held for all that "+
 		"time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)", LongestSpread,
-		messages(o.Most))
+		messages(most))
 }
 
 // lost: a limit would drop messages, or a second failure lose them.
@@ -158,82 +139,41 @@ func (o lost) Words() string {
 
 func (o lost) Override() string { return string(o.Remain) }
 
-// What follows speaks against an undo.
+// What follows speaks against an undo or a resume.
 
-type isUndo struct{ Record int64 }
-
-func (o isUndo) Words() string {
-	return model.Sayf("%d is an undo itself: replay or drop what it brought back", o.Record)
+// StillRuns is why a record that runs is not taken back or gone on with.
+func StillRuns(r *Record) Reason {
+	return reason("the %s %d is still running: wait for its end, or stop it", r.Operation, r.ID)
 }
 
-type isImport struct {
-	Record int64
-	Into   model.QueueRef
-}
-
-func (o isImport) Words() string {
-	return model.Sayf("%d is an import: to remove its messages, drop them from %s", o.Record, o.Into)
-}
-
-type stillRuns struct {
-	Operation Operation
-	Record    int64
-}
-
-func (o stillRuns) Words() string {
-	return model.Sayf("the %s %d is still running: wait for its end, or stop it", o.Operation, o.Record)
-}
-
-type otherBroker struct{ There, Here string }
-
-func (o otherBroker) Words() string {
-	return model.Sayf("it was done on %s, and this is %s: connect to that broker, or insist if it is the same one under "+
-		"another name", model.Printable(o.There), model.Printable(o.Here))
-}
-
-func (otherBroker) Override() string { return "dlxtop treats it as the same broker" }
-
-// backGone: the queue that they came from.
-type backGone struct{ Queue model.QueueRef }
-
-func (o backGone) Words() string {
-	return model.Sayf("there is no queue %s here any more: declare it again, or look at its vhost, then undo", o.Queue)
+// DoneElsewhere is why a record of another broker is not. insist: it may be insisted on, and the sentence says so.
+func DoneElsewhere(r *Record, broker, cluster, insist string) Reason {
+	says := reason("it was done on %s, and this is %s: connect to that broker%s",
+		model.Printable(BrokerWords(r.Broker, r.Cluster)), model.Printable(BrokerWords(broker, cluster)), insist)
+	says.Insist = "dlxtop treats it as the same broker"
+	return says
 }
 
 // maybeThere, while the queue could not be read to its end.
-type maybeThere struct{ Messages int }
-
-func (o maybeThere) Words() string {
-	return model.Sayf("%s may already be in the queue, and the queue could not be read to its end; insist to bring back all "+
-		"the same, which may make duplicates", messages(o.Messages))
+func maybeThere(n int) Reason {
+	return Reason{messages(n) + " may already be in the queue, and the queue could not be read to its end; insist to " +
+		"bring back all the same, which may make duplicates", thereTwice}
 }
 
-func (maybeThere) Override() string { return "messages that are already there are then there twice" }
+const thereTwice = "messages that are already there are then there twice"
 
 // thereUnknown: the record has fingerprints of another kind.
-type thereUnknown struct {
-	Record   int64
-	Messages int
+func thereUnknown(record int64, n int) Reason {
+	return Reason{model.Sayf("%s may already be in the queue, and cannot be recognized there: an earlier version made "+
+		"their fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back "+
+		"all the same, which may make duplicates", messages(n), record), thereTwice}
 }
-
-func (o thereUnknown) Words() string {
-	return model.Sayf("%s may already be in the queue, and cannot be recognized there: an earlier version made their "+
-		"fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back all "+
-		"the same, which may make duplicates", messages(o.Messages), o.Record)
-}
-
-func (thereUnknown) Override() string { return maybeThere{}.Override() }
 
 // copiesUnknown: what was sent has fingerprints of another kind.
-type copiesUnknown struct {
-	Operation Operation
-	Record    int64
-}
-
-func (o copiesUnknown) Words() string {
-	return model.Sayf("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made their "+
+func copiesUnknown(r *Record) Reason {
+	return reason("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made their "+
 		"fingerprints in another way; `dlxtop journal show %[2]d` lists them, and `dlxtop move` brings back what is still "+
-		"there", o.Operation, o.Record)
+		"there", r.Operation, r.ID)
 }
 
 // NothingLeft: there is nothing to undo.

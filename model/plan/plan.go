@@ -170,7 +170,7 @@ func (p *Plan) refuseSlow() {
 		return
 	}
 	if most := p.Rate * LongestSpread.Seconds(); float64(p.Planned) > most+1 {
-		p.against(tooSlow{max(int(most), 1)})
+		p.against(tooSlow(max(int(most), 1)))
 	}
 }
 
@@ -282,7 +282,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		}
 	})
 	if err != nil {
-		p.against(sampleGone{model.Printable(err.Error())})
+		p.against(reason("%s: read the queue again", model.Printable(err.Error())))
 	}
 	for ref, n := range recipients {
 		r := RecipientOf(t, ref)

@@ -82,17 +82,17 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	p.Into = RecipientOf(t, r.From)
 	switch {
 	case r.Operation == Undo:
-		p.Refusal = refuse(isUndo{r.ID})
+		p.Refusal = Against("%d is an undo itself: replay or drop what it brought back", r.ID)
 	case r.Operation == Import:
-		p.Refusal = refuse(isImport{r.ID, r.From})
+		p.Refusal = Against("%d is an import: to remove its messages, drop them from %s", r.ID, r.From)
 	case r.Running:
-		p.Refusal = refuse(stillRuns{r.Operation, r.ID})
+		p.Refusal = refuse(StillRuns(r))
 	case !r.On(want.Broker, here) && !want.Insist:
-		p.Refusal = refuse(otherBroker{BrokerWords(r.Broker, r.Cluster), BrokerWords(want.Broker, here)})
+		p.Refusal = refuse(DoneElsewhere(r, want.Broker, here, ", or insist if it is the same one under another name"))
 	case !exists:
-		p.Refusal = refuse(backGone{r.From})
+		p.Refusal = Against("there is no queue %s here any more: declare it again, or look at its vhost, then undo", r.From)
 	case q.Outage() != model.NoOutage:
-		p.Refusal = refuse(targetDown{r.From, q.Down()})
+		p.Refusal = refuse(targetDown(r.From, q.Down()))
 	}
 	if p.Refusal.Refused() {
 		return p, nil
@@ -288,13 +288,13 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	p, r := b.plan, &b.plan.Record
 	switch {
 	case r.OtherPrints && len(p.Takes) > 0:
-		return refuse(copiesUnknown{r.Operation, r.ID})
+		return refuse(copiesUnknown(r))
 	case p.Uncertain == 0 || want.Insist:
 		return nil
 	case r.OtherPrints:
-		return refuse(thereUnknown{r.ID, p.Uncertain})
+		return refuse(thereUnknown(r.ID, p.Uncertain))
 	case !b.looked:
-		return refuse(maybeThere{p.Uncertain})
+		return refuse(maybeThere(p.Uncertain))
 	}
 	return nil
 }

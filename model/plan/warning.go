@@ -117,8 +117,8 @@ func withDelay(n int, longest time.Duration, stays bool) Warning {
 		return warning("%s with %s, the last in %s: RabbitMQ confirms them, and keeps them back until then: no look finds "+
 			"them", messages(n), message.DeliveryTimeHeader, longest)
 	}
-	return warning("%s not to be delivered yet, the last in %s: %s is removed, and they come at once (--keep-delay keeps it)",
-		messages(n), longest, message.DeliveryTimeHeader)
+	return warning("%s not to be delivered yet, the last in %s: %s is removed, and they come at once (--keep-delay keeps "+
+		"it)", messages(n), longest, message.DeliveryTimeHeader)
 }
 
 func canaryCounts() Warning {
@@ -250,7 +250,8 @@ func mayBeGone(queue model.QueueRef, gone GoneWhy, consumers int64) Warning {
 	case GoneUnkept:
 		return warning("messages no longer in %s were taken by a consumer, or lost there", queue)
 	}
-	return warning("%s on %s: messages taken from there cannot be brought back", model.Plural(consumers, "consumer"), queue)
+	return warning("%s on %s: messages taken from there cannot be brought back", model.Plural(consumers, "consumer"),
+		queue)
 }
 
 func takesBack(n int, queue model.QueueRef, gone GoneWhy) Warning {

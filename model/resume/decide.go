@@ -6,47 +6,21 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// why is why something stays open, or counts as done.
+// why is why something stays open, or counts as done, in one sentence.
 type why string
 
 const (
-	certain    why = ""
-	whyTaken   why = "taken"   // perhaps, out of its target
-	whyNowhere why = "nowhere" // it is in no queue, as a message of a file
-	whyUnread  why = "unread"  // its target
-	whyHidden  why = "hidden"  // its target, and it is in no other queue
-	whyTwin    why = "twin"    // nobody can tell them apart
-	whyLeft    why = "left"    // as was asked for
-	whyGone    why = "gone"    // out of both queues
-	whyWaits   why = "waits"   // perhaps, in its target
-	whyArrived why = "arrived" // and its original is still there
+	certain  why = ""
+	whyTaken why = "it is in its queue, and its copy is not in the target: it was never published, or a " +
+		"consumer has taken it"
+	whyNowhere why = "its copy is not in the queue: it was never published, or a consumer has taken it"
+	whyTwin    why = "identical messages exist: which of them was acknowledged is unknown"
+	whyLeft    why = "it counts as done, as you asked: it stays where it is"
+	whyGone    why = "it is neither in its queue nor in the target: a consumer has taken it, or it expired"
+	whyWaits   why = "it is neither in its queue nor found in the target: a consumer has taken it, it expired, or " +
+		"RabbitMQ keeps it back until the time in " + message.DeliveryTimeHeader
+	whyArrived why = "it has arrived: its original is acknowledged first"
 )
-
-// words say it in one sentence; unread is why a target could not be read.
-func (w why) words(unread string) string {
-	switch w {
-	case whyTaken:
-		return "it is in its queue, and its copy is not in the target: it was never published, or a consumer has taken it"
-	case whyNowhere:
-		return "its copy is not in the queue: it was never published, or a consumer has taken it"
-	case whyUnread:
-		return "it is in its queue, and " + unread
-	case whyHidden:
-		return unread
-	case whyTwin:
-		return "identical messages exist: which of them was acknowledged is unknown"
-	case whyLeft:
-		return "it counts as done, as you asked: it stays where it is"
-	case whyGone:
-		return "it is neither in its queue nor in the target: a consumer has taken it, or it expired"
-	case whyWaits:
-		return "it is neither in its queue nor found in the target: a consumer has taken it, it expired, or RabbitMQ keeps " +
-			"it back until the time in " + message.DeliveryTimeHeader
-	case whyArrived:
-		return "it has arrived: its original is acknowledged first"
-	}
-	return ""
-}
 
 // decision is what follows from what was found.
 type decision struct {
@@ -73,7 +47,7 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 	for _, q := range f.pending {
 		outcome, why := d.outcome(q)
 		r.Found[q.record] = append(r.Found[q.record], plan.Settled{
-			Position: q.position, Outcome: outcome, Reason: why.words(q.unread),
+			Position: q.position, Outcome: outcome, Reason: string(why),
 		})
 		if d.back[q.undoes] = outcome; why == whyArrived {
 			d.back[q.undoes] = plan.Moved
@@ -112,19 +86,19 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	if d.choice == LeaveThem {
 		return plan.Returned, whyLeft
 	}
-	why := whyTaken
+	open := whyTaken
 	switch {
 	case q.arrived == yes:
-		why = whyTwin
+		open = whyTwin
+	case q.unread != "" && d.source.Name == "":
+		open = why(q.unread)
 	case q.unread != "":
-		if why = whyUnread; d.source.Name == "" {
-			why = whyHidden
-		}
+		open = why("it is in its queue, and " + q.unread)
 	case d.source.Name == "":
-		why = whyNowhere
+		open = whyNowhere
 	}
-	d.plan.Undecided = append(d.plan.Undecided, Undecided{q.record, q.position, q.id, why.words(q.unread)})
-	return plan.Unsure, why
+	d.plan.Undecided = append(d.plan.Undecided, Undecided{q.record, q.position, q.id, string(open)})
+	return plan.Unsure, open
 }
 
 // over notes a message that turned out to be done.
@@ -187,16 +161,17 @@ func (d *decision) restOfImport() error {
 	}
 	*p.Import = FromFile(f.topology, p.Record.From, f.intent.File, int(f.intent.Depth), f.intent.KeepDelay)
 	p.Import.Skip, p.Import.Resuming = d.numbers, d.resuming
-	n := 0
+	n, file := 0, model.Printable(f.intent.File)
 	err := f.want.File(f.intent.File, func(m *message.Message) error {
 		n++
 		if known, ok := f.lines[n]; ok && known != m.Fingerprint && !p.Refusal.Refused() {
-			p.Refusal = Refusal{{Kind: OtherLine, File: f.intent.File, Message: n}}
+			p.Refusal = plan.Against("%s was changed since: its message %d is not the one that was imported", file, n)
 		}
 		return nil
 	})
 	if err == nil && !p.Refusal.Refused() && n != p.Import.Total {
-		p.Refusal = Refusal{{Kind: OtherLength, File: f.intent.File, Is: n, Was: p.Import.Total}}
+		p.Refusal = plan.Against("%s was changed since: it has %s instead of %s", file, model.Plural(n, "message"),
+			model.Count(p.Import.Total))
 	}
 	p.Import.Planned = max(n-len(d.numbers), 0)
 	return err

@@ -37,8 +37,8 @@ type Plan struct {
 	Done      int            // messages that turned out to be done
 	Unsent    int            // messages that turned out to be untouched: the rest has them, too
 	Undecided []Undecided
-	Looked    []peek.Plan // what was read to find that out
-	Refusal   Refusal     // why it must not run, nil when it may
+	Looked    []peek.Plan  // what was read to find that out
+	Refusal   plan.Refusal // why it must not run, nil when it may
 }
 
 // Run is a plan with what its execution needs beside it: the plan is data, and these are not.
@@ -103,7 +103,7 @@ type Want struct {
 
 // Inquiry is what was found out about a record: plans are made of it without looking again.
 type Inquiry struct {
-	refusal Refusal
+	refusal plan.Refusal
 	found   *resumption // nil: it is refused
 	want    Want
 }
@@ -137,13 +137,11 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 		}
 	}
 	if len(f.pending) == 0 && !last.Early() {
-		q.refusal = Refusal{{Kind: CameToEnd, Operation: last.Operation, Record: last.ID}}
+		q.refusal = plan.Against("the %s %d came to its end: there is nothing to resume", last.Operation, last.ID)
 		return q, nil
 	}
 	if slices.ContainsFunc(want.Chain, func(r plan.Record) bool { return r.OtherPrints }) {
-		q.refusal = Refusal{{
-			Kind: OtherPrints, Operation: last.Operation, Record: last.ID, Undoes: last.Undoes, Queue: queueOf(last),
-		}}
+		q.refusal = otherPrints(last)
 		return q, nil
 	}
 	if err := f.find(); err != nil {
@@ -219,7 +217,7 @@ func (q *Inquiry) Plan(choice Choice) (Plan, error) {
 		}
 	}
 	p.Rest = d.rest()
-	p.Refusal = restRefused(p.Rest.Refusal)
+	p.Refusal = p.Rest.Refusal
 	return p, nil
 }
 
@@ -230,35 +228,9 @@ func (d *decision) restOfUndo() error {
 	want.Found = d.back
 	undo, err := plan.ForUndo(f.topology, want)
 	if undo.Planned() > 0 {
-		p.Undo, p.Refusal = &undo, restRefused(undo.Refusal)
+		p.Undo, p.Refusal = &undo, undo.Refusal
 	}
 	return err
-}
-
-// refuseResume tells what can be told without reading a message.
-func refuseResume(t *model.Topology, want *Want) Refusal {
-	last := &want.Chain[len(want.Chain)-1]
-	from := queueOf(last)
-	for i := range want.Chain {
-		if r := &want.Chain[i]; r.Undone > 0 {
-			return Refusal{{Kind: WasUndone, Record: r.ID}}
-		}
-	}
-	_, exists := t.Queue(from)
-	here := t.Snapshot.Overview.ClusterName
-	switch {
-	case last.Operation == plan.Rescue:
-		return Refusal{{Kind: IsRescue, Record: last.ID}}
-	case last.Running:
-		return Refusal{{Kind: StillRuns, Record: last.ID, Operation: last.Operation}}
-	case !last.On(want.Broker, here) && !want.Insist:
-		return Refusal{{
-			Kind: OtherBroker, There: plan.BrokerWords(last.Broker, last.Cluster), Here: plan.BrokerWords(want.Broker, here),
-		}}
-	case !exists:
-		return Refusal{{Kind: QueueGone, Queue: from}}
-	}
-	return nil
 }
 
 // queueOf is the queue that the messages of a record come from; of an undo and an import: that they go to.
