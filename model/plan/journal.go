@@ -47,8 +47,8 @@ func (r *Record) On(broker, cluster string) bool {
 	return r.Broker == broker && (r.Cluster == cluster || r.Cluster == "" || cluster == "")
 }
 
-// BrokerWords name a broker and its cluster, where that is known.
-func BrokerWords(broker, cluster string) string {
+// brokerWords name a broker and its cluster, where that is known.
+func brokerWords(broker, cluster string) string {
 	if cluster == "" {
 		return broker
 	}

@@ -149,7 +149,7 @@ func StillRuns(r *Record) Reason {
 // DoneElsewhere is why a record of another broker is not. insist: it may be insisted on, and the sentence says so.
 func DoneElsewhere(r *Record, broker, cluster, insist string) Reason {
 	says := reason("it was done on %s, and this is %s: connect to that broker%s",
-		model.Printable(BrokerWords(r.Broker, r.Cluster)), model.Printable(BrokerWords(broker, cluster)), insist)
+		model.Printable(brokerWords(r.Broker, r.Cluster)), model.Printable(brokerWords(broker, cluster)), insist)
 	says.Insist = "dlxtop treats it as the same broker"
 	return says
 }
