@@ -4,7 +4,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/user"
@@ -61,7 +60,7 @@ func run() int {
 		Build: built(),
 		In:    os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
 		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Frame: frame,
-		Ask:    ask,
+		Ask:    ui.Ask,
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
 		Index:  func(c config.Connection) ports.Index { return indexOf(c) },
 		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey, CheckTheme: ui.CheckTheme,
@@ -160,20 +159,16 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 	return ui.Run(ctx, optionsOf(d))
 }
 
-func ask(ctx context.Context, f cli.Form) error { return ui.Ask(ctx, ui.Form(f)) }
-
-func frame(ctx context.Context, d cli.Dashboard, f cli.Frame) error {
-	return ui.Frame(f).Write(ctx, optionsOf(d))
+func frame(ctx context.Context, d cli.Dashboard, f ports.Frame) error {
+	return ui.WriteFrame(ctx, f, optionsOf(d))
 }
 
 func optionsOf(d cli.Dashboard) ui.Options {
 	return ui.Options{
-		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{},
+		Looks: d.Looks, Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{},
 		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
-		Theme: d.Theme, OwnThemes: d.OwnThemes,
-		Mouse: d.Mouse, Plain: d.Plain, Filters: d.Filters, Actions: d.Actions, Schemas: d.Schemas,
 		Kept: keptOf(d), Marks: marksOf(d), Index: indexOf(d.Connection), Contexts: d.Contexts, Trouble: d.Trouble,
 	}
 }
@@ -231,23 +226,5 @@ func journalOf(d cli.Dashboard) ports.Records {
 }
 
 func startDemo(ctx context.Context, log io.Writer) (cli.Node, error) {
-	node, err := demo.Start(ctx, demo.Options{Log: log})
-	if err != nil {
-		return nil, err
-	}
-	return demoNode{node}, nil
-}
-
-type demoNode struct{ *demo.Node }
-
-// Play runs one scenario, or all of them, until ctx ends.
-func (n demoNode) Play(ctx context.Context, name string, ready func()) error {
-	if name == "" {
-		return demo.RunAll(ctx, n.Node, ready)
-	}
-	scenario, err := demo.ScenarioNamed(name)
-	if err != nil {
-		return fmt.Errorf("play: %w", err)
-	}
-	return demo.RunAll(ctx, n.Node, ready, scenario)
+	return demo.Start(ctx, demo.Options{Log: log})
 }

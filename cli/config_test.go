@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // written makes a configuration file and an environment that leads to it.
@@ -77,23 +78,23 @@ func TestAppearance(t *testing.T) {
 	program := &Program{Themes: []string{"auto", "dark", "mono"}}
 	for _, test := range []struct {
 		file, flag string
-		want       appearance
+		want       ports.Looks
 	}{
-		{"", "", appearance{}},
-		{"", "mono", appearance{theme: "mono"}},
-		{"theme = \"dark\"\n", "", appearance{theme: "dark"}},
-		{"theme = \"dark\"\nmouse = true\n", "mono", appearance{theme: "mono", mouse: true}},
-		{"plain = true\n", "", appearance{plain: true}},
-		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", appearance{}},
+		{"", "", ports.Looks{}},
+		{"", "mono", ports.Looks{Theme: "mono"}},
+		{"theme = \"dark\"\n", "", ports.Looks{Theme: "dark"}},
+		{"theme = \"dark\"\nmouse = true\n", "mono", ports.Looks{Theme: "mono", Mouse: true}},
+		{"plain = true\n", "", ports.Looks{Plain: true}},
+		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", ports.Looks{}},
 	} {
 		program.Env = written(t, test.file)
-		if got, err := (appearance{theme: test.flag}).resolve(program); err != nil || !reflect.DeepEqual(got, test.want) {
+		if got, err := (appearance{ports.Looks{Theme: test.flag}}).resolve(program); err != nil || !reflect.DeepEqual(got.Looks, test.want) {
 			t.Errorf("%q with --theme %q: %+v, %v", test.file, test.flag, got, err)
 		}
 	}
 	program.Env = func(string) string { return "" } // no place for a file
-	got, err := (appearance{theme: "dark"}).resolve(program)
-	assert.That(t, err == nil && got.theme == "dark", "without a file: %+v, %v", got, err)
+	got, err := (appearance{ports.Looks{Theme: "dark"}}).resolve(program)
+	assert.That(t, err == nil && got.Theme == "dark", "without a file: %+v, %v", got, err)
 }
 
 // A descriptor set is read where the configuration file is; without one the dashboard still opens.
@@ -105,8 +106,8 @@ func TestDescriptorSets(t *testing.T) {
 	read := func() body.View {
 		t.Helper()
 		look, err := (appearance{}).resolve(&Program{Env: env})
-		must.That(t, err == nil && len(look.schemas) == 2, "%d: %v", len(look.schemas), err)
-		return look.schemas.Read(model.QueueRef{}, m)
+		must.That(t, err == nil && len(look.Schemas) == 2, "%d: %v", len(look.Schemas), err)
+		return look.Schemas.Read(model.QueueRef{}, m)
 	}
 	path := filepath.Join(filepath.Dir(config.Path(env)), "shop.desc")
 	if v := read(); v.Problem != path+": no such file or directory" || v.Title != "protobuf" {

@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // errSeen ends a command as soon as it is known where it would connect to.
@@ -318,7 +319,7 @@ func TestOnlyAFirstStartAsks(t *testing.T) {
 		var errs bytes.Buffer
 		p := program(tty, tty, &errs)
 		p.Env = func(name string) string { return map[string]string{"XDG_CONFIG_HOME": home, "TERM": "xterm"}[name] }
-		p.Ask = func(context.Context, cli.Form) error { asked = true; return nil }
+		p.Ask = func(context.Context, ports.Form) error { asked = true; return nil }
 		p.Dashboard = func(context.Context, cli.Dashboard) (string, error) { return "", nil }
 		p.Run(t.Context(), args)
 		return asked, errs.String()

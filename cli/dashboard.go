@@ -13,15 +13,12 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/body"
-	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 func (s *session) dashboard(look appearance) Dashboard {
 	return Dashboard{
-		Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
-		Theme: look.theme, OwnThemes: look.themes, Mouse: look.mouse, Plain: look.plain,
-		Filters: look.filters, Actions: look.actions, Schemas: look.schemas,
+		Looks: look.Looks, Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
 	}
 }
 
@@ -90,22 +87,14 @@ func (p *Program) openChecked(ctx context.Context, connection config.Connection)
 	return s, nil
 }
 
-// appearance is how the dashboard looks and is steered, whatever broker it shows.
-type appearance struct {
-	theme   string
-	themes  map[string]map[string]string // that are not built in
-	mouse   bool
-	plain   bool
-	filters filter.Saved
-	actions []filter.Action
-	schemas body.Schemas
-}
+// appearance is how the dashboard looks, as the flags and the configuration file have it.
+type appearance struct{ ports.Looks }
 
 // register adds --theme and --plain to a command that opens the dashboard.
 func (a *appearance) register(cmd *cobra.Command, p *Program) {
-	cmd.Flags().StringVar(&a.theme, "theme", "", "colours of the dashboard: the theme `NAME`, one of "+
+	cmd.Flags().StringVar(&a.Theme, "theme", "", "colours of the dashboard: the theme `NAME`, one of "+
 		strings.Join(p.Themes, ", ")+", or of a file in the folder themes (default: theme of the configuration file)")
-	cmd.Flags().BoolVar(&a.plain, "plain", false, "for a screen reader: lines of words without boxes, pictures and "+
+	cmd.Flags().BoolVar(&a.Plain, "plain", false, "for a screen reader: lines of words without boxes, pictures and "+
 		"colours, of which only those that change are written (default: plain of the configuration file)")
 	_ = cmd.RegisterFlagCompletionFunc("theme", func(*cobra.Command, []string, string) (
 		[]string, cobra.ShellCompDirective,
@@ -123,28 +112,28 @@ func (p *Program) themeNames(own map[string]map[string]string) []string {
 // resolve adds what the configuration file says, where there is one, to what the flags say.
 func (a appearance) resolve(p *Program) (appearance, error) {
 	var err error
-	if a.themes, err = config.Themes(p.Env, p.CheckTheme); err != nil {
+	if a.OwnThemes, err = config.Themes(p.Env, p.CheckTheme); err != nil {
 		return a, misconfigured(err)
 	}
-	if err := p.checkTheme("--theme", a.theme, a.themes); err != nil {
+	if err := p.checkTheme("--theme", a.Theme, a.OwnThemes); err != nil {
 		return a, err
 	}
 	file, err := config.Read(p.Env)
 	if err != nil {
 		return a, misconfigured(err)
 	}
-	if a.theme == "" {
-		if err := p.checkTheme("theme in "+model.Printable(file.Path), file.Theme, a.themes); err != nil {
+	if a.Theme == "" {
+		if err := p.checkTheme("theme in "+model.Printable(file.Path), file.Theme, a.OwnThemes); err != nil {
 			return a, err
 		}
-		a.theme = file.Theme
+		a.Theme = file.Theme
 	}
-	a.mouse, a.filters = file.Mouse, file.Filters
-	a.plain = a.plain || file.Plain
-	if a.actions, err = file.ReadActions(p.CheckKey); err != nil {
+	a.Mouse, a.Filters = file.Mouse, file.Filters
+	a.Plain = a.Plain || file.Plain
+	if a.Actions, err = file.ReadActions(p.CheckKey); err != nil {
 		return a, misconfigured(err)
 	}
-	a.schemas, err = file.ReadSchemas()
+	a.Schemas, err = file.ReadSchemas()
 	return a, misconfigured(err)
 }
 
@@ -184,8 +173,8 @@ func (s *snapshot) register(cmd *cobra.Command) {
 }
 
 // frame is what was asked for; nil when it was the dashboard itself.
-func (s *snapshot) frame() (*Frame, error) {
-	f := &Frame{Path: s.path, Open: s.screen, Width: 120, Height: 36}
+func (s *snapshot) frame() (*ports.Frame, error) {
+	f := &ports.Frame{Path: s.path, Open: s.screen, Width: 120, Height: 36}
 	switch {
 	case s.path == "" && s.screen == "" && s.size == "":
 		return nil, nil
@@ -226,8 +215,8 @@ func (p *Program) firstStart(
 		return nil, why
 	}
 	saved := ""
-	err := p.Ask(ctx, Form{
-		Theme: look.theme, Own: look.themes, Plain: look.plain, Title: "Which RabbitMQ?", Secret: askPassword,
+	err := p.Ask(ctx, ports.Form{
+		Looks: look.Looks, Title: "Which RabbitMQ?", Secret: askPassword,
 		Why: strings.ToUpper(connect.Cause[:1]) + connect.Cause[1:] +
 			". What you answer is tried at once, and saved as a context. `dlxtop demo` needs no broker.",
 		Names: []string{"host", "user", "password", "API", "save as"},

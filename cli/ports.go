@@ -6,8 +6,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/body"
-	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -73,43 +71,13 @@ type Scenario struct {
 
 // Dashboard is what the dashboard needs to run.
 type Dashboard struct {
+	ports.Looks
 	Connection config.Connection
 	Source     Source
 	Broker     Broker
-	Journal    Journal                      // nil: nothing is kept
-	Theme      string                       // one of Program.Themes or OwnThemes; "" when nobody chose one
-	OwnThemes  map[string]map[string]string // colours of the user's own themes
-	Mouse      bool                         // the mouse steers it, and the terminal selects no text by itself
-	Plain      bool                         // for a screen reader
-	Filters    filter.Saved
-	Actions    []filter.Action
-	Schemas    body.Schemas // the protobuf types of bodies
-
-	Contexts []string // that one can go to from here
-	Trouble  string   // why it could not go to one; "" when it did not try
-}
-
-// Frame is one screen of the dashboard in a new file.
-type Frame struct {
-	Path          string // what ends in .ansi has the colours, everything else is plain text
-	Open          string // what is typed behind ":" to open the screen; "" is the first one
-	Width, Height int    // columns and rows
-}
-
-// Form asks for some texts on the terminal before there is a dashboard, and tries each of them.
-type Form struct {
-	Theme string // as Dashboard has it
-	Own   map[string]map[string]string
-	Plain bool
-	Title string
-	Why   string   // it asks; it need not be printable
-	Names []string // of the texts
-	Notes []string // on them
-	Texts []string // as proposed
-	// Secret is the text that is never shown.
-	Secret int
-	// Try tries the texts up to the one at this place. failed is the one that is wrong, when there is an error.
-	Try func(ctx context.Context, texts []string, at int) (failed int, err error)
+	Journal    Journal  // nil: nothing is kept
+	Contexts   []string // that one can go to from here
+	Trouble    string   // why it could not go to one; "" when it did not try
 }
 
 // Build is what dlxtop was built from; what is unknown is "".
@@ -139,9 +107,9 @@ type Program struct {
 	// Dashboard returns the context to go to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
 	// Ask shows a form until its last text is tried with success, or the user leaves it; nil: there is none.
-	Ask func(ctx context.Context, f Form) error
+	Ask func(ctx context.Context, f ports.Form) error
 	// Frame writes one screen of the dashboard.
-	Frame     func(ctx context.Context, d Dashboard, f Frame) error
+	Frame     func(ctx context.Context, d Dashboard, f ports.Frame) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
 	Themes    []string // what the dashboard can look like

@@ -22,6 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/print"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // The groups of the commands in the help.
@@ -156,7 +157,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 }
 
 // dashboard checks the connection while errors can still be read, then hands the terminal over, or writes a frame.
-func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look appearance, frame *Frame) error {
+func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look appearance, frame *ports.Frame) error {
 	look, err := look.resolve(p)
 	if err != nil {
 		return err

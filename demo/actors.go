@@ -116,6 +116,26 @@ func roughly(d time.Duration) time.Duration {
 	return d*4/5 + mathrand.N(d*2/5+1)
 }
 
+// seeded publishes n first messages into a queue, but where some are there already.
+func seeded(ctx context.Context, conn *amqp.Connection, queue string, n int,
+	publish func(ctx context.Context, p *publisher) error,
+) error {
+	if ready, err := depth(conn, queue); n == 0 || err != nil || ready > 0 {
+		return err
+	}
+	p, err := newPublisher(conn)
+	if err != nil {
+		return err
+	}
+	defer p.channel.Close()
+	for range n {
+		if err := publish(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func depth(conn *amqp.Connection, queue string) (int, error) {
 	channel, err := conn.Channel() // of its own: a missing queue closes it
 	if err != nil {

@@ -77,27 +77,33 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// overview reads the broker's version from the management API, which proves that it answers and lets guest in.
-func overview(ctx context.Context, api string) (version string, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, api+"/api/overview", nil)
+// get reads an answer of the management API.
+func get(ctx context.Context, url string, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return "", err
+		return err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("the management API answers %s", response.Status)
+		return fmt.Errorf("the management API answers %s", response.Status)
 	}
+	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+		return fmt.Errorf("the management API's answer: %w", err)
+	}
+	return nil
+}
+
+// overview reads the broker's version from the management API, which proves that it answers and lets guest in.
+func overview(ctx context.Context, api string) (version string, err error) {
 	var answer struct {
 		Version string `json:"rabbitmq_version"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return "", fmt.Errorf("the management API's overview: %w", err)
-	}
-	return answer.Version, nil
+	err = get(ctx, api+"/api/overview", &answer)
+	return answer.Version, err
 }
 
 // completePatience is how long a node may take to show the scenarios complete. Ordinary is 2 to 4 s.
@@ -131,25 +137,13 @@ func awaitComplete(ctx context.Context, api string, scenarios []Scenario) {
 }
 
 func shownQueues(ctx context.Context, api string) (map[string]shownQueue, error) {
-	url := api + "/api/queues/%2F?columns=name,messages_ready,consumers"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
 	var queues []shownQueue
-	if err := json.NewDecoder(response.Body).Decode(&queues); err != nil {
-		return nil, fmt.Errorf("the management API's queues: %s: %w", response.Status, err)
-	}
+	err := get(ctx, api+"/api/queues/%2F?columns=name,messages_ready,consumers", &queues) // where scenarios run
 	shown := make(map[string]shownQueue, len(queues))
 	for _, queue := range queues {
 		shown[queue.Name] = queue
 	}
-	return shown, nil
+	return shown, err
 }
 
 // complete returns an error that names what of the scenario is not shown yet.

@@ -18,19 +18,10 @@ func StartCluster(ctx context.Context, size int, o Options) (nodes []*Node, err 
 	}
 	// The nodes know one another by their names, which must not be taken by a second attempt's: ports are found free
 	// for all before.
-	for attempt := 1; ; attempt++ {
-		nodes, err := startCluster(ctx, server, size, o)
-		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
-			return nodes, err
-		}
-	}
+	return onFreePorts(3*size+1, func(ports []int) ([]*Node, error) { return startCluster(ctx, server, size, o, ports) })
 }
 
-func startCluster(ctx context.Context, server string, size int, o Options) ([]*Node, error) {
-	ports, err := freePorts(3*size + 1)
-	if err != nil {
-		return nil, err
-	}
+func startCluster(ctx context.Context, server string, size int, o Options, ports []int) ([]*Node, error) {
 	cookie := newCookie()
 	started := make([]*Node, size)
 	failures := make([]error, size)

@@ -62,22 +62,24 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if err != nil && (!errors.Is(err, errNoServer) || !dockerWorks(ctx)) {
 		return nil, err
 	}
-	// Between finding the ports free and the boot somebody may take one: then others will do.
-	for attempt := 1; ; attempt++ {
-		node, err := start(ctx, server, o)
-		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
-			return node, err
-		}
-	}
+	return onFreePorts(4, func(ports []int) (*Node, error) {
+		return startNode(ctx, server, newLayout(o, ports[0], ports[1], ports[2], ports[3]), o)
+	})
 }
 
-// start makes one attempt; server is "" for Docker.
-func start(ctx context.Context, server string, o Options) (*Node, error) {
-	ports, err := freePorts(4)
-	if err != nil {
-		return nil, err
+// onFreePorts starts something on free ports. Between finding them and the boot somebody may take one: then others
+// will do.
+func onFreePorts[T any](n int, start func(ports []int) (T, error)) (started T, err error) {
+	for attempt := 1; ; attempt++ {
+		ports, err := freePorts(n)
+		if err != nil {
+			return started, err
+		}
+		started, err = start(ports)
+		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
+			return started, err
+		}
 	}
-	return startNode(ctx, server, newLayout(o, ports[0], ports[1], ports[2], ports[3]), o)
 }
 
 func newLayout(o Options, amqp, api, dist, epmd int) layout {

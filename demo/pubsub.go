@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -137,7 +138,8 @@ func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
 // fail is what a worker does with a message that it cannot handle: publish it to where it waits for the next try, or
 // for a person, and only then acknowledge the original.
 func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries int64) error {
-	headers := copyTable(d.Headers)
+	headers := amqp.Table{}
+	maps.Copy(headers, d.Headers)
 	if _, ok := headers["x-orig-routing-key"]; !ok {
 		headers["x-orig-routing-key"] = d.RoutingKey
 	}
@@ -161,22 +163,11 @@ func (s service) errorOf(messageID string) string {
 // three rounds in the retry queue: waiting for real ones takes a minute and a half. It does nothing when messages
 // failed already.
 func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
-	if s.seeds == 0 {
-		return nil
-	}
-	if ready, err := depth(conn, s.failedQueue()); err != nil || ready > 0 {
-		return err
-	}
-	p, err := newPublisher(conn)
-	if err != nil {
-		return err
-	}
-	defer p.channel.Close()
 	count := int64(retries)
 	if version, _ := conn.Properties["version"].(string); strings.HasPrefix(version, "4.") {
 		count = 1 // from 4.0 RabbitMQ starts from one for a message that was published again
 	}
-	for range s.seeds {
+	return seeded(ctx, conn, s.failedQueue(), s.seeds, func(ctx context.Context, p *publisher) error {
 		seed := message("ucenter", s.event, s.body())
 		// Whoever replays one of these shall see it succeed: what broke it then is mended now.
 		for fate(s.name, seed.MessageId) < s.poisoned+s.shaky {
@@ -192,11 +183,8 @@ func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 				"routing-keys": []any{s.retryQueue()}, "time": firstDeath,
 			}},
 		}
-		if err := p.publish(ctx, "master.failed", s.failedQueue(), seed); err != nil {
-			return err
-		}
-	}
-	return nil
+		return p.publish(ctx, "master.failed", s.failedQueue(), seed)
+	})
 }
 
 // deathCount reads the count of the newest death, as workers do that trust it.

@@ -77,7 +77,7 @@ func (s Scenario) Declare(ctx context.Context, amqpURL string) error {
 	if err != nil {
 		return err
 	}
-	if s.topology.exclusive() {
+	if slices.ContainsFunc(s.topology.queues, func(q queue) bool { return q.exclusive }) {
 		context.AfterFunc(ctx, func() { closeConnection(conn) })
 		return nil
 	}
@@ -104,6 +104,18 @@ func (s Scenario) Run(ctx context.Context, amqpURL string) error {
 		}
 		pause = min(2*pause, longest)
 	}
+}
+
+// Play runs the scenario of a name, all of them when it is "", as RunAll does.
+func (n *Node) Play(ctx context.Context, name string, ready func()) error {
+	if name == "" {
+		return RunAll(ctx, n, ready)
+	}
+	scenario, err := ScenarioNamed(name)
+	if err != nil {
+		return fmt.Errorf("play: %w", err)
+	}
+	return RunAll(ctx, n, ready, scenario)
 }
 
 // RunAll runs scenarios together on a node, all of them when none is named, until ctx ends. When one cannot be
@@ -185,10 +197,6 @@ type queue struct {
 
 // binding says that a queue gets what exchange routes by key.
 type binding struct{ exchange, key, queue string }
-
-func (t topology) exclusive() bool {
-	return slices.ContainsFunc(t.queues, func(q queue) bool { return q.exclusive })
-}
 
 // declare makes all of it, durable where it is not exclusive. What exists already with the same settings stays as it
 // is.

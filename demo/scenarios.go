@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"time"
 
@@ -103,20 +104,7 @@ func delayedRetry() Scenario {
 		Summary:  "payments that the worker sends back to a buffer of 10 s until they succeed",
 		topology: loop.topology(),
 		seed: func(ctx context.Context, conn *amqp.Connection) error {
-			if ready, err := depth(conn, loop.buffer); err != nil || ready > 0 {
-				return err
-			}
-			p, err := newPublisher(conn)
-			if err != nil {
-				return err
-			}
-			defer p.channel.Close()
-			for range 3 {
-				if err := order(ctx, p); err != nil {
-					return err
-				}
-			}
-			return nil
+			return seeded(ctx, conn, loop.buffer, 3, order)
 		},
 		filled: map[string]int{loop.buffer: 1},
 		actors: []actor{repeatedly(2*time.Second, order)},
@@ -129,7 +117,8 @@ func delayedRetry() Scenario {
 				if tries >= triesNeeded(d.MessageId) {
 					return d.Ack(false)
 				}
-				headers := copyTable(d.Headers)
+				headers := amqp.Table{}
+				maps.Copy(headers, d.Headers)
 				headers["x-tries"] = tries
 				headers["x-error"] = "GatewayError: card processor answered 503 Service Unavailable"
 				if err := p.publish(ctx, loop.out, loop.outKey, again(d, headers)); err != nil {
@@ -151,14 +140,6 @@ func triesNeeded(messageID string) int64 {
 	default:
 		return 1
 	}
-}
-
-func copyTable(t amqp.Table) amqp.Table {
-	c := amqp.Table{}
-	for name, value := range t {
-		c[name] = value
-	}
-	return c
 }
 
 // lifecycle lets ten messages pass from one exclusive queue to another, one each second, with nobody to consume them.
@@ -203,8 +184,10 @@ func retryQueue() Scenario {
 			"x-message-ttl":          ttl.Milliseconds(),
 		}}
 	}
-	mail := func(ctx context.Context, p *publisher, queue string) error {
-		return p.publish(ctx, "", queue, message("mailer", "mail.send", mailBody()))
+	mailTo := func(queue string) func(context.Context, *publisher) error {
+		return func(ctx context.Context, p *publisher) error {
+			return p.publish(ctx, "", queue, message("mailer", "mail.send", mailBody()))
+		}
 	}
 	return Scenario{
 		Name:    "retry-queue",
@@ -215,25 +198,12 @@ func retryQueue() Scenario {
 			bindings:  []binding{{"RetryExchange", "", "RetryQueue"}},
 		},
 		seed: func(ctx context.Context, conn *amqp.Connection) error {
-			if ready, err := depth(conn, "default-delay"); err != nil || ready > 0 {
-				return err
-			}
-			p, err := newPublisher(conn)
-			if err != nil {
-				return err
-			}
-			defer p.channel.Close()
-			for range 8 {
-				if err := mail(ctx, p, "default-delay"); err != nil {
-					return err
-				}
-			}
-			return nil
+			return seeded(ctx, conn, "default-delay", 8, mailTo("default-delay"))
 		},
 		filled: map[string]int{"default-delay": 8},
 		actors: []actor{
-			repeatedly(5*time.Second, func(ctx context.Context, p *publisher) error { return mail(ctx, p, "default-delay") }),
-			repeatedly(2*time.Second, func(ctx context.Context, p *publisher) error { return mail(ctx, p, "test-delay") }),
+			repeatedly(5*time.Second, mailTo("default-delay")),
+			repeatedly(2*time.Second, mailTo("test-delay")),
 		},
 		workers: []worker{
 			workerOf("RetryQueue", 300*time.Millisecond, func(_ context.Context, _ *publisher, d amqp.Delivery) error {

@@ -10,28 +10,13 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Form asks for some texts before there is a dashboard, and tries each of them.
-type Form struct {
-	Theme string
-	Own   map[string]map[string]string // as Options.OwnThemes
-	Plain bool
-	Title string
-	Why   string   // it asks; it need not be printable
-	Names []string // of the texts
-	Notes []string // on them
-	Texts []string // as proposed
-	// Secret is the text that is never shown.
-	Secret int
-	// Try tries the texts up to the one at this place. failed is the one that is wrong, when there is an error.
-	Try func(ctx context.Context, texts []string, at int) (failed int, err error)
-}
-
 // Ask shows a form on this terminal until its last text is tried with success, or the user leaves it.
-func Ask(ctx context.Context, f Form) error {
+func Ask(ctx context.Context, f ports.Form) error {
 	theme := term.Theme(f.Theme)
 	if theme == term.Auto || theme == "" {
 		theme = term.ANSI // before the terminal has said what its background is
@@ -41,7 +26,7 @@ func Ask(ctx context.Context, f Form) error {
 	if f.Plain {
 		screen.Filter = new(term.Lines).Take
 	}
-	own, _ := term.ParseThemes(f.Own)
+	own, _ := term.ParseThemes(f.OwnThemes)
 	m := newForm(ctx, f, own.Styles(theme, profile, false))
 	m.env.Ascii = !term.UTF8(os.Getenv)
 	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(),
@@ -53,9 +38,9 @@ func Ask(ctx context.Context, f Form) error {
 	return err
 }
 
-// form is a Form on the screen. The cursor is on a text: enter tries it and those before it.
+// form is a form on the screen. The cursor is on a text: enter tries it and those before it.
 type form struct {
-	Form
+	ports.Form
 	env           *shell.Env
 	width, height int
 	fields        []term.TextField
@@ -74,7 +59,7 @@ type triedMsg struct {
 	err     error
 }
 
-func newForm(ctx context.Context, f Form, styles *term.Styles) form {
+func newForm(ctx context.Context, f ports.Form, styles *term.Styles) form {
 	m := form{Form: f, wrong: -1, env: newApp(ctx, Options{}).env}
 	m.env.Styles = styles
 	for _, text := range f.Texts {

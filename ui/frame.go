@@ -11,6 +11,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 const (
@@ -18,17 +19,10 @@ const (
 	framePatience = 15 * time.Second       // then it is written as far as it is
 )
 
-// Frame is one screen of the dashboard in a new file, for a ticket.
-type Frame struct {
-	Path          string // what ends in .ansi has the colours, everything else is plain text
-	Open          string // what is typed behind ":" to open the screen; "" is the first screen
-	Width, Height int    // columns and rows
-}
-
-// Write opens the dashboard without a terminal, waits until the screen has read what it shows, for 15 s at most, and
+// WriteFrame opens the dashboard without a terminal, waits until the screen has read what it shows, for 15 s at most, and
 // writes it. Nothing is kept of it but the file. The error is printable: an unknown screen, a broker that does not
 // answer, or a file that cannot be written.
-func (f Frame) Write(ctx context.Context, o Options) error {
+func WriteFrame(ctx context.Context, f ports.Frame, o Options) error {
 	if err := refusePicture(f.Path); err != nil {
 		return err
 	}
@@ -53,7 +47,7 @@ func (f Frame) Write(ctx context.Context, o Options) error {
 // framing is the dashboard until its screen is complete.
 type framing struct {
 	app
-	frame  Frame
+	frame  ports.Frame
 	tries  int
 	opened bool
 	quiet  int // looks in a row at which nothing was under way

@@ -23,6 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/story"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
@@ -235,7 +236,7 @@ func traced(t *testing.T) Options {
 	echo := must.Get(filter.NewAction("a", "say", "", "echo it is {{headers.trace}}", false))(t)
 	return Options{
 		Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now, ReadOnly: true, Production: true,
-		Actions: []filter.Action{trace, echo},
+		Looks: ports.Looks{Actions: []filter.Action{trace, echo}},
 	}
 }
 

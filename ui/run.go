@@ -9,8 +9,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
-	"github.com/dlxtop/dlxtop/model/body"
-	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -25,29 +23,23 @@ type (
 
 // Options say what the dashboard shows and how it may act.
 type Options struct {
-	Source     ports.Source
-	Broker     Broker
-	Journal    ports.Records // nil: what is done is not kept, and there is no undo
-	Files      ports.Files   // nil: nothing can be exported
-	Editor     string        // the command that edits a file, as VISUAL or EDITOR have it; "" is vi or nano
-	Title      string        // the context's name or the broker's host:port, for the header; never a password
-	VHost      string        // "" is all of them
-	Interval   time.Duration // between the end of a poll and the next one; 0 is 2 s
-	ReadOnly   bool
-	Production bool
-	Theme      string                       // one of Themes or OwnThemes; "" is auto
-	OwnThemes  map[string]map[string]string // colours of themes that are not built in, as CheckTheme takes them
-	Mouse      bool                         // wheel, rows and tabs
-	Plain      bool                         // for a screen reader: lines of words, and only those that change
-	Filters    filter.Saved                 // that "=@NAME" stands for
-	Actions    []filter.Action              // offered on messages; CheckActionKey takes their keys
-	Schemas    body.Schemas                 // the protobuf types of bodies
-	Kept       Kept                         // nil: choices and commands are lost with the program
-	Marks      Marks                        // nil: what is said of causes is lost with the program
-	Index      ports.Index                  // nil: each start reads the failed queues before it shows their causes
-	Contexts   []string                     // brokers that one can go to from here, by their names
-	Trouble    string                       // why it could not go to one; "" when it did not try
-	Now        func() time.Time             // nil: time.Now
+	ports.Looks // CheckTheme takes OwnThemes, CheckActionKey the keys of Actions
+	Source      ports.Source
+	Broker      Broker
+	Journal     ports.Records // nil: what is done is not kept, and there is no undo
+	Files       ports.Files   // nil: nothing can be exported
+	Editor      string        // the command that edits a file, as VISUAL or EDITOR have it; "" is vi or nano
+	Title       string        // the context's name or the broker's host:port, for the header; never a password
+	VHost       string        // "" is all of them
+	Interval    time.Duration // between the end of a poll and the next one; 0 is 2 s
+	ReadOnly    bool
+	Production  bool
+	Kept        Kept             // nil: choices and commands are lost with the program
+	Marks       Marks            // nil: what is said of causes is lost with the program
+	Index       ports.Index      // nil: each start reads the failed queues before it shows their causes
+	Contexts    []string         // brokers that one can go to from here, by their names
+	Trouble     string           // why it could not go to one; "" when it did not try
+	Now         func() time.Time // nil: time.Now
 
 	dotStep time.Duration // between two cells of a dot; 0 is picture.DotStep. For tests, which hold dots
 }

@@ -293,7 +293,7 @@ func TestFrame(t *testing.T) {
 			t.Parallel()
 			o, _, _ := failedOptions(5)
 			path := filepath.Join(t.TempDir(), test.file)
-			must.Do(t, (Frame{path, test.open, 120, 36}).Write(t.Context(), o))
+			must.Do(t, WriteFrame(t.Context(), ports.Frame{Path: path, Open: test.open, Width: 120, Height: 36}, o))
 			frame := must.Get(os.ReadFile(path))(t)
 			for _, want := range test.want {
 				assert.That(t, strings.Contains(string(frame), want), "there is no %q in\n%s", want, frame)
@@ -320,7 +320,7 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 			if !filepath.IsAbs(test.path) {
 				test.path = filepath.Join(t.TempDir(), test.path)
 			}
-			err := Frame{test.path, test.open, 120, 36}.Write(t.Context(), o)
+			err := WriteFrame(t.Context(), ports.Frame{Path: test.path, Open: test.open, Width: 120, Height: 36}, o)
 			assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\x1b"),
 				"%v", err)
 			info, err := os.Stat(test.path)

@@ -109,7 +109,7 @@ func Read(env func(string) string) (File, error) {
 		// The parser's own words may quote a part of a password.
 		return file, fmt.Errorf("%s, line %d: this is not valid TOML", shown, syntax.Position.Line)
 	}
-	if key, allowed := misfit(reflect.TypeFor[contents](), values); key != "" {
+	if key, allowed := misfit(reflect.TypeFor[contents](), "", values); key != "" {
 		return file, fmt.Errorf("%s: %s has the wrong type: it is %s", shown, model.Printable(key), allowed)
 	}
 	meta, err := toml.Decode(string(text), &file.contents)
@@ -141,69 +141,57 @@ func checkFilters(saved filter.Saved, path string) error {
 // filterName is what a filter can be saved under: it is typed as @NAME.
 var filterName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// misfit finds the first key, in the order of the fields, whose value does not fit into its field, and says what would.
+// misfit finds the first key, in the order of the fields, whose value does not fit into its type, and says what would.
 // The library's own words name no key, and it takes a number in the place of a table. Values are not shown: they may be
 // passwords.
-func misfit(fields reflect.Type, table map[string]any) (key, allowed string) {
-	for i := range fields.NumField() {
-		name, of := fields.Field(i).Tag.Get("toml"), fields.Field(i).Type
-		value, there := table[name]
-		if !there {
-			continue
+func misfit(of reflect.Type, name string, value any) (key, allowed string) {
+	table, isTable := value.(map[string]any)
+	switch of.Kind() {
+	case reflect.Pointer:
+		return misfit(of.Elem(), name, value)
+	case reflect.String:
+		if _, fits := value.(string); !fits {
+			return name, "a text in quotation marks"
 		}
-		if of.Kind() == reflect.Pointer {
-			of = of.Elem()
+	case reflect.Bool:
+		if _, fits := value.(bool); !fits {
+			return name, "true or false"
 		}
-		switch of.Kind() {
-		case reflect.String:
-			allowed = "a text in quotation marks"
-		case reflect.Bool:
-			allowed = "true or false"
-		case reflect.Slice:
-			if key, allowed := misfits(name, of.Elem(), value); key != "" {
+	case reflect.Slice:
+		tables, fits := value.([]map[string]any)
+		if !fits {
+			return name, "a list of tables: [[" + name + "]]"
+		}
+		for _, table := range tables {
+			if key, allowed := misfit(of.Elem(), name, table); key != "" {
 				return key, allowed
 			}
-			continue
-		default:
-			allowed = "a table: [" + name + "]"
-			if of.Elem().Kind() == reflect.Struct {
-				allowed = "a table: [" + name + ".NAME]"
-			}
 		}
-		if below, isTable := value.(map[string]any); isTable && of.Kind() == reflect.Map {
-			for _, each := range slices.Sorted(maps.Keys(below)) {
-				if of.Elem().Kind() == reflect.String {
-					if _, isText := below[each].(string); !isText {
-						return name + "." + each, "a text in quotation marks"
-					}
-					continue
-				}
-				context, isTable := below[each].(map[string]any)
-				if !isTable {
-					return name + "." + each, allowed
-				}
-				if inner, allowed := misfit(of.Elem(), context); inner != "" {
-					return name + "." + each + "." + inner, allowed
-				}
-			}
-			continue
+	case reflect.Map:
+		ofTables := of.Elem().Kind() == reflect.Struct
+		allowed = "a table: [" + name + "]"
+		if ofTables {
+			allowed = "a table: [" + name + ".NAME]"
 		}
-		if reflect.TypeOf(value).Kind() != of.Kind() {
+		if !isTable {
 			return name, allowed
 		}
-	}
-	return "", ""
-}
-
-// misfits does the same for a list of tables.
-func misfits(name string, fields reflect.Type, value any) (key, allowed string) {
-	tables, ok := value.([]map[string]any)
-	if !ok {
-		return name, "a list of tables: [[" + name + "]]"
-	}
-	for _, table := range tables {
-		if key, allowed := misfit(fields, table); key != "" {
-			return name + "." + key, allowed
+		for _, each := range slices.Sorted(maps.Keys(table)) {
+			if _, isTable := table[each].(map[string]any); ofTables && !isTable {
+				return name + "." + each, allowed
+			}
+			if key, allowed := misfit(of.Elem(), name+"."+each, table[each]); key != "" {
+				return key, allowed
+			}
+		}
+	case reflect.Struct:
+		for i := range of.NumField() {
+			field := of.Field(i).Tag.Get("toml")
+			if value, there := table[field]; there {
+				if key, allowed := misfit(of.Field(i).Type, strings.TrimPrefix(name+"."+field, "."), value); key != "" {
+					return key, allowed
+				}
+			}
 		}
 	}
 	return "", ""
