@@ -144,7 +144,10 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 	if err != nil {
 		return err
 	}
-	r := &reading{topology: t, groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{}, index: s.index(t)}
+	r := &reading{topology: t, groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{}}
+	if s.program.Index != nil && t.Snapshot.Overview.ClusterName != "" {
+		r.index = s.program.Index(s.connection)
+	}
 	entered := map[string]error{}
 	for _, ref := range refs {
 		q := queueOf(t, ref)
@@ -390,18 +393,14 @@ func causesTable(list []cause.Group, r *reading) *print.Table {
 		for _, q := range g.Queues {
 			queues = append(queues, q.Of.String())
 		}
-		table.Add(string(g.ID), string(r.state(g)), countWords(g), seenAt(g.First), seenAt(g.Last), named(queues),
+		count := strconv.Itoa(g.Messages)
+		if g.Different != g.Messages {
+			count += fmt.Sprintf(" (%d different)", g.Different)
+		}
+		table.Add(string(g.ID), string(r.state(g)), count, seenAt(g.First), seenAt(g.Last), named(queues),
 			named(g.WorkerNames(r.topology.WorkersOf)), print.Cell(g.Cause.String(), 120))
 	}
 	return table
-}
-
-// countWords are "6 (3 different)".
-func countWords(g *cause.Group) string {
-	if g.Different == g.Messages {
-		return strconv.Itoa(g.Messages)
-	}
-	return fmt.Sprintf("%d (%d different)", g.Messages, g.Different)
 }
 
 // named are the first names of a list, and how many more there are; "?" of none.
@@ -424,14 +423,6 @@ func seenAt(t model.Opt[time.Time]) string {
 		return "?"
 	}
 	return at.Local().Format(time.DateTime)
-}
-
-// index is where what is read of failed queues is kept; nil is nowhere.
-func (s *session) index(t *model.Topology) ports.Index {
-	if s.program.Index == nil || t.Snapshot.Overview.ClusterName == "" {
-		return nil
-	}
-	return s.program.Index(s.connection)
 }
 
 // recall takes what was kept of a queue that is not read now, and why; all else of it was not read. When messages have

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,10 @@ func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 	var noUI bool
 	var output format
 	var look appearance
+	lines := ""
+	for _, s := range p.Scenarios {
+		lines += fmt.Sprintf("\n  %-14s %s", s.Name, s.About)
+	}
 	cmd := &cobra.Command{
 		Use:     "demo",
 		Short:   "A throwaway RabbitMQ with live traffic, and the dashboard on it",
@@ -34,8 +39,7 @@ func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 dashboard. With --no-ui it prints the URLs of the broker and of its management API instead, and runs
 until it is interrupted, which is its normal end (exit status 0). Nothing of it is left afterwards.
 
-Scenarios:
-` + p.scenarioLines(),
+Scenarios:` + lines,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.checkScenario(scenario); err != nil {
@@ -78,22 +82,9 @@ func (p *Program) scenarioNames() []string {
 	return names
 }
 
-func (p *Program) scenarioLines() string {
-	var lines strings.Builder
-	for _, s := range p.Scenarios {
-		fmt.Fprintf(&lines, "  %-14s %s\n", s.Name, s.About)
-	}
-	return strings.TrimRight(lines.String(), "\n")
-}
-
 func (p *Program) checkScenario(name string) error {
-	if name == "" {
+	if name == "" || slices.Contains(p.scenarioNames(), name) {
 		return nil
-	}
-	for _, s := range p.Scenarios {
-		if s.Name == name {
-			return nil
-		}
 	}
 	return usage("there is no scenario %s: there are %s", model.Printable(name), strings.Join(p.scenarioNames(), ", "))
 }

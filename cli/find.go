@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,8 +128,10 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	f.want.ReadOnly = s.connection.ReadOnly
 	queues := find.Queues(t, f.want)
 	if len(queues) == 0 && f.pattern != "" {
-		if err := f.noQueue(t); err != nil {
-			return err
+		named := func(q model.Queue) bool { return f.want.Queue(q.QueueRef) } // those which have one are empty
+		if !slices.ContainsFunc(t.Snapshot.Queues, named) {
+			return usage("--queues %s: none of the %s has such a name", model.Printable(f.pattern),
+				model.Plural(len(t.Snapshot.Queues), "queue"))
 		}
 	}
 	enter := func(ctx context.Context, vhost string) error {
@@ -169,17 +172,6 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	return nil
 }
 
-// noQueue is that no queue has a name of the pattern; nil when those which have one are empty.
-func (f *finding) noQueue(t *model.Topology) error {
-	for i := range t.Snapshot.Queues {
-		if f.want.Queue(t.Snapshot.Queues[i].QueueRef) {
-			return nil
-		}
-	}
-	return usage("--queues %s: none of the %s has such a name", model.Printable(f.pattern),
-		model.Plural(len(t.Snapshot.Queues), "queue"))
-}
-
 type foundWriter struct {
 	program *Program
 	output  *format
@@ -201,7 +193,9 @@ func (w *foundWriter) follow(search *find.Search, stop func()) {
 			}
 		}
 		if w.line.terminal && more {
-			w.line.draw(progressWords(&progress))
+			w.line.draw(fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(progress.Queues),
+				model.Plural(progress.Of, "queue"), messagesWords(model.Some(progress.Read)), model.Count(progress.Rate()),
+				model.Count(int64(progress.Hits)), model.Printable(progress.Now.String())))
 		}
 	}
 }
@@ -218,18 +212,15 @@ func (w *foundWriter) write(hits []find.Hit) error {
 			text.WriteString(foundTable.Line("QUEUE", "#", "PUBLISHED", "ROUTING KEY", "IN", "TEXT"))
 		}
 		w.rows++
-		text.WriteString(foundLine(&hits[i]))
+		h := &hits[i]
+		before, found, after := h.Excerpt()
+		text.WriteString(foundTable.Line(print.Cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published),
+			print.Cell(h.RoutingKey, 24), print.Cell(h.Where(), 24), print.Shortened(before+found+after, 120)))
 	}
 	if _, err := w.program.Out.Write([]byte(text.String())); err != nil {
 		return fmt.Errorf("write what was found: %w", err)
 	}
 	return nil
-}
-
-func progressWords(p *find.Progress) string {
-	return fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(p.Queues), model.Plural(p.Of, "queue"),
-		messagesWords(model.Some(p.Read)), model.Count(p.Rate()), model.Count(int64(p.Hits)),
-		model.Printable(p.Now.String()))
 }
 
 func hitOf(h *find.Hit) hitJSON {
@@ -248,12 +239,6 @@ func hitOf(h *find.Hit) hitJSON {
 
 // foundTable is not measured, because its rows come one by one.
 var foundTable = print.Table{Widths: []int{32, 7, 19, 24, 24, 0}, Right: []bool{1: true}, Open: true}
-
-func foundLine(h *find.Hit) string {
-	before, found, after := h.Excerpt()
-	return foundTable.Line(print.Cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published),
-		print.Cell(h.RoutingKey, 24), print.Cell(h.Where(), 24), print.Shortened(before+found+after, 120))
-}
 
 func (p *Program) sayNotRead(queues []find.NotRead) {
 	for _, why := range find.Reasons(queues) {

@@ -163,13 +163,6 @@ func queueOf(t *model.Topology, ref model.QueueRef) *model.Queue {
 	return &model.Queue{QueueRef: ref}
 }
 
-func consumersOf(q *model.Queue) string {
-	if q.Polled() {
-		return "polled"
-	}
-	return q.Consumers.String()
-}
-
 type flowRow struct {
 	flow, role, name string
 	q                *model.Queue
@@ -182,10 +175,17 @@ func flowRows(t *model.Topology) []flowRow {
 	var rows []flowRow
 	for _, f := range t.Flows() {
 		worker := queueOf(t, f.Worker.Queue)
-		rows = append(rows, flowRow{
+		row := flowRow{
 			flow: worker.QueueRef.String(), role: string(model.WorkerRole), name: worker.Name, q: worker,
-			ready: worker.Ready, consumers: consumersOf(worker), after: delayedRetryWords(f.DelayedRetry),
-		})
+			ready: worker.Ready, consumers: worker.Consumers.String(),
+		}
+		if worker.Polled() {
+			row.consumers = "polled"
+		}
+		if f.DelayedRetry.Set { // it holds its own failures back
+			row.after = "delayed retry of " + model.Printable(f.DelayedRetry.String())
+		}
+		rows = append(rows, row)
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
 			rows = append(rows, flowRow{
@@ -224,18 +224,14 @@ func flowsTable(t *model.Topology) *print.Table {
 	}
 	add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "REDELIVERED", "AFTER", "LEADS TO")
 	for _, r := range rows {
-		add(model.Printable(r.flow), r.role, model.Printable(r.name), readyWords(r.q, r.ready), r.consumers,
-			redeliveredWords(r.q), r.after, r.target)
+		redelivered := ""
+		if rate := r.q.RedeliverRate.Or(0); rate > 0 {
+			redelivered = fmt.Sprintf("%.1f/s", rate)
+		}
+		add(model.Printable(r.flow), r.role, model.Printable(r.name), readyWords(r.q, r.ready), r.consumers, redelivered,
+			r.after, r.target)
 	}
 	return g
-}
-
-// redeliveredWords are how fast messages are delivered again, "" when none is.
-func redeliveredWords(q *model.Queue) string {
-	if rate := q.RedeliverRate.Or(0); rate > 0 {
-		return fmt.Sprintf("%.1f/s", rate)
-	}
-	return ""
 }
 
 // readyWords are how many messages are ready, and how many are in the queue that no look shows: "0 +3 held".
@@ -267,14 +263,6 @@ func waitWords(b *model.Buffer) string {
 		return model.ShortDuration(ttl)
 	}
 	return "per message"
-}
-
-// delayedRetryWords tell that a worker holds its own failures back, and who says so.
-func delayedRetryWords(retry model.Setting[string]) string {
-	if !retry.Set {
-		return ""
-	}
-	return "delayed retry of " + model.Printable(retry.String())
 }
 
 func leadsTo(b *model.Buffer) string {

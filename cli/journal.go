@@ -335,7 +335,8 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	}
 	want, err := plan.UndoWant{
 		Record: record, User: s.broker.User(), Broker: s.broker.Address(), Insist: u.insist,
-		ReadOnly: s.connection.ReadOnly, Entries: s.entries(ctx, record.ID),
+		ReadOnly: s.connection.ReadOnly,
+		Entries:  func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, record.ID, each) },
 	}.Looked(t, s.undoReads(ctx))
 	if err != nil {
 		return err
@@ -355,10 +356,6 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 			return s.broker.Undo(ctx, *planned.Undo, progress)
 		},
 	})
-}
-
-func (s *session) entries(ctx context.Context, id int64) func(func(*plan.Entry) error) error {
-	return func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) }
 }
 
 func (s *session) undoReads(ctx context.Context) plan.UndoReads {

@@ -207,10 +207,10 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 // shownBody is how many bytes of a body are read for what is shown of it: what an envelope may have.
 const shownBody = 4 << 20
 
-// showTable writes messages of a buffer, or of another queue, as a table.
+// showTable writes messages of a buffer, or of another queue, as a table: once to measure it, once to write it.
 func (p *Program) showTable(messages message.Messages, buffer bool) error {
 	table := &print.Table{Right: []bool{true, false, false, false, false, true}}
-	head := messageHead(buffer)
+	head := []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", message.FailureTitle(buffer), "SIZE", "BODY"}
 	table.Measure(head)
 	for i := range messages.Len() {
 		m, err := messages.At(i, shownBody)
@@ -233,10 +233,6 @@ func (p *Program) showTable(messages message.Messages, buffer bool) error {
 		_, _ = buffered.WriteString(table.Line(messageCells(&m, buffer)...))
 	}
 	return buffered.Flush()
-}
-
-func messageHead(buffer bool) []string {
-	return []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", message.FailureTitle(buffer), "SIZE", "BODY"}
 }
 
 func messageCells(m *message.Message, buffer bool) []string {

@@ -128,20 +128,17 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 		}
 	}
 	result, err := s.broker.Probe(ctx, plan, func(step trace.ProbeStep) {
+		note := ""
+		if step.Note != "" {
+			note = ", " + model.Printable(step.Note)
+		}
 		p.say("%8s  %s %s%s", model.ShortDuration(step.After.Round(time.Millisecond)), step.Stage,
-			model.Printable(model.ExchangeName(step.Where)), behindComma(step.Note))
+			model.Printable(model.ExchangeName(step.Where)), note)
 	})
 	if err != nil {
 		return err
 	}
 	return p.showProbe(ctx, a, &plan, &result)
-}
-
-func behindComma(note string) string {
-	if note == "" {
-		return ""
-	}
-	return ", " + model.Printable(note)
 }
 
 // probeWant finds the flow that a person named after its worker.

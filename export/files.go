@@ -50,27 +50,16 @@ func (f Files) Create(path string, messages Messages) (n int, err error) {
 		}
 		// Link, unlike Rename, does not overwrite what somebody else has put there meanwhile.
 		if err == nil {
-			err = publish(part, path)
+			if err = os.Link(part, path); err != nil && !errors.Is(err, fs.ErrExist) {
+				err = os.Rename(part, path) // a file system without links
+			}
+			if err != nil {
+				err = fmt.Errorf("%w cannot be given its name: %w", message.ErrFile, err)
+			}
 		}
 		_ = os.Remove(part)
 	}()
 	return f.Write(file, messages)
-}
-
-// publish gives the complete file its name.
-func publish(part, path string) error {
-	err := os.Link(part, path)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return wrapped(err)
-	}
-	return wrapped(os.Rename(part, path)) // a file system without links
-}
-
-func wrapped(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w cannot be given its name: %w", message.ErrFile, err)
 }
 
 // Write writes messages to a stream.

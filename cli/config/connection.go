@@ -138,14 +138,14 @@ func (s settings) connection() (Connection, error) {
 		if broker, err = parseAMQP(s.urlFrom, cmp.Or(s.url, "amqp://localhost")); err != nil {
 			return Connection{}, err
 		}
-		api = broker.apiBeside()
+		api = broker.beside(apiPort, apisPort)
 	}
 	if s.api != "" {
 		if api, err = parseAPI(s.apiFrom, s.api); err != nil {
 			return Connection{}, err
 		}
 		if s.url == "" {
-			broker = api.amqpBeside()
+			broker = api.beside(amqpPort, amqpsPort)
 		}
 	}
 	secured, err := tlsOf(s.urlFrom, broker)
@@ -257,17 +257,8 @@ func goodPort(port string) bool {
 
 func (e endpoint) address() string { return net.JoinHostPort(e.host, e.port) }
 
-// apiBeside is where a broker's management API usually is.
-func (e endpoint) apiBeside() endpoint {
-	return e.beside(apiPort, apisPort)
-}
-
-// amqpBeside is where a management API's broker usually is. From https it is amqps: a password that was to be sent over
-// TLS is not sent in the clear.
-func (e endpoint) amqpBeside() endpoint {
-	return e.beside(amqpPort, amqpsPort)
-}
-
+// beside is where a broker's management API, or its broker, usually is. From https it is amqps: a password that was to
+// be sent over TLS is not sent in the clear.
 func (e endpoint) beside(plainPort, securePort string) endpoint {
 	e.port = plainPort
 	if e.tls {

@@ -170,14 +170,6 @@ func (p Printer) Warn(warnings []plan.Warning) {
 	}
 }
 
-// evidence is by what the worker is known, "" when that is the flow alone.
-func evidence(w *plan.PlannedWay) string {
-	if w.Clue == nil {
-		return ""
-	}
-	return w.Clue.Words()
-}
-
 func reaches(p plan.Plan) string {
 	var names []string
 	for i, r := range p.Recipients {
@@ -197,14 +189,6 @@ func reaches(p plan.Plan) string {
 	return strings.Join(names, ", ")
 }
 
-func warned(warnings []plan.Warning) []string {
-	words := make([]string, len(warnings))
-	for i, w := range warnings {
-		words[i] = w.Words()
-	}
-	return words
-}
-
 // ShowPlan gives a plan that does not run.
 func (p Printer) ShowPlan(a Planned) error {
 	planned := a.Plan
@@ -214,11 +198,18 @@ func (p Printer) ShowPlan(a Planned) error {
 		for _, r := range planned.Recipients {
 			recipients = append(recipients, r.Queue.Name)
 		}
-		out.Recipients, out.Strips, out.Warnings = &recipients, orEmpty(planned.Strips), orEmpty(warned(planned.Warnings))
+		warnings := []string{}
+		for _, w := range planned.Warnings {
+			warnings = append(warnings, w.Words())
+		}
+		out.Recipients, out.Strips, out.Warnings = &recipients, orEmpty(planned.Strips), &warnings
 		if planned.Operation == plan.Replay || planned.Operation == plan.Move {
 			ways := []wayJSON{}
 			for _, w := range planned.Ways {
-				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, evidence(&w)})
+				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, ""})
+				if w.Clue != nil { // else it is the flow alone
+					ways[len(ways)-1].Evidence = w.Clue.Words()
+				}
 			}
 			out.Ways, out.Keeps, out.Adds = &ways, orEmpty(planned.Keeps), orEmpty(planned.Adds())
 			out.Resets, out.Groups = resetsJSON(planned.Resets), groupsJSON(planned.Groups)
