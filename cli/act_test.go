@@ -279,10 +279,8 @@ func TestMove(t *testing.T) {
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
 	assert.That(t, strings.Contains(shown.out, "CHANGED") && strings.Contains(shown.out, "routing key parking instead of"),
 		"the journal shows %s", shown.out)
-	if r := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes"); r.status != cli.ExitDone ||
-		v.count("parking") != 0 {
-		t.Errorf("the undo: exit status %d, %s", r.status, r.stderr)
-	}
+	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
+	assert.Equal(t, v.count("parking"), 0)
 	must.Await(t, "all are back", func() bool { return v.count(from) == n })
 	for _, m := range v.take(from) {
 		assert.That(t, m.Headers["x-death"] != nil, "%s lost its history", m.MessageId)
@@ -292,8 +290,7 @@ func TestMove(t *testing.T) {
 // TestFollow: a replay that fails again is told, with its exit status, and by the journal later.
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	v.declare("failed", nil)
+	v := newVHost(t, "failed")
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 2)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })

@@ -40,10 +40,8 @@ func startTalk(t *testing.T, args ...string) *talk {
 
 func talkIn(ctx context.Context, t *testing.T, env map[string]string, args ...string) *talk {
 	t.Helper()
-	master, tty, err := pty.Open()
-	must.Do(t, err)
+	master, tty := openPTY(t)
 	must.Do(t, pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}))
-	t.Cleanup(func() { tty.Close(); master.Close() })
 	k := &talk{t: t, done: make(chan int, 1)}
 	k.answer = func(text string) {
 		must.Get(master.Write([]byte(text + "\n")))(t)

@@ -187,10 +187,7 @@ func TestByCause(t *testing.T) {
 		strings.Contains(r.stderr, "3 of the first 12 messages failed for the cause "+orders), "peeked %v: %s", peeked,
 		r.stderr)
 	file := filepath.Join(t.TempDir(), "smtp.json")
-	if r := v.run("export", "mail.failed", file, "--cause", smtp); r.status != cli.ExitDone ||
-		!strings.Contains(r.stderr, "3 messages exported") {
-		t.Errorf("%+v", r)
-	}
+	v.run("export", "mail.failed", file, "--cause", smtp).ends(t, cli.ExitDone, "3 messages exported")
 	lines, err := os.ReadFile(file)
 	assert.That(t, err == nil && strings.Count(string(lines), "\n") == 3 && strings.Count(string(lines), `"smtp`) >= 3,
 		"%v: %s", err, lines)

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/creack/pty"
-
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -310,10 +308,7 @@ func TestConfigThatOthersRead(t *testing.T) {
 
 // Who has saved contexts is told of them, and not asked; nor is who named a broker.
 func TestOnlyAFirstStartAsks(t *testing.T) {
-	master, tty, err := pty.Open()
-	must.Do(t, err)
-	defer master.Close()
-	defer tty.Close()
+	_, tty := openPTY(t)
 	home := t.TempDir()
 	start := func(args ...string) (asked bool, said string) {
 		var errs bytes.Buffer

@@ -88,10 +88,7 @@ func packed(text string) []byte {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	for _, name := range []string{"a-orders", "orders.failed", "empty"} {
-		v.declare(name, nil)
-	}
+	v := newVHost(t, "a-orders", "orders.failed", "empty")
 	v.declare("lots", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 30})
 	v.fill("a-orders", 3)
 	v.publish("", "a-orders", amqp.Publishing{MessageId: "body", Body: []byte(`{"order": "Ä-4711/7", "user": 12}`)})

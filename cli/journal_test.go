@@ -148,9 +148,7 @@ func TestExportAndImport(t *testing.T) {
 	}
 	content, err := os.ReadFile(path)
 	must.That(t, err == nil && bytes.Count(content, []byte("\n")) == 20, "%v %s", err, content)
-	if r := v.run("export", "from", path); r.status != cli.ExitUsage || !strings.Contains(r.stderr, "is there already") {
-		t.Errorf("%+v", r)
-	}
+	v.run("export", "from", path).ends(t, cli.ExitUsage, "is there already")
 	if r := v.run("export", "from", "-"); r.out != string(content) && !strings.Contains(r.out, `"redelivered":true`) {
 		t.Errorf("to standard output: %s", r.out)
 	}
@@ -233,10 +231,8 @@ func TestJournalOfAnotherCluster(t *testing.T) {
 		assert.That(t, r.status == cli.ExitRefused && v.count("failed") == 1 &&
 			strings.Contains(r.stderr, "(cluster another@one), and this is "), "%s: %+v", verb, r)
 	}
-	if r := v.runProgram(other, "journal", "undo", id, "--yes", "--insist"); r.status != cli.ExitDone ||
-		v.count("failed") != 3 {
-		t.Errorf("%+v", r)
-	}
+	v.runProgram(other, "journal", "undo", id, "--yes", "--insist").ends(t, cli.ExitDone)
+	assert.Equal(t, v.count("failed"), 3)
 }
 
 // resumeContract is the JSON of a resume.
@@ -286,10 +282,7 @@ func TestResume(t *testing.T) {
 	second := decode[resumeContract](t, r)
 	must.That(t, r.status == cli.ExitDone && *second.Moved == 120-*first.Moved && second.JournalID == first.JournalID+1 &&
 		v.count("worker") == 120 && v.count("failed") == 47, "%+v", r)
-	if r := v.run(append(resume, "--yes")...); r.status != cli.ExitRefused ||
-		!strings.Contains(r.stderr, "there is nothing to resume") {
-		t.Errorf("%+v", r)
-	}
+	v.run(append(resume, "--yes")...).ends(t, cli.ExitRefused, "there is nothing to resume")
 	table := v.run("journal", "-o", "table", "-n", "2")
 	shown := []string{fmt.Sprintf("replay, on %d", first.JournalID), fmt.Sprintf("resumed as %d", second.JournalID)}
 	for _, want := range shown {
@@ -317,11 +310,9 @@ func TestResumeOfAnEarlyDrop(t *testing.T) {
 	r := v.interrupted("worker", 3, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--limit", "120", "--yes")
 	first := decode[accountContract](t, r)
 	must.That(t, *first.Moved >= 3 && *first.Moved < 120, "%+v", r)
-	if r := v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes", "-o", "table"); r.status != cli.ExitDone ||
-		v.count("worker") != 120 ||
-		v.count("failed") != 30 {
-		t.Errorf("%d, %d left: %+v", v.count("worker"), v.count("failed"), r)
-	}
+	v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes", "-o", "table").ends(t, cli.ExitDone)
+	assert.Equal(t, v.count("worker"), 120)
+	assert.Equal(t, v.count("failed"), 30)
 }
 
 // TestResumeIsRefused: nothing is looked at for what cannot be resumed.
@@ -346,10 +337,7 @@ func TestResumeIsRefused(t *testing.T) {
 		assert.That(t, r.out == "", "%v: %+v", test.args, r)
 	}
 	v.run("journal", "undo", id, "--yes").ends(t, cli.ExitDone)
-	if r := v.run("journal", "resume", id, "--yes"); r.status != cli.ExitRefused ||
-		!strings.Contains(r.stderr, "was undone") {
-		t.Errorf("%+v", r)
-	}
+	v.run("journal", "resume", id, "--yes").ends(t, cli.ExitRefused, "was undone")
 }
 
 // TestResumeOfAnImport goes on with a file.
@@ -358,19 +346,15 @@ func TestResumeOfAnImport(t *testing.T) {
 	const n = 3000
 	v.fill("from", n)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
-	if r := v.run("export", "from", path); r.status != cli.ExitDone {
-		t.Fatal(r)
-	}
+	v.run("export", "from", path).ends(t, cli.ExitDone)
 	r := v.interrupted("to", 1, "import", path, "--to", "queue:to", "--yes")
 	first := decode[accountContract](t, r)
 	if *first.Moved == n {
 		t.Log("it was over before it was interrupted")
 		return
 	}
-	if r := v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes"); r.status != cli.ExitDone ||
-		v.count("to") != n {
-		t.Errorf("%d are there: %+v", v.count("to"), r)
-	}
+	v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
+	assert.Equal(t, v.count("to"), n)
 	seen := map[string]bool{}
 	for _, d := range v.take("to") {
 		seen[d.MessageId] = true

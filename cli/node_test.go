@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -187,6 +188,15 @@ func decode[T any](t *testing.T, r result) T {
 	rest, _ := io.ReadAll(decoder.Buffered())
 	must.That(t, len(bytes.TrimSpace(rest)) == 0, "after the object there is %q", rest)
 	return v
+}
+
+// openPTY is a pseudo-terminal until the test ends.
+func openPTY(t *testing.T) (master, tty *os.File) {
+	t.Helper()
+	master, tty, err := pty.Open()
+	must.Do(t, err)
+	t.Cleanup(func() { tty.Close(); master.Close() })
+	return master, tty
 }
 
 // vhost is a virtual host of one test, with a connection to it that goes past dlxtop.

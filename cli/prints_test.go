@@ -78,9 +78,7 @@ func TestDamagedEntryIsLeftOut(t *testing.T) {
 	if !strings.Contains(r.stderr, "1 message damaged in the journal") || o.count("failed") != 2 {
 		t.Errorf("%d are back: %+v", o.count("failed"), r)
 	}
-	if r := o.run("journal", "show", dropped, "-o", "table"); !strings.Contains(r.out, "damaged in the journal: ") {
-		t.Errorf("%+v", r)
-	}
+	o.run("journal", "show", dropped, "-o", "table").shows(t, "damaged in the journal: ")
 }
 
 // TestJournalOfOtherFingerprints: what an earlier dlxtop recorded is shown, and undone where nothing has to be found.

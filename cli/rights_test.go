@@ -160,9 +160,7 @@ var rightTests = map[string]rightTest{
 	},
 	"import": {prepare: failed, args: func(v *vhost) []string {
 		file := v.t.TempDir() + "/f"
-		if r := v.run("export", "failed", file); r.status != cli.ExitDone {
-			v.t.Fatalf("%+v", r)
-		}
+		v.run("export", "failed", file).ends(v.t, cli.ExitDone)
 		return []string{"import", file, "--to", "queue:worker", "--yes"}
 	}},
 	"tap":                     {prepare: failed, args: command("tap", "work", "--for", "100ms")},

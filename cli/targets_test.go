@@ -215,10 +215,7 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 
 // TestUndoOfSeveralQueues: what is said of the undo of a replay that reached two queues is what the undo then does.
 func TestUndoOfSeveralQueues(t *testing.T) {
-	v := newVHost(t)
-	for _, queue := range []string{"failed", "one", "two"} {
-		v.declare(queue, nil)
-	}
+	v := newVHost(t, "failed", "one", "two")
 	v.exchange("news", "fanout")
 	v.bind("one", "", "news")
 	v.bind("two", "", "news")

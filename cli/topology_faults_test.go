@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
@@ -226,10 +225,7 @@ func (u *underPlan) spied(p *cli.Program, at func(moment string)) {
 func (u *underPlan) run(t *testing.T) {
 	rate := []string{"", "40/s", "25/s"}[u.random.IntN(3)]
 	all := u.strikes(rate)
-	master, tty, err := pty.Open()
-	must.Do(t, err)
-	defer master.Close()
-	defer tty.Close()
+	master, tty := openPTY(t)
 	var out bytes.Buffer
 	var said lockedBuffer
 	p := program(tty, &out, &said)

@@ -196,10 +196,7 @@ func wholes(deliveries []amqp.Delivery) (all []string) {
 
 func TestReplayEdited(t *testing.T) {
 	t.Parallel()
-	v := newVHost(t)
-	for _, queue := range []string{"failed", "worker", "copy"} {
-		v.declare(queue, nil)
-	}
+	v := newVHost(t, "failed", "worker", "copy")
 	const n = 600
 	v.mendable("failed", n)
 	v.mendable("copy", n)

@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -253,10 +252,7 @@ func newUser(t *testing.T, name, tags string, vhosts ...string) string {
 // dashboardAt starts the dashboard on a terminal, and returns what it said instead of running.
 func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) {
 	t.Helper()
-	master, tty, err := pty.Open()
-	must.Do(t, err)
-	defer master.Close()
-	defer tty.Close()
+	_, tty := openPTY(t)
 	var errs bytes.Buffer
 	p := program(tty, tty, &errs)
 	p.Dashboard = func(context.Context, cli.Dashboard) (string, error) {
@@ -272,10 +268,7 @@ func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) 
 func TestDashboardOpens(t *testing.T) {
 	v := newVHost(t)
 	user := newUser(t, "narrow", "management", v.name)
-	master, tty, err := pty.Open()
-	must.Do(t, err)
-	defer master.Close()
-	defer tty.Close()
+	_, tty := openPTY(t)
 	var errs bytes.Buffer
 	p := program(tty, tty, &errs)
 	var opened config.Connection
@@ -327,10 +320,7 @@ func TestGoingToContexts(t *testing.T) {
 		[contexts.away]
 		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+nobody(t))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(file), 0o600))
-	master, tty, err := pty.Open()
-	must.Do(t, err)
-	defer master.Close()
-	defer tty.Close()
+	master, tty := openPTY(t)
 	p := program(tty, tty, tty)
 	p.Env = func(name string) string {
 		if name == "XDG_CONFIG_HOME" {
@@ -358,7 +348,7 @@ func TestGoingToContexts(t *testing.T) {
 		assert.That(t, strings.Contains(d.Trouble, visit.trouble) && (visit.trouble != "" || d.Trouble == ""),
 			"dashboard %d has the trouble %q, want %q", at, d.Trouble, visit.trouble)
 		assert.List(t, d.Contexts, []string{"away", "one", "two"}, "the contexts")
-		_, err = d.Source.Snapshot(ctx)
+		_, err := d.Source.Snapshot(ctx)
 		assert.That(t, err == nil, "dashboard %d cannot read the broker: %v", at, err)
 		err = d.Broker.Check(ctx, visit.vhost)
 		assert.That(t, err == nil, "dashboard %d cannot reach the broker: %v", at, err)

@@ -8,11 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/creack/pty"
-
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 func sprintf(format string, values ...any) string { return fmt.Sprintf(format, values...) }
@@ -168,9 +165,7 @@ func TestVersionAndCompletion(t *testing.T) {
 // onTerminal runs a command line on a terminal, and returns all that it wrote there.
 func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
-	master, tty, err := pty.Open()
-	must.Do(t, err)
-	defer master.Close()
+	master, tty := openPTY(t)
 	shown := make(chan []byte, 1) // all of it
 	go func() {
 		text, _ := io.ReadAll(master) // EIO is its end
