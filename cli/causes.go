@@ -351,15 +351,10 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages, Different: g.Different,
 			State: string(r.state(g)), Note: r.states.Of(g.ID).Note,
 			Queues: []string{}, Workers: g.WorkerNames(r.topology.WorkersOf), Sample: g.Sample.Text,
+			First: message.JSONTime(g.First.Or(time.Time{})), Last: message.JSONTime(g.Last.Or(time.Time{})),
 		}
 		for _, q := range g.Queues {
 			one.Queues = append(one.Queues, q.Of.String())
-		}
-		if first, known := g.First.Get(); known {
-			one.First = message.JSONTime(first)
-		}
-		if last, known := g.Last.Get(); known {
-			one.Last = message.JSONTime(last)
 		}
 		out.Causes = append(out.Causes, one)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
@@ -73,7 +74,7 @@ func TestCauseBehindMany(t *testing.T) {
 	t.Parallel()
 	const before = 65_600
 	v := newVHost(t, "many.failed")
-	v.send("many.failed", make([]amqp.Publishing, before))
+	dial.Publish(t, v.channel, "many.failed", make([]amqp.Publishing, before)...)
 	v.failing("many.failed", "late", "ValueError: no order %", 3)
 	late := message.Message{Headers: model.Table{"x-error": "ValueError: no order 1"}, Body: []byte("{}"), BodyBytes: 2}
 	id := cause.Of(model.QueueRef{}, &late).ID()
@@ -146,9 +147,9 @@ func TestCauses(t *testing.T) {
 	all := decode[causesContract](t, v.run("causes", "--read-costly"))
 	assert.That(t, all.Read == 12 && len(all.NotRead) == 0, "with what costs %+v", all)
 	one := decode[causesContract](t, v.run("causes", "--queues", "mail.*"))
-	assert.That(t, one.Read == 4 && *one.Ready == 4, "of mail %+v", one)
+	assert.That(t, one.Read == 4 && known(one.Ready, 4), "of mail %+v", one)
 	few := decode[causesContract](t, v.run("causes", "--queues", "stock?failed", "--limit", "2"))
-	assert.That(t, few.Read == 2 && *few.Ready == 6 && len(few.NotRead) == 1 && *few.NotRead[0].Messages == 4,
+	assert.That(t, few.Read == 2 && known(few.Ready, 6) && len(few.NotRead) == 1 && *few.NotRead[0].Messages == 4,
 		"two of each queue are %+v", few)
 	v.run("causes", "-o", "table", "--queues", "stock.failed").ends(t, cli.ExitDone,
 		"6 of 6 messages in 1 failed queue read").shows(t, orders.ID, "no order #", "550 5.1.1", "CAUSE")
@@ -424,7 +425,7 @@ func TestSmallSample(t *testing.T) {
 	for _, i := range []int{0, 120} {
 		messages[i].Headers = amqp.Table{"CC": []any{"elsewhere"}}
 	}
-	v.send("failed", messages)
+	dial.Publish(t, v.channel, "failed", messages...)
 	replay := func(flag string) string {
 		t.Helper()
 		r := v.run("replay", "failed", "--to", "queue:worker", flag).ends(t, cli.ExitDone)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -225,16 +226,12 @@ func (w *foundWriter) write(hits []find.Hit) error {
 
 func hitOf(h *find.Hit) hitJSON {
 	before, found, after := h.Excerpt()
-	out := hitJSON{
+	return hitJSON{
 		VHost: h.Queue.VHost, Queue: h.Queue.Name, Position: h.Position, MessageID: message.TextJSON(h.MessageID),
 		Exchange: message.TextJSON(h.Exchange), RoutingKey: message.TextJSON(h.RoutingKey), BodyBytes: h.BodyBytes,
 		Fingerprint: h.Fingerprint, Where: h.Place.Kind, Name: message.TextJSON(h.Place.Name), Packed: h.Packed,
-		Match: before + found + after,
+		Match: before + found + after, Published: message.JSONTime(h.Published.Or(time.Time{})),
 	}
-	if at, known := h.Published.Get(); known {
-		out.Published = message.JSONTime(at)
-	}
-	return out
 }
 
 // foundTable is not measured, because its rows come one by one.

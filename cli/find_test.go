@@ -17,6 +17,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -446,9 +447,9 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		{1, v.on("replay", "q", "--to", "queue:other", "--filter", `body != ""`, "--yes")},
 		{1, v.on("replay", "q", "--to", "exchange:/other", "--yes")},
 	} {
-		v.send("q", []amqp.Publishing{ // no copies of what was replayed before
-			{MessageId: fmt.Sprint("first ", i), Body: []byte("1")}, {MessageId: fmt.Sprint("second ", i), Body: []byte("2")},
-		})
+		dial.Publish(t, v.channel, "q", // no copies of what was replayed before
+			amqp.Publishing{MessageId: fmt.Sprint("first ", i), Body: []byte("1")},
+			amqp.Publishing{MessageId: fmt.Sprint("second ", i), Body: []byte("2")})
 		v.run("peek", "q").ends(t, cli.ExitDone)
 		var looks atomic.Int32
 		count := changedBroker(func(b cli.Broker) cli.Broker { return looking{b, &looks} })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -123,16 +124,10 @@ func flowsOf(t *model.Topology) flowsJSON {
 				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(b), Outage: q.Outage(),
 				countsJSON: countsJSON{q.DeadLettering, q.RedeliverRate},
 				TTLSource:  string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
-				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange,
+				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange, TTL: millis(b.TTL), TTLMax: millis(b.MaxTTL),
 			}
 			for _, level := range b.Levels {
 				buffer.Levels = append(buffer.Levels, level.Name)
-			}
-			if most, ok := b.MaxTTL.Get(); ok {
-				buffer.TTLMax = model.Some(most.Milliseconds())
-			}
-			if ttl, ok := b.TTL.Get(); ok {
-				buffer.TTL = model.Some(ttl.Milliseconds())
 			}
 			for _, target := range b.Targets {
 				buffer.Targets = append(buffer.Targets, target.Name)
@@ -148,6 +143,13 @@ func flowsOf(t *model.Topology) flowsJSON {
 		out.Alone = append(out.Alone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
 	}
 	return out
+}
+
+func millis(d model.Opt[time.Duration]) model.Opt[int64] {
+	if d, known := d.Get(); known {
+		return model.Some(d.Milliseconds())
+	}
+	return model.Unknown[int64]()
 }
 
 func failedOf(t *model.Topology, m model.Member) failedJSON {

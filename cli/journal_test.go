@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -46,21 +47,6 @@ func rich(n int) []amqp.Publishing {
 	return messages
 }
 
-// send publishes messages in this order, and waits until the broker has all of them.
-func (v *vhost) send(queue string, messages []amqp.Publishing) {
-	v.t.Helper()
-	confirms := make([]*amqp.DeferredConfirmation, len(messages))
-	for i, m := range messages {
-		var err error
-		if confirms[i], err = v.channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
-			v.t.Fatal(err)
-		}
-	}
-	for _, c := range confirms {
-		must.That(v.t, c.Wait(), "the broker did not take a message")
-	}
-}
-
 // published are the messages of a queue as their publisher wrote them. They are taken out of it.
 func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 	v.t.Helper()
@@ -76,7 +62,7 @@ func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 func TestJournal(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	messages := rich(5)
-	v.send("failed", messages)
+	dial.Publish(t, v.channel, "failed", messages...)
 
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes"))
 	replayed := decode[accountContract](t, v.run("replay", "failed", "--to", "queue:worker", "--yes"))
@@ -86,7 +72,7 @@ func TestJournal(t *testing.T) {
 		!strings.HasPrefix(fmt.Sprint(moved[0].Headers["dlxtop-replay"]), "count=1;") || moved[0].Headers["x-death"] != nil {
 		t.Errorf("the worker got %+v", moved)
 	} else {
-		v.send("worker", moved[1:])
+		dial.Publish(t, v.channel, "worker", moved[1:]...)
 	}
 	records := decode[struct {
 		Records []recordWire `json:"records"`
@@ -141,7 +127,7 @@ func TestUnusableJournal(t *testing.T) {
 func TestExportAndImport(t *testing.T) {
 	v := newVHost(t, "from", "to")
 	messages := rich(20)
-	v.send("from", messages)
+	dial.Publish(t, v.channel, "from", messages...)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
 	if r := v.run("export", "from", path); r.status != cli.ExitDone || r.out != "" || v.count("from") != 20 {
 		t.Fatalf("%+v", r)

@@ -278,7 +278,7 @@ func (v *vhost) fill(queue string, n int) {
 	for i := range messages {
 		messages[i] = amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), Body: fmt.Appendf(nil, `{"n":%d}`, i+1)}
 	}
-	v.send(queue, messages)
+	dial.Publish(v.t, v.channel, queue, messages...)
 }
 
 // count is how many messages are ready in a queue, by the broker's own word.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -93,7 +94,7 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 		for _, id := range ids {
 			messages = append(messages, amqp.Publishing{MessageId: id, Body: bytes.Repeat([]byte(id), 16<<10)})
 		}
-		o.send("failed", messages)
+		dial.Publish(t, o.channel, "failed", messages...)
 	}
 	fill("a", "b", "c", "d", "e", "f")
 	dropped := o.act("drop", "failed", "--id", "a")

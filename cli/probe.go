@@ -199,15 +199,10 @@ func (p *Program) showProbe(ctx context.Context, a *probing, plan *trace.ProbePl
 			ID: plan.ID, Flow: a.flow, Exchange: plan.Entrance.Exchange, Key: plan.Entrance.RoutingKey,
 			Buffer: plan.Buffer.Name, Steps: []probeStepJSON{},
 			Arrived: result.Arrived, Verdict: result.Verdict, Left: result.Left,
+			Waited: millis(result.Waited), Should: millis(result.Should),
 		}
 		for _, s := range result.Steps {
 			out.Steps = append(out.Steps, probeStepJSON{s.Stage, s.Where, s.After.Milliseconds(), s.Note})
-		}
-		if d, ok := result.Waited.Get(); ok {
-			out.Waited = model.Some(d.Milliseconds())
-		}
-		if d, ok := result.Should.Get(); ok {
-			out.Should = model.Some(d.Milliseconds())
 		}
 		if err := print.JSON(p.Out, out); err != nil {
 			return err

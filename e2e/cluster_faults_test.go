@@ -214,17 +214,11 @@ func (c *clusterTrial) acting(channel *amqp.Channel) func() bool {
 // fill publishes the messages, on disk: those in memory alone are gone with their node.
 func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
 	c.t.Helper()
-	confirms := make([]*amqp.DeferredConfirmation, c.n)
-	for i := range confirms {
-		m := amqp.Publishing{MessageId: strconv.Itoa(i), DeliveryMode: amqp.Persistent, Body: []byte("body")}
-		var err error
-		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
-			c.t.Fatal(err)
-		}
+	messages := make([]amqp.Publishing, c.n)
+	for i := range messages {
+		messages[i] = amqp.Publishing{MessageId: strconv.Itoa(i), DeliveryMode: amqp.Persistent, Body: []byte("body")}
 	}
-	for _, confirm := range confirms {
-		must.That(c.t, confirm.Wait(), "the broker did not take a message")
-	}
+	dial.Publish(c.t, channel, queue, messages...)
 }
 
 // prepare makes what the command needs: its queues, their messages, an earlier record.

@@ -89,15 +89,11 @@ func (c *cluster) connect() (*amqp.Connection, *amqp.Channel) {
 
 func (c *cluster) publish(queue string, n int) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), built.Patience)
-	defer cancel()
-	channel := c.channel()
-	for i := range n {
-		m := amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), DeliveryMode: amqp.Persistent}
-		confirm := must.Get(channel.PublishWithDeferredConfirm("", queue, false, false, m))(c.t)
-		ok, err := confirm.WaitContext(ctx)
-		must.That(c.t, err == nil && ok, "publish to %s: %t %v", queue, ok, err)
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i] = amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), DeliveryMode: amqp.Persistent}
 	}
+	dial.Publish(c.t, c.channel(), queue, messages...)
 }
 
 // poll polls the first node as a user until the topology is as wanted.

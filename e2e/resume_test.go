@@ -110,15 +110,9 @@ func declared(t *testing.T, channel *amqp.Channel, name string) string {
 // publishNumbered publishes messages with the ids 0, 1, …, and waits until the broker has them.
 func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
 	t.Helper()
-	confirms := make([]*amqp.DeferredConfirmation, n)
-	for i := range confirms {
-		m := amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte("body")}
-		var err error
-		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
-			t.Fatal(err)
-		}
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte("body")}
 	}
-	for _, confirm := range confirms {
-		must.That(t, confirm.Wait(), "the broker did not take a message")
-	}
+	dial.Publish(t, channel, queue, messages...)
 }

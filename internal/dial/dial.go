@@ -27,3 +27,15 @@ func Channel(t testing.TB, url string) *amqp.Channel {
 	must.Do(t, channel.Confirm(false))
 	return channel
 }
+
+// Publish sends messages to a queue, on a channel in confirm mode, and waits until the broker has all of them.
+func Publish(t testing.TB, channel *amqp.Channel, queue string, messages ...amqp.Publishing) {
+	t.Helper()
+	confirms := make([]*amqp.DeferredConfirmation, len(messages))
+	for i, m := range messages {
+		confirms[i] = must.Get(channel.PublishWithDeferredConfirm("", queue, false, false, m))(t)
+	}
+	for _, confirm := range confirms {
+		must.That(t, confirm.Wait(), "the broker did not take a message")
+	}
+}
