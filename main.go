@@ -59,11 +59,19 @@ func run() int {
 	program := cli.Program{
 		Build: built(),
 		In:    os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
-		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Frame: frame,
-		Ask:    ui.Ask,
+		Source: newSource, Broker: newBroker, Files: export.Files{}, Dashboard: dashboard, Ask: ui.Ask,
+		Frame: func(ctx context.Context, d cli.Dashboard, f ports.Frame) error {
+			return ui.WriteFrame(ctx, f, optionsOf(d))
+		},
+		Journal: func(dir string) cli.Journal {
+			return journal.New(journal.Options{Path: journalPath(dir), Login: login()})
+		},
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
 		Index:  func(c config.Connection) ports.Index { return indexOf(c) },
-		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey, CheckTheme: ui.CheckTheme,
+		Demo: func(ctx context.Context, log io.Writer) (cli.Node, error) {
+			return demo.Start(ctx, demo.Options{Log: log})
+		},
+		Themes: ui.Themes(), CheckKey: ui.CheckActionKey, CheckTheme: ui.CheckTheme,
 	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
@@ -124,10 +132,6 @@ func environment(name string) string {
 	return ""
 }
 
-func newJournal(dir string) cli.Journal {
-	return journal.New(journal.Options{Path: journalPath(dir), Login: login()})
-}
-
 // login is the person at this machine: who used sudo, else the user of the process; "" when the system does not say.
 func login() string {
 	if name := os.Getenv("SUDO_USER"); name != "" {
@@ -159,39 +163,29 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 	return ui.Run(ctx, optionsOf(d))
 }
 
-func frame(ctx context.Context, d cli.Dashboard, f ports.Frame) error {
-	return ui.WriteFrame(ctx, f, optionsOf(d))
-}
-
 func optionsOf(d cli.Dashboard) ui.Options {
-	return ui.Options{
-		Looks: d.Looks, Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{},
-		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
-		Interval: interval,
-		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
-		Kept: keptOf(d), Marks: marksOf(d), Index: indexOf(d.Connection), Contexts: d.Contexts, Trouble: d.Trouble,
+	c := d.Connection
+	o := ui.Options{
+		Looks: d.Looks, Source: d.Source, Broker: d.Broker, Files: export.Files{},
+		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: c.Name, VHost: c.VHost,
+		Interval: interval, ReadOnly: c.ReadOnly, Production: c.Production, Index: indexOf(c),
+		Contexts: d.Contexts, Trouble: d.Trouble,
 	}
+	if d.Journal != nil { // an interface that holds a nil is not nil
+		o.Journal = d.Journal
+	}
+	path := journalPath(c.JournalDir)
+	if c.NoJournal || path == "" {
+		return o
+	}
+	o.Marks = marksIn(c.JournalDir)
+	if c.JournalDir == "" { // the demo leaves nothing behind
+		o.Kept = kept.File{Path: filepath.Join(filepath.Dir(path), kept.Name)}
+	}
+	return o
 }
 
-// keptOf is where choices are kept: beside the user's own journal. The demo leaves nothing behind, and
-// --no-journal asks for the same.
-func keptOf(d cli.Dashboard) ui.Kept {
-	path := journal.Path(environment)
-	if d.Connection.JournalDir != "" || d.Connection.NoJournal || path == "" {
-		return nil
-	}
-	return kept.File{Path: filepath.Join(filepath.Dir(path), kept.Name)}
-}
-
-// marksOf is where what people say of causes is kept: beside the journal.
-func marksOf(d cli.Dashboard) ui.Marks {
-	if d.Connection.NoJournal || journalPath(d.Connection.JournalDir) == "" {
-		return nil
-	}
-	return marksIn(d.Connection.JournalDir)
-}
-
-// marksIn is the file of a journal's directory; "" is the user's own.
+// marksIn is where what people say of causes is kept: beside the journal in this directory; "" is the user's own.
 func marksIn(dir string) kept.File {
 	path := journalPath(dir)
 	if path == "" {
@@ -215,16 +209,4 @@ func indexOf(c config.Connection) ports.Index {
 		return nil
 	}
 	return kept.Index{Dir: filepath.Join(dir, "dlxtop", kept.IndexDir)}
-}
-
-// journalOf is nil when there is none: an interface that holds a nil is not.
-func journalOf(d cli.Dashboard) ports.Records {
-	if d.Journal == nil {
-		return nil
-	}
-	return d.Journal
-}
-
-func startDemo(ctx context.Context, log io.Writer) (cli.Node, error) {
-	return demo.Start(ctx, demo.Options{Log: log})
 }

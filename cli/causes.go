@@ -238,7 +238,11 @@ func (s *session) readCauses(
 	if err != nil {
 		return err
 	}
-	r.keepRead(t, ref, began, &peeked)
+	if r.index != nil { // where it cannot be written, the next command reads
+		broker, depth := t.Snapshot.Overview.ClusterName, max(queueOf(t, ref).Ready.Or(0), int64(peeked.Messages.Len()))
+		e := cause.Earlier{At: began, Depth: peeked.Depth.Or(depth)}
+		_ = r.index.Save(cause.IndexName(broker, ref), r.groups.Keep(broker, ref, e))
+	}
 	r.noteRest(ref, &peeked, look.Limit, ready)
 	return nil
 }
@@ -450,16 +454,6 @@ func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 		}
 	}
 	r.noteUnread(ref, q.Ready, why)
-}
-
-// keepRead keeps what was read of a queue. Where it cannot be written, the next command reads.
-func (r *reading) keepRead(t *model.Topology, ref model.QueueRef, began time.Time, peeked *peek.Peeked) {
-	if r.index == nil {
-		return
-	}
-	broker, read := t.Snapshot.Overview.ClusterName, int64(peeked.Messages.Len())
-	e := cause.Earlier{At: began, Depth: peeked.Depth.Or(max(queueOf(t, ref).Ready.Or(0), read))}
-	_ = r.index.Save(cause.IndexName(broker, ref), r.groups.Keep(broker, ref, e))
 }
 
 // state is how far people are with a cause, as what was read now has it.

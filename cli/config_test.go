@@ -88,9 +88,9 @@ func TestAppearance(t *testing.T) {
 		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", ports.Looks{}},
 	} {
 		program.Env = written(t, test.file)
-		if got, err := (appearance{ports.Looks{Theme: test.flag}}).resolve(program); err != nil || !reflect.DeepEqual(got.Looks, test.want) {
-			t.Errorf("%q with --theme %q: %+v, %v", test.file, test.flag, got, err)
-		}
+		got, err := (appearance{ports.Looks{Theme: test.flag}}).resolve(program)
+		assert.That(t, err == nil && reflect.DeepEqual(got.Looks, test.want), "%q with --theme %q: %+v, %v", test.file,
+			test.flag, got, err)
 	}
 	program.Env = func(string) string { return "" } // no place for a file
 	got, err := (appearance{ports.Looks{Theme: "dark"}}).resolve(program)

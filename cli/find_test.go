@@ -257,11 +257,6 @@ type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// dropHead are the arguments of a queue that keeps so many messages and drops the oldest.
-func dropHead(kind string, keeps int) amqp.Table {
-	return amqp.Table{"x-queue-type": kind, "x-max-length": keeps}
-}
-
 // TestDropHeadTarget: what a limit would drop is computed before, and with consent it comes back from the journal, byte
 // for byte.
 func TestDropHeadTarget(t *testing.T) {
@@ -269,7 +264,7 @@ func TestDropHeadTarget(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			v := newVHost(t)
 			v.declare("failed", amqp.Table{"x-queue-type": kind})
-			v.declare("worker", dropHead(kind, 5))
+			v.declare("worker", amqp.Table{"x-queue-type": kind, "x-max-length": 5})
 			v.fill("worker", 3)
 			want := v.fillOdd("failed", 12)
 			for _, args := range [][]string{

@@ -70,7 +70,13 @@ func (s *session) findings(ctx context.Context, t *model.Topology, read bool, ou
 	}
 	found = findings.Sort(found)
 	if output.json() {
-		err = print.JSON(s.program.Out, findingsOf(found))
+		out := findingsJSON{Findings: []findingJSON{}}
+		for _, f := range found {
+			out.Findings = append(out.Findings, findingJSON{
+				f.Code, f.Level, f.VHost, f.Queue, f.Exchange, f.Node, f.Message, f.Evidence, f.Remedy, f.Page(),
+			})
+		}
+		err = print.JSON(s.program.Out, out)
 	} else {
 		err = s.program.listFindings(found)
 	}
@@ -102,17 +108,6 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 	}
 	s.program.say("not looked at: %s: %s", model.Printable(ref.String()), model.Printable(why))
 	return nil
-}
-
-func findingsOf(found []findings.Finding) findingsJSON {
-	out := findingsJSON{Findings: []findingJSON{}}
-	for _, f := range found {
-		out.Findings = append(out.Findings, findingJSON{
-			f.Code, f.Level, f.VHost,
-			f.Queue, f.Exchange, f.Node, f.Message, f.Evidence, f.Remedy, f.Page(),
-		})
-	}
-	return out
 }
 
 // listFindings writes each finding as a paragraph: its sentences are too long for the columns of a table.

@@ -190,9 +190,14 @@ func flowRows(t *model.Topology) []flowRow {
 		rows = append(rows, row)
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
+			var targets []string
+			for _, target := range b.Targets {
+				targets = append(targets, model.Printable(target.Name))
+			}
 			rows = append(rows, flowRow{
 				role: string(b.Role), name: b.Name(), q: q, ready: t.Waiting(b), consumers: q.Consumers.String(),
-				after: waitWords(b), target: leadsTo(b),
+				after: waitWords(b), target: cmp.Or(strings.Join(targets, ", "), "nowhere") + " through " +
+					model.Printable(model.ExchangeName(b.DLX)),
 			})
 		}
 		for _, m := range f.Failed {
@@ -265,13 +270,4 @@ func waitWords(b *model.Buffer) string {
 		return model.ShortDuration(ttl)
 	}
 	return "per message"
-}
-
-func leadsTo(b *model.Buffer) string {
-	var targets []string
-	for _, q := range b.Targets {
-		targets = append(targets, model.Printable(q.Name))
-	}
-	return fmt.Sprintf("%s through %s", cmp.Or(strings.Join(targets, ", "), "nowhere"),
-		model.Printable(model.ExchangeName(b.DLX)))
 }

@@ -46,8 +46,9 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	if withoutBroker() {
-		return m.Run()
+	flag.Parse()
+	if flag.Lookup("test.list").Value.String() != "" || flag.Lookup("test.fuzz").Value.String() != "" {
+		return m.Run() // each process of a fuzz run would start a broker of its own, and parsers need none
 	}
 	dir, err := os.MkdirTemp("", "dlxtop-cli-")
 	if err != nil {
@@ -62,13 +63,6 @@ func testMain(m *testing.M) int {
 	}
 	defer node.Stop()
 	return m.Run()
-}
-
-// withoutBroker reports whether tests are only listed, or fuzzed: parsers need no broker, and each process of a fuzz
-// run would start one of its own.
-func withoutBroker() bool {
-	flag.Parse()
-	return flag.Lookup("test.list").Value.String() != "" || flag.Lookup("test.fuzz").Value.String() != ""
 }
 
 // patience bounds every wait of a test, on a machine that is busy with others.

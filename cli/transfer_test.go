@@ -180,16 +180,12 @@ func (v *vhost) mendable(queue string, n int) {
 
 const mending = `if .body.n | type == "string" then .body.n |= tonumber | .headers.tries = 7 else . end`
 
-// wholeOf is all of a message, for a comparison.
-func wholeOf(d *amqp.Delivery) string {
-	headers := maps.Clone(d.Headers)
-	delete(headers, "dlxtop-replay")
-	return fmt.Sprintf("%q %q %#v %d %v", d.MessageId, d.Body, headers, d.Priority, d.Timestamp.Unix())
-}
-
+// wholes are all of each message, for a comparison.
 func wholes(deliveries []amqp.Delivery) (all []string) {
-	for i := range deliveries {
-		all = append(all, wholeOf(&deliveries[i]))
+	for _, d := range deliveries {
+		headers := maps.Clone(d.Headers)
+		delete(headers, "dlxtop-replay")
+		all = append(all, fmt.Sprintf("%q %q %#v %d %v", d.MessageId, d.Body, headers, d.Priority, d.Timestamp.Unix()))
 	}
 	slices.Sort(all)
 	return all

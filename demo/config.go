@@ -22,9 +22,8 @@ type layout struct {
 	joins string
 }
 
-func (l layout) nodeName() string   { return l.name + "@localhost" }
-func (l layout) logFile() string    { return filepath.Join(l.dir, "node.log") }
-func (l layout) configFile() string { return filepath.Join(l.dir, "rabbitmq.conf") }
+func (l layout) nodeName() string { return l.name + "@localhost" }
+func (l layout) logFile() string  { return filepath.Join(l.dir, "node.log") }
 
 // config is the node's rabbitmq.conf. Statistics are collected and kept every second, not every five as by default, so
 // that rates feel alive and tests need not wait (without the retention policies, which all three have to be set, the
@@ -107,7 +106,7 @@ func (l layout) environment(inherited []string) []string {
 		"RABBITMQ_LOGS=-",
 		"RABBITMQ_PID_FILE="+in("pid"),
 		"RABBITMQ_ENABLED_PLUGINS_FILE="+in("enabled_plugins"),
-		"RABBITMQ_CONFIG_FILE="+l.configFile(),
+		"RABBITMQ_CONFIG_FILE="+in("rabbitmq.conf"),
 		"RABBITMQ_CONFIG_FILES="+in("conf.d"),
 		"RABBITMQ_ADVANCED_CONFIG_FILE="+in("advanced.config"),
 		"RABBITMQ_CONF_ENV_FILE="+in("rabbitmq-env.conf"),

@@ -19,8 +19,8 @@ const (
 	framePatience = 15 * time.Second       // then it is written as far as it is
 )
 
-// WriteFrame opens the dashboard without a terminal, waits until the screen has read what it shows, for 15 s at most, and
-// writes it. Nothing is kept of it but the file. The error is printable: an unknown screen, a broker that does not
+// WriteFrame opens the dashboard without a terminal, waits until the screen has read what it shows, for 15 s at most,
+// and writes it. Nothing is kept of it but the file. The error is printable: an unknown screen, a broker that does not
 // answer, or a file that cannot be written.
 func WriteFrame(ctx context.Context, f ports.Frame, o Options) error {
 	if err := refusePicture(f.Path); err != nil {

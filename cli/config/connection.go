@@ -152,13 +152,17 @@ func (s settings) connection() (Connection, error) {
 	if err != nil {
 		return Connection{}, err
 	}
+	apiTLS := secured.Clone()
+	if secured != nil {
+		apiTLS.ServerName = ""
+	}
 	share(&broker, &api)
 	share(&api, &broker)
 	return Connection{
 		Name: cmp.Or(s.name, broker.address()),
 		AMQP: broker.amqpURL(), API: api.apiURL(), User: api.user, Password: api.password,
 		VHost: s.vhost.Or(broker.vhost), ReadOnly: s.readOnly, Production: s.production, TLS: secured,
-		APITLS: withoutServerName(secured), Guessed: guessed, APIOnly: s.url == "" && s.api != "",
+		APITLS: apiTLS, Guessed: guessed, APIOnly: s.url == "" && s.api != "",
 		FullJournal: s.full, Warning: s.warning,
 	}, nil
 }
@@ -351,14 +355,4 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
-}
-
-// withoutServerName are the same settings for another host; nil for nil.
-func withoutServerName(config *tls.Config) *tls.Config {
-	if config == nil {
-		return nil
-	}
-	config = config.Clone()
-	config.ServerName = ""
-	return config
 }

@@ -371,12 +371,19 @@ func CanaryWords(a *plan.Account) string {
 
 // sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
 func sentence(a Planned, account plan.Account) string {
+	moved := "moved to " + model.Printable(a.Plan.To())
+	switch a.Plan.Operation {
+	case plan.Undo:
+		moved = "brought back"
+	case plan.Import:
+		moved = "imported"
+	}
 	parts := []string{model.Count(account.Planned) + " planned"}
 	for _, count := range []struct {
 		n    int
 		what string
 	}{
-		{account.Moved, movedWords(&a.Plan)},
+		{account.Moved, moved},
 		{account.Dropped, "dropped"},
 		{account.Refused, "refused"},
 		{account.Returned, "returned"},
@@ -397,16 +404,6 @@ func ofCause(p *plan.Plan) string {
 		return ""
 	}
 	return ", cause " + string(p.Selection.Cause)
-}
-
-func movedWords(p *plan.Plan) string {
-	switch p.Operation {
-	case plan.Undo:
-		return "brought back"
-	case plan.Import:
-		return "imported"
-	}
-	return "moved to " + model.Printable(p.To())
 }
 
 // showProblems tells each reason once, and what to do when the sample was too small.

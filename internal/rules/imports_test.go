@@ -47,7 +47,8 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
 	module + "/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
 	module + "/model/ports": {
-		of("model", "model/message", "model/filter", "model/body", "model/peek", "model/plan", "model/resume", "model/trace"), nil,
+		of("model", "model/message", "model/filter", "model/body", "model/peek", "model/plan", "model/resume",
+			"model/trace"), nil,
 	},
 	module + "/model/findings": {of("model", "model/message", "model/peek", "model/story"), nil},
 	module + "/model/build":    {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
