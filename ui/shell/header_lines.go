@@ -163,15 +163,9 @@ func (w *valueWriter) mark(s string) { w.b.WriteString(w.fits(s)) }
 
 // fits is the beginning of a text for which there is room.
 func (w *valueWriter) fits(s string) string {
-	if len(s) > w.left {
-		end := w.left
-		for end > 0 && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s, w.left = s[:end], 0
-	}
+	room := max(w.left, 0)
 	w.left -= len(s)
-	return s
+	return message.WholeRunes(s, room)
 }
 
 func (w *valueWriter) value(v any, depth int) {
