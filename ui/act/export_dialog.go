@@ -32,13 +32,11 @@ type ExportPart struct {
 	Rows []*shell.MessageRow
 }
 
-// ExportedFiles is what was written.
 type ExportedFiles struct {
 	paths    []string
 	messages int
 }
 
-// messages are how many there are.
 func (d *ExportDialog) messages() (n int) {
 	for _, p := range d.Parts {
 		n += len(p.Rows)
@@ -54,7 +52,6 @@ func (d *ExportDialog) Keys() []key.Binding {
 	return []key.Binding{term.Describe(k.Confirm, "write"), k.Cancel}
 }
 
-// Update takes keys and the answer to the writing.
 func (d ExportDialog) Update(msg tea.Msg) (ExportDialog, tea.Cmd) {
 	k := d.Env.Keys
 	switch msg := msg.(type) {
@@ -76,7 +73,6 @@ func (d ExportDialog) Update(msg tea.Msg) (ExportDialog, tea.Cmd) {
 	return d, nil
 }
 
-// write starts the writing.
 func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
 	path := strings.TrimSpace(d.Path.Text())
 	if path == "" {
@@ -119,23 +115,23 @@ func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 		files = fmt.Sprintf("%s and %s", model.Printable(what.paths[0]), model.Plural(n-1, "further file"))
 	}
 	words := fmt.Sprintf("%s written to %s", model.Plural(what.messages, "message"), files)
-	switch {
-	case errors.Is(d.Err, context.Canceled) && files == "":
-		return d, shell.Notice("stopped: no file was written", true)
-	case errors.Is(d.Err, context.Canceled):
-		return d, shell.Notice("stopped: "+words, true)
-	case d.Err != nil && files != "":
-		d.Parts = d.Parts[len(what.paths):] // what is written stays
-		d.State, d.wrong = shell.DialogAsking, shell.ReadableError(d.Err)+"; "+words
-		return d, nil
-	case d.Err != nil:
-		d.State, d.wrong = shell.DialogAsking, shell.ReadableError(d.Err)
-		return d, nil
+	if d.Err == nil {
+		return d, shell.Notice(words, false)
 	}
-	return d, shell.Notice(words, false)
+	if files == "" {
+		words = "no file was written"
+	}
+	if errors.Is(d.Err, context.Canceled) {
+		return d, shell.Notice("stopped: "+words, true)
+	}
+	d.State, d.wrong = shell.DialogAsking, shell.ReadableError(d.Err)
+	if files != "" {
+		d.wrong += "; " + words
+	}
+	d.Parts = d.Parts[len(what.paths):] // what is written stays
+	return d, nil
 }
 
-// View draws the dialog.
 func (d *ExportDialog) View(width int) string {
 	l := shell.NewDialogLines(d.Env.Styles, width)
 	s := l.Styles
@@ -146,8 +142,7 @@ func (d *ExportDialog) View(width int) string {
 		to, enter = "into", "write "+model.Plural(len(d.Parts), "new file")
 		l.Say("files", "one for each queue: "+d.Parts[0].Name+", …", s.Text)
 	}
-	label := s.Muted.Render(term.Fit(to, shell.LabelWidth, false, false))
-	l.Lines = append(l.Lines, label+d.Path.View(s, l.Width-shell.LabelWidth))
+	l.Named(to, &d.Path)
 	if d.wrong != "" {
 		l.Say("", term.MarkError+" "+model.Printable(d.wrong), s.Danger)
 	}

@@ -136,7 +136,6 @@ func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
 	return f.Execute(f.Is.run(f.Env))
 }
 
-// View draws the follow-up as a box on a screen of its own.
 func (f FollowUpScreen) View(width, height int) string {
 	l := shell.NewDialogLines(f.Env.Styles, width)
 	title := f.title

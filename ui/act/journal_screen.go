@@ -46,29 +46,22 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 	return []term.Column[plan.Record]{
 		{
 			Title: "#", Width: 5, Right: true,
-			Cell:    func(r plan.Record) term.Field { return term.Field{Text: fmt.Sprint(r.ID), Style: s.Muted} },
+			Cell:    func(r plan.Record) term.Field { return s.Muted.Field(fmt.Sprint(r.ID)) },
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.ID, b.ID) },
 		},
 		{
-			Title: "WHEN", Width: 15, Cell: func(r plan.Record) term.Field {
-				return term.Field{Text: r.Began.Format("Jan 02 15:04:05"), Style: s.Text}
-			},
+			Title: "WHEN", Width: 15,
+			Cell:    func(r plan.Record) term.Field { return s.Text.Field(r.Began.Format("Jan 02 15:04:05")) },
 			Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) },
 		},
 		{
-			Title: "WHAT", Width: 11, Cell: func(r plan.Record) term.Field {
-				return term.Field{
-					Text:  r.What(),
-					Style: s.Text,
-				}
-			},
+			Title: "WHAT", Width: 11,
+			Cell:    func(r plan.Record) term.Field { return s.Text.Field(r.What()) },
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Operation, b.Operation) },
 		},
 		{
 			Title: "QUEUE", Width: 16, Flex: 3, Max: 40, Middle: true,
-			Cell: func(r plan.Record) term.Field {
-				return term.Field{Text: model.Printable(r.From.String()), Style: s.Text}
-			},
+			Cell:    func(r plan.Record) term.Field { return s.Text.Field(model.Printable(r.From.String())) },
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
 		},
 		{
@@ -78,17 +71,17 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 				if r.Unfinished() || r.Uncertain() > 0 {
 					look = s.Warning
 				}
-				return term.Field{Text: r.ToldSince(), Style: look}
+				return look.Field(r.ToldSince())
 			},
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Planned, b.Planned) },
 		},
 		{
 			Title: "TO", Width: 14, Flex: 2, Max: 40, Middle: true, Drop: 2,
-			Cell: func(r plan.Record) term.Field { return term.Field{Text: model.Printable(r.To), Style: s.Text} },
+			Cell: func(r plan.Record) term.Field { return s.Text.Field(model.Printable(r.To)) },
 		},
 		{
 			Title: "WHO", Width: 16, Flex: 1, Max: 32, Middle: true, Drop: 1,
-			Cell: func(r plan.Record) term.Field { return term.Field{Text: model.Printable(r.Who()), Style: s.Muted} },
+			Cell: func(r plan.Record) term.Field { return s.Muted.Field(model.Printable(r.Who())) },
 		},
 	}
 }

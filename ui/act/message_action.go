@@ -36,7 +36,6 @@ func Pressed(name string) string {
 	return name
 }
 
-// ActionKey is the binding of an action.
 func ActionKey(a *filter.Action) key.Binding {
 	return term.Binding(a.Key, model.Printable(a.Name), Pressed(a.Key))
 }

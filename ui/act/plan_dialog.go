@@ -1,6 +1,7 @@
 package act
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -76,7 +78,10 @@ func NewPlanDialog(
 			d.Modes = append(d.Modes, queueTarget(flow.Worker.Queue, "by name"))
 		}
 		for _, later := range plan.Laters(t, queue) {
-			d.Modes = append(d.Modes, laterTarget(&later))
+			d.Modes = append(d.Modes, ReplayTarget{
+				mode: target.ToQueue, fixed: model.Address{RoutingKey: later.Buffer.Name},
+				name: "later: " + model.ShortDuration(later.After) + " in the buffer " + model.Printable(later.Buffer.Name),
+			})
 		}
 		d.Modes = append(d.Modes, ReplayTarget{mode: target.ToQueue, name: "a queue of choice", choice: true})
 	}
@@ -115,27 +120,22 @@ func (d *PlanDialog) turnTarget() tea.Cmd {
 	return d.Work()
 }
 
-// choose takes a key while a queue is chosen.
 func (d *PlanDialog) choose(msg tea.KeyMsg) tea.Cmd {
-	chosen := false
-	switch {
-	case !term.Is(msg, d.Env.Keys.Cancel):
-		if chosen = d.chooser.Handle(msg); !chosen {
-			return nil
-		}
-	case d.Operation == plan.Move:
+	cancel, move := term.Is(msg, d.Env.Keys.Cancel), d.Operation == plan.Move
+	switch q, ok := d.chooser.Current(); {
+	case cancel && move:
 		d.State = shell.DialogClosed
 		return nil
-	default:
+	case cancel:
 		d.Mode = 0
-	}
-	switch q, ok := d.chooser.Current(); {
-	case !ok || !chosen:
-	case d.Operation == plan.Move:
+	case !d.chooser.Handle(msg) || !ok:
+		return nil
+	case move:
 		d.Target, d.Insist = q.Name, false
 	default:
-		d.Modes[d.Mode].fixed = model.Address{RoutingKey: q.Name}
-		d.Modes[d.Mode].name = "queue: " + model.Printable(q.Name) + " of choice"
+		chosen := queueTarget(q.QueueRef, "of choice")
+		chosen.choice = true
+		d.Modes[d.Mode] = chosen
 	}
 	return d.Work()
 }
@@ -145,7 +145,6 @@ func (d *PlanDialog) Asks() bool {
 	return d.State == shell.DialogAsking || d.State == shell.DialogPlanning && d.Plan.Operation != ""
 }
 
-// Work makes the plan.
 func (d *PlanDialog) Work() tea.Cmd {
 	d.State = shell.DialogPlanning
 	return d.replan()
@@ -164,12 +163,16 @@ func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 	return d.replan()
 }
 
-// Offer is what is asked.
 func (d *PlanDialog) Offer() *shell.Offer {
 	does := DoesTo(d.Env, d.Operation, len(d.Rows))
-	o := &shell.Offer{Does: string(d.Operation), Refusal: d.Plan.Refusal.Words(), Turns: d.other()}
-	if d.Operation == plan.Drop {
+	o := &shell.Offer{Does: string(d.Operation), Refusal: d.Plan.Refusal.Words()}
+	switch {
+	case d.Operation == plan.Drop:
 		o.Does = does
+	case d.Operation == plan.Move:
+		o.Turns = "other queue"
+	case len(d.Modes) > 1:
+		o.Turns = "other target"
 	}
 	if d.Env.ReadOnly {
 		o.Refusal = shell.ReadOnlyWords
@@ -217,35 +220,28 @@ func RecipientsOf(plans ...*plan.Plan) string {
 func (d *PlanDialog) Keys() []key.Binding {
 	k := d.Env.Keys
 	var more []key.Binding
-	switch d.State {
-	case shell.DialogChoosing:
+	switch asking := d.State == shell.DialogAsking; {
+	case d.State == shell.DialogChoosing:
 		return d.chooser.Keys()
-	case shell.DialogAsking:
-		if d.edit != nil {
-			more = append(more, term.Describe(k.Edit, "edit again"))
-		}
-		if d.Mend != nil {
-			more = append(more, term.Describe(k.Mend, "edit again"))
-		}
+	case asking && d.edit != nil:
+		more = append(more, term.Describe(k.Edit, "edit again"))
+	case asking && d.Mend != nil:
+		more = append(more, term.Describe(k.Mend, "edit again"))
+	case d.Waits():
+		more = append(more, k.GoOn)
+	case d.State == shell.DialogEnded && d.CanUndo():
+		more = append(more, k.Undo)
+	}
+	if d.State == shell.DialogAsking {
 		more = append(more, d.Options()...)
-	case shell.DialogRunning:
-		if d.Waits() {
-			more = append(more, k.GoOn)
-		}
-	case shell.DialogEnded:
-		if d.CanUndo() {
-			more = append(more, k.Undo)
-		}
 	}
 	return d.Dialog.KeysFor(d.Offer(), more...)
 }
 
-// EditsAgain reports whether a key opens the editor once more.
 func (d *PlanDialog) EditsAgain(msg tea.KeyMsg) bool {
 	return d.State == shell.DialogAsking && !d.Consent.Asked && d.edit != nil && term.Is(msg, d.Env.Keys.Edit)
 }
 
-// Update takes what concerns the dialog: keys and the answers to its commands.
 func (d PlanDialog) Update(msg tea.Msg) (PlanDialog, tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.PlannedMsg[Acting]:
@@ -314,7 +310,6 @@ func (d PlanDialog) handleKey(msg tea.KeyMsg) (PlanDialog, tea.Cmd) {
 	return d, nil
 }
 
-// Well reports whether all of it was done.
 func (d *PlanDialog) Well() bool { return d.Err == nil && d.Account.Complete() }
 
 // AsPlanned reports whether what was agreed to was done, and nothing else. What a program cannot change stays, as it
@@ -334,4 +329,99 @@ func (d *PlanDialog) CanUndo() bool {
 		return false
 	}
 	return a.JournalID > 0 && d.Env.Journal != nil && a.Moved+a.Dropped+a.Unknown > 0
+}
+
+// Spreads are the times over which messages can be spread; the first is as fast as the broker confirms.
+var Spreads = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, plan.LongestSpread}
+
+// canaryWaits are how long a canary can watch; the first is as long as a message that fails again takes to come back.
+var canaryWaits = []time.Duration{plan.CanaryAuto, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
+
+type PlanOptions struct {
+	canary  bool // it begins with one message
+	wait    int  // for which of canaryWaits that is watched
+	tries   bool // counters of tries stay as they are
+	doubles bool // copies of what was replayed are replayed, too
+	Over    int  // which of the spreads it takes
+}
+
+// Turn changes the option of a key, and reports whether it is one.
+func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) bool {
+	switch {
+	case term.Is(msg, k.Canary):
+		o.canary = !o.canary
+	case term.Is(msg, k.CanaryWait):
+		o.wait = (o.wait + 1) % len(canaryWaits)
+	case term.Is(msg, k.KeepTries):
+		o.tries = !o.tries
+	case term.Is(msg, k.Doubles):
+		o.doubles = !o.doubles
+	case term.Is(msg, k.Spread):
+		o.Over = (o.Over + 1) % len(Spreads)
+	default:
+		return false
+	}
+	return true
+}
+
+// Options are the keys of the options that this plan has, with what they do now.
+func (d *PlanDialog) Options() (keys []key.Binding) {
+	k, p := d.Env.Keys, &d.Plan
+	if !d.Asks() || d.Consent.Asked || !d.Operation.Publishes() || d.Env.ReadOnly || p.Acquire.Refusal.Refused() {
+		return nil
+	}
+	add := func(offered, on bool, b key.Binding, off string) {
+		if offered && on {
+			b = term.Describe(b, off)
+		}
+		if offered {
+			keys = append(keys, b)
+		}
+	}
+	can, replays := !p.Refusal.Refused(), d.Operation == plan.Replay
+	add(can || d.canary, d.canary, k.Canary, "no canary")
+	waits := "wait as a retry takes"
+	if wait := canaryWaits[(d.wait+1)%len(canaryWaits)]; wait > 0 {
+		waits = "wait " + model.ShortDuration(wait)
+	}
+	add(can && d.canary, true, k.CanaryWait, waits)
+	add(can && replays && d.edit == nil && p.CountsTries(), d.tries, k.KeepTries, "reset tries")
+	add(replays && p.HoldsDoubles(), d.doubles, k.Doubles, "leave copies")
+	next := "do not spread"
+	if over := Spreads[(d.Over+1)%len(Spreads)]; over > 0 {
+		next = "spread over " + model.ShortDuration(over)
+	}
+	add(can && len(d.Rows) > 1, true, k.Spread, next)
+	return keys
+}
+
+func (d *PlanDialog) run() tea.Cmd {
+	run := d.Plan.On(d.topology)
+	if run.Canary != nil {
+		d.goOn = make(chan struct{}, 1)
+		run.GoOn = d.goOn
+	}
+	d.Env.Acting[d.Queue] = true
+	executor := ports.Executor(d.Env.Broker)
+	begun := plan.Account{Operation: run.Operation, From: run.From, Planned: run.Planned}
+	return d.Execute(begun, func(ctx context.Context, progress func(plan.Account)) (plan.Account, error) {
+		return executor.Execute(ctx, run, progress)
+	})
+}
+
+// Waits reports whether a canary waits for something, so that a person may not want to wait any longer.
+func (d *PlanDialog) Waits() bool {
+	return d.State == shell.DialogRunning && d.Plan.Canary != nil && d.Account.Canary.Waits()
+}
+
+// hurry ends the wait that is seen. What has just begun nobody can have read: an enter that is held down, or that was
+// meant for something else, ends no wait.
+func (d *PlanDialog) hurry() {
+	if d.Env.Shown.Sub(d.waited) < shell.ChangeGuard {
+		return
+	}
+	select {
+	case d.goOn <- struct{}{}: // it holds one
+	default:
+	}
 }

@@ -1,6 +1,7 @@
 package act
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 const (
@@ -17,7 +19,6 @@ const (
 	shownNames    = 8
 )
 
-// View draws the dialog as a box within width x height.
 func (d *PlanDialog) View(width, height int) string {
 	l := shell.NewDialogLines(d.Env.Styles, width)
 	if d.edit != nil { // two sides stand in it
@@ -31,30 +32,39 @@ func (d *PlanDialog) View(width, height int) string {
 	case shell.DialogChecking:
 		l.Say("", "reading the topology again …", l.Styles.Muted)
 	case shell.DialogAsking:
-		d.ask(l)
+		d.SayChanges(l)
+		d.SayPlan(l)
+		d.SayAsked(l, d.Offer(), d.Keys())
 	case shell.DialogRunning, shell.DialogStopping:
-		d.progress(l)
+		d.SayRun(l)
+		l.Blank()
+		hints := ""
+		if d.Waits() {
+			hints = shell.Hint(l.Styles, "enter", "do not wait longer")
+		}
+		d.SayStop(l, hints)
 	case shell.DialogEnded:
-		d.tell(l)
+		d.SayAccount(l, true)
+		d.SayClose(l)
 	}
 	l.Fit(height - 2)
 	return l.Box(d.title())
 }
 
 func (d *PlanDialog) title() string {
+	verbs := map[plan.Operation][2]string{
+		plan.Replay: {"Replay ", "Replaying "}, plan.Move: {"Move ", "Moving "}, plan.Drop: {"Drop ", "Dropping "},
+	}[d.Operation]
 	n := model.Plural(len(d.Rows), "message")
-	switch {
-	case d.State == shell.DialogRunning:
-		return map[plan.Operation]string{
-			plan.Replay: "Replaying ", plan.Move: "Moving ",
-			plan.Drop: "Dropping ",
-		}[d.Operation] + n
-	case d.State == shell.DialogStopping:
+	switch d.State {
+	case shell.DialogRunning:
+		return verbs[1] + n
+	case shell.DialogStopping:
 		return "Stopping"
-	case d.State == shell.DialogEnded:
+	case shell.DialogEnded:
 		return "What happened"
 	}
-	return map[plan.Operation]string{plan.Replay: "Replay ", plan.Move: "Move ", plan.Drop: "Drop "}[d.Operation] + n
+	return verbs[0] + n
 }
 
 // askJournal says whether the action can be taken back. Where nothing may be changed nothing is promised. A drop takes
@@ -78,14 +88,6 @@ func (d *PlanDialog) askJournal(l *shell.DialogLines) {
 	}
 }
 
-// ask shows the plan and what the keys would do.
-func (d *PlanDialog) ask(l *shell.DialogLines) {
-	d.SayChanges(l)
-	d.SayPlan(l)
-	d.SayAsked(l, d.Offer(), d.Keys())
-}
-
-// SayPlan shows the plan.
 func (d *PlanDialog) SayPlan(l *shell.DialogLines) {
 	s := l.Styles
 	p := &d.Plan
@@ -109,27 +111,16 @@ func (d *PlanDialog) SayPlan(l *shell.DialogLines) {
 	}
 }
 
-// other is what tab does, "" when it does nothing.
-func (d *PlanDialog) other() string {
-	switch {
-	case d.Operation == plan.Move:
-		return "other queue"
-	case len(d.Modes) > 1:
-		return "other target"
-	}
-	return ""
-}
-
 // chosen says which messages it is about, and which stay.
 func (d *PlanDialog) chosen() string {
-	words := d.words
-	if len(d.Rows) == 1 {
-		words += fmt.Sprintf(": #%s", model.Count(int64(d.Rows[0].Position)))
-		if d.one != "" {
-			words += ", id " + model.Printable(d.one)
-		}
-	} else {
-		words += ": " + model.Plural(len(d.Rows), "message")
+	words := d.words + ": "
+	switch n := len(d.Rows); {
+	case n != 1:
+		words += model.Plural(n, "message")
+	case d.one != "":
+		words += "#" + model.Count(d.Rows[0].Position) + ", id " + model.Printable(d.one)
+	default:
+		words += "#" + model.Count(d.Rows[0].Position)
 	}
 	if d.Others.Unread > 0 {
 		words += fmt.Sprintf("; the other %s in the queue were not read, and stay", model.Count(d.Others.Unread))
@@ -158,7 +149,8 @@ func (d *PlanDialog) askWhere(l *shell.DialogLines) {
 		}
 		l.Say(label, words, s.Text)
 		label = ""
-		if c := w.Clue; c != nil && !d.ofFlow(c.Queue) {
+		// Where it is the only worker of the flows that the messages' queue belongs to, the flow shows whose they are.
+		if c := w.Clue; c != nil && !slices.Equal(p.Target.Workers, []model.QueueRef{c.Queue}) {
 			l.Say("", "worker: "+c.Words(), s.Text)
 		}
 	}
@@ -202,13 +194,6 @@ func (d *PlanDialog) askWhere(l *shell.DialogLines) {
 	}
 }
 
-// ofFlow reports whether a queue is the only worker of the flows that the messages' queue belongs to: then the flow
-// shows whose they are.
-func (d *PlanDialog) ofFlow(worker model.QueueRef) bool {
-	workers := d.Plan.Target.Workers
-	return len(workers) == 1 && workers[0] == worker
-}
-
 // StripWords shortens names: x-first-death-exchange, -queue and -reason together are x-first-death-*, and so are those
 // of the last.
 func StripWords(names []string) []string {
@@ -222,9 +207,127 @@ func StripWords(names []string) []string {
 	return names
 }
 
-func PrintableKey(routingKey string) string {
-	if routingKey == "" {
-		return `""`
+func PrintableKey(routingKey string) string { return cmp.Or(model.Printable(routingKey), `""`) }
+
+func (d *PlanDialog) SayRun(l *shell.DialogLines) {
+	s, a := l.Styles, &d.Account
+	width := l.Width - shell.LabelWidth
+	share := 0
+	if a.Planned > 0 {
+		share = min(a.Done()*width/a.Planned, width)
 	}
-	return model.Printable(routingKey)
+	l.Lines = append(l.Lines, strings.Repeat(" ", shell.LabelWidth)+s.Good.Render(strings.Repeat("█", share))+
+		s.Muted.Render(strings.Repeat("░", width-share)))
+	l.Say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), s.Strong)
+	d.counts(l)
+	if a.Canary.Phase != "" {
+		l.Say("canary", model.Printable(a.Canary.Words()+a.Canary.Left(d.Env.Shown)), s.Accent)
+	}
+	shell.SayWaiting(l, a)
+}
+
+// counts are the outcomes that happened, each with what it means.
+func (d *PlanDialog) counts(l *shell.DialogLines) {
+	s, a := l.Styles, &d.Account
+	say := func(label string, n int, words string, look term.Style) {
+		if n > 0 {
+			l.Say(label, strings.TrimRight(model.Count(n)+"  "+words, " "), look)
+		}
+	}
+	say("moved", a.Moved, "", s.Good)
+	say("dropped", a.Dropped, "", s.Good)
+	say("returned", a.Returned, "no queue took them: they stay where they were", s.Warning)
+	say("refused", a.Refused, "they are where they were", s.Warning)
+	unknown := "the connection or a queue's node was lost while they were in flight: they may be in both queues, never " +
+		"in none"
+	if a.Operation == plan.Drop {
+		unknown = "the connection or the queue's node was lost: they may still be there; the journal has them"
+	}
+	say("unknown", a.Unknown, unknown, s.Danger)
+	say("gone", a.Gone, "no longer in the queue when it ran", s.Text)
+}
+
+// SayAccount shows the account, and where it is all that was done, how it is undone.
+func (d *PlanDialog) SayAccount(l *shell.DialogLines, all bool) {
+	s, a := l.Styles, &d.Account
+	look := s.Strong
+	if !a.Complete() {
+		look = s.Warning
+	}
+	l.Say("", d.Summary(), look)
+	l.Blank()
+	d.counts(l)
+	if a.Canary.Phase != "" && a.Canary.Phase != plan.CanaryFailed {
+		l.Say("canary", model.Printable(a.Canary.Words()), s.Text)
+	}
+	if s := d.Env.Sequel(a.Mark); s != nil {
+		l.Stress("after", model.Printable(s.Words(d.Env.Shown)), l.SequelStyle(s))
+	}
+	if arrived := plan.ArrivedWords(d.Others.Arrived); arrived != "" {
+		l.Stress("later", arrived+" (after "+d.Others.Frozen.At.Local().Format("15:04:05")+")", s.Warning)
+	}
+	if rest := a.Planned - a.Done(); rest > 0 {
+		l.Say("untouched", model.Count(int64(rest))+"  still in the queue", s.Text)
+	}
+	if a.Stopped != "" {
+		l.Stress("stopped", model.Printable(a.Stopped), s.Warning)
+	}
+	if a.Rescued.Any() {
+		l.Stress("rescued", model.Printable(a.Rescued.Words()), s.Warning)
+	}
+	SayStrays(l, a)
+	if d.Err != nil {
+		l.Stress("error", shell.ReadableError(d.Err), s.Danger)
+	}
+	if a.JournalID > 0 {
+		words := fmt.Sprint(a.JournalID)
+		if all && d.CanUndo() {
+			words += "  " + d.Env.Keys.Undo.Help().Key + " undoes it"
+		}
+		l.Say("journal", words, s.Muted)
+	}
+	if a.Elapsed > 0 {
+		l.Say("took", model.ShortDuration(a.Elapsed.Round(1e6)), s.Muted)
+	}
+	if len(a.Problems) > 0 {
+		l.Blank()
+	}
+	for i, p := range a.Problems {
+		if i == shownProblems {
+			l.Say("", "and "+model.Count(len(a.Problems)-i)+" more", s.Muted)
+			break
+		}
+		id := cmp.Or(p.MessageID, p.Fingerprint.String()[:8])
+		l.Say(string(p.Outcome), term.Cut(model.Printable(id), 24, "…")+"  "+model.Printable(p.Reason), s.Text)
+	}
+}
+
+func (d *PlanDialog) Summary() string {
+	a := &d.Account
+	done, what := a.Moved, "moved"
+	if d.Operation == plan.Drop {
+		done, what = a.Dropped, "dropped"
+	}
+	words := fmt.Sprintf("%s %s", model.Plural(done, "message"), what)
+	if done < a.Planned {
+		words = fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(a.Planned, "message"), what)
+	}
+	if d.Operation.Publishes() && done > 0 && len(d.Plan.Recipients) == 1 {
+		words += " to " + model.Printable(d.Plan.Recipients[0].Queue.String())
+	}
+	return words
+}
+
+// sayResets shows what a replay changes in what frameworks wrote into the messages, a line for each kind of change.
+func sayResets(l *shell.DialogLines, p *plan.Plan) {
+	for _, same := range picture.Grouped(p.Resets, plan.PlannedReset.Does) {
+		var what []string
+		for _, r := range same[:min(len(same), shownNames)] {
+			what = append(what, r.What())
+		}
+		if more := len(same) - shownNames; more > 0 {
+			what = append(what, fmt.Sprintf("and %d more", more))
+		}
+		l.Say(same[0].Does(), strings.Join(what, ", "), l.Styles.Text)
+	}
 }

@@ -1,6 +1,7 @@
 package act
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -34,29 +35,16 @@ func (c *QueueChooser) Polled(queues []*model.Queue) {
 	c.queues = queues
 }
 
-// shown are the queues whose names hold what is typed.
 func (c *QueueChooser) shown() []*model.Queue {
 	needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
-	var found []*model.Queue
-	for _, q := range c.queues {
-		if term.ContainsFold(needle, q.Name) {
-			found = append(found, q)
-		}
-	}
-	return found
+	other := func(q *model.Queue) bool { return !term.ContainsFold(needle, q.Name) }
+	return slices.DeleteFunc(slices.Clone(c.queues), other)
 }
 
-// index is the place of the cursor among those that are shown.
 func (c *QueueChooser) index(shown []*model.Queue) int {
-	for i, q := range shown {
-		if q.Name == c.at {
-			return i
-		}
-	}
-	return 0
+	return max(slices.IndexFunc(shown, func(q *model.Queue) bool { return q.Name == c.at }), 0)
 }
 
-// Current is the queue under the cursor.
 func (c *QueueChooser) Current() (*model.Queue, bool) {
 	shown := c.shown()
 	if len(shown) == 0 {
@@ -66,11 +54,9 @@ func (c *QueueChooser) Current() (*model.Queue, bool) {
 }
 
 func (c *QueueChooser) move(by int) {
-	shown := c.shown()
-	if len(shown) == 0 {
-		return
+	if shown := c.shown(); len(shown) > 0 {
+		c.at = shown[min(max(c.index(shown)+by, 0), len(shown)-1)].Name
 	}
-	c.at = shown[min(max(c.index(shown)+by, 0), len(shown)-1)].Name
 }
 
 // Handle takes a key. chosen reports that enter chose the queue under the cursor.
@@ -99,12 +85,10 @@ func (c *QueueChooser) Keys() []key.Binding {
 	return []key.Binding{term.Describe(k.Confirm, "choose"), k.ChooseUp, k.ChooseDown, k.Cancel}
 }
 
-// View draws the field and as many queues as fit into the lines.
 func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 	s := l.Styles
 	l.Say("", "Type a part of the queue's name:", s.Text)
-	prompt := strings.Repeat(" ", shell.LabelWidth) + s.Accent.Render("> ")
-	l.Lines = append(l.Lines, prompt+c.field.View(s, l.Width-shell.LabelWidth-2))
+	l.Field(&c.field)
 	l.Blank()
 	shown := c.shown()
 	if len(shown) == 0 {

@@ -39,7 +39,6 @@ type EntryRow struct {
 	size               string
 }
 
-// EntriesMsg brings the messages of a record.
 type EntriesMsg struct {
 	Request shell.Request
 	Rows    []EntryRow
@@ -52,7 +51,7 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 	text := func(title string, width, flex, drop int, of func(EntryRow) string) term.Column[EntryRow] {
 		return term.Column[EntryRow]{
 			Title: title, Width: width, Flex: flex, Max: 60, Drop: drop,
-			Cell:    func(r EntryRow) term.Field { return term.Field{Text: of(r), Style: s.Text} },
+			Cell:    func(r EntryRow) term.Field { return s.Text.Field(of(r)) },
 			Compare: func(a, b EntryRow) int { return cmp.Compare(of(a), of(b)) },
 		}
 	}
@@ -61,7 +60,7 @@ func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 		func(a, b EntryRow) int { return cmp.Compare(a.Position, b.Position) },
 		term.Column[EntryRow]{
 			Title: "#", Width: 6, Right: true,
-			Cell:    func(r EntryRow) term.Field { return term.Field{Text: model.Count(int64(r.Position)), Style: s.Muted} },
+			Cell:    func(r EntryRow) term.Field { return s.Muted.Field(model.Count(int64(r.Position))) },
 			Compare: func(a, b EntryRow) int { return cmp.Compare(a.Position, b.Position) },
 		},
 		text("MESSAGE ID", 16, 3, 0, func(r EntryRow) string { return r.Id }),
@@ -166,10 +165,7 @@ func (r RecordScreen) View(width, height int) string {
 	case r.read:
 		words = "No message was acted on."
 	}
-	lines := []string{""}
-	for _, line := range term.Wrap(model.Printable(words), width-6) {
-		lines = append(lines, "   "+line)
-	}
+	lines := append([]string{""}, shell.Indented(r.env.Styles.Text, model.Printable(words), width)...)
 	feet := r.feet(width)
 	if len(feet) == 0 {
 		return r.list.View(width, height, lines)
@@ -187,9 +183,7 @@ func (r RecordScreen) feet(width int) (feet []string) {
 	}
 	if r.err != nil && len(r.list.Table.All) > 0 {
 		words := term.MarkError + " these may not be all: " + shell.ReadableError(r.err)
-		for _, line := range term.Wrap(words, width-6) {
-			feet = append(feet, "   "+r.env.Styles.Danger.Render(line))
-		}
+		feet = append(feet, shell.Indented(r.env.Styles.Danger, words, width)...)
 	}
 	if r.more {
 		say(fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all", model.Plural(shownEntries, "message"),
@@ -198,8 +192,134 @@ func (r RecordScreen) feet(width int) (feet []string) {
 	return feet
 }
 
-// Reopening implements reopening.
 func (s RecordScreen) Reopening() func() shell.Screen {
 	e, record := s.env, s.record
 	return func() shell.Screen { return NewRecordScreen(e, record) }
+}
+
+// entryScreen shows one message of a record, as the journal keeps it.
+type entryScreen struct {
+	env         *shell.Env
+	record      plan.Record
+	row         EntryRow
+	request     shell.Request // the reading under way; 0: none
+	message     *message.Message
+	err         error
+	read        bool
+	bodies      shell.Bodies
+	raw, folded bool
+	text        shell.Scroll
+}
+
+// entryMsg brings the message; nil: the journal does not keep it.
+type entryMsg struct {
+	request shell.Request
+	message *message.Message
+	err     error
+}
+
+func (r RecordScreen) openEntry(row EntryRow) (shell.Screen, tea.Cmd) {
+	return r, shell.Push(entryScreen{
+		env: r.env, record: r.record, row: row, request: r.env.NewRequest(),
+		bodies: shell.Bodies{Read: r.env.Reads(r.record.From)},
+	})
+}
+
+func (s entryScreen) Init() tea.Cmd {
+	id, e, r, position := s.request, s.env, s.record.ID, s.row.Position
+	return e.Command(journalPatience, func(ctx context.Context) tea.Msg {
+		msg := entryMsg{request: id}
+		msg.err = e.Journal.Entries(ctx, r, func(entry *plan.Entry) error {
+			if entry.Position != position {
+				return nil
+			}
+			msg.message = entry.Message
+			return errEnough
+		})
+		if errors.Is(msg.err, errEnough) {
+			msg.err = nil
+		}
+		return msg
+	})
+}
+
+func (s entryScreen) Title() string { return "#" + model.Count(int64(s.row.Position)) }
+
+func (s entryScreen) Typing() bool { return false }
+
+func (s entryScreen) Keys() []key.Binding {
+	if s.message == nil {
+		return nil
+	}
+	raw, fold := s.env.Keys.Raw, s.env.Keys.Fold
+	if s.raw {
+		raw = term.Describe(raw, "read body")
+	}
+	if s.folded {
+		fold = term.Describe(fold, "unfold the body")
+	}
+	return []key.Binding{raw, fold, term.Describe(s.env.Keys.Down, "scroll")}
+}
+
+func (s entryScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case entryMsg:
+		if msg.request == s.request {
+			s.read, s.message, s.err, s.text.Lines = true, msg.message, msg.err, nil
+		}
+	case tea.KeyMsg:
+		k := s.env.Keys
+		switch {
+		case term.Is(msg, k.Raw):
+			s.raw, s.text.Lines = !s.raw, nil
+		case term.Is(msg, k.Fold):
+			s.folded, s.text.Lines = !s.folded, nil
+		default:
+			s.text.Key(k, msg)
+		}
+	}
+	return s, nil
+}
+
+func (s entryScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	s.text.Prepare(width-4, height-1, s.lay)
+	return s, nil
+}
+
+func (s *entryScreen) lay(width int) []string {
+	st := s.env.Styles
+	head := fmt.Sprintf("%s, by the %s %d of %s", s.row.state, s.record.Operation, s.record.ID,
+		model.Printable(s.record.From.String()))
+	lines := append(st.Text.Wrap("", head, width), st.Muted.Wrap("", s.row.changed, width)...)
+	lines = append(lines, "")
+	switch m := s.message; {
+	case s.err != nil:
+		return append(lines, st.Danger.Wrap("", shell.ReadableError(s.err), width)...)
+	case !s.read:
+		return append(lines, st.Muted.Render("reading …"))
+	case m == nil:
+		return append(lines, st.Text.Wrap("", "The journal has no body of it: a message that was moved is where it was sent "+
+			"to. With journal = \"full\" in the context, the next ones are kept whole.", width)...)
+	default:
+		for _, n := range append(shell.PropertyLines(m), shell.TreeLines(m.Headers)...) {
+			named := term.Wrap(n.Name+"  "+n.Value, width)
+			if rest, ok := strings.CutPrefix(named[0], n.Name); ok {
+				named[0] = st.Accent.Render(n.Name) + rest
+			}
+			lines = append(lines, named...)
+		}
+		return append(append(lines, ""), s.bodies.Lines(st, m, width, s.raw, s.folded)...)
+	}
+}
+
+func (s entryScreen) View(width, height int) string {
+	title := s.Title() + "  " + s.row.Id
+	if s.message != nil {
+		title += "  " + message.Size(int64(s.message.BodyBytes)) + "B"
+	}
+	lines := []string{term.Partition(s.env.Styles, title, "", width)}
+	for _, line := range s.text.Seen() {
+		lines = append(lines, "  "+line)
+	}
+	return term.Block(lines, width, height)
 }

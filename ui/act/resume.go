@@ -14,7 +14,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// shownUndecided bounds the list of undecided messages.
 const shownUndecided = 5
 
 // choices are what can be done with undecided messages. The key steps through them in this order.
@@ -63,7 +62,6 @@ func (r Resuming) again(ctx context.Context, e *shell.Env, t *model.Topology) (_
 	return r, err
 }
 
-// resumeWant is what a resume is planned from.
 func resumeWant(ctx context.Context, e *shell.Env, id int64, insist bool) (resume.Want, error) {
 	chain, err := e.Journal.Chain(ctx, id)
 	return resume.Want{

@@ -15,9 +15,7 @@ type explainScreen struct {
 	code  string
 	opens func() shell.Screen // nil: nothing
 	what  string              // that is
-	lines []string            // as wide as the screen
-	top   int
-	room  int
+	text  shell.Scroll
 }
 
 func newExplainScreen(e *shell.Env, code string, opens func() shell.Screen, what string) shell.Screen {
@@ -29,15 +27,14 @@ func (x explainScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		if x.opens != nil && term.Is(msg, x.env.Keys.Open) {
 			return x, shell.Push(x.opens())
 		}
-		x.top = shell.Scrolled(x.env.Keys, msg, x.top, len(x.lines), x.room)
+		x.text.Key(x.env.Keys, msg)
 	}
 	return x, nil
 }
 
 // Prepare lays the page out for this size.
 func (x explainScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	x.lines, x.room = docs.Finding(x.code, min(width-6, 100)), height-1
-	x.top = min(x.top, max(0, len(x.lines)-x.room))
+	x.text.Prepare(min(width-6, 100), height-1, func(width int) []string { return docs.Finding(x.code, width) })
 	return x, nil
 }
 
@@ -54,7 +51,7 @@ func (x explainScreen) Keys() []key.Binding {
 
 func (x explainScreen) View(width, height int) string {
 	lines := []string{""}
-	for _, line := range x.lines[min(x.top, len(x.lines)):] {
+	for _, line := range x.text.Seen() {
 		lines = append(lines, "   "+x.env.Styles.Text.Render(line))
 	}
 	return term.Block(lines, width, height)

@@ -2,6 +2,8 @@ package picture
 
 import (
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +14,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// The measures of a chart, in rows and columns.
 const (
 	LeastChart   = 7  // rows, with heading, movement and axis
 	ChartLog     = 2  // rows of the log that stay
@@ -43,7 +44,6 @@ func ChartColumns(width, height int) int {
 	return 0
 }
 
-// Lines draw the chart in at most height lines.
 func (c Chart) Lines(styles *term.Styles, height int) []string {
 	height = min(height, mostChart)
 	points, columns := c.Points, len(c.Points)
@@ -89,31 +89,28 @@ func chartRow(styles *term.Styles, label, edge, cells string, style term.Style) 
 }
 
 func highestOf(values []float64) float64 {
-	highest := 0.0
-	for _, v := range values {
-		highest = max(highest, v)
-	}
-	return highest
+	return slices.Max(append([]float64{0}, values...))
 }
 
 // held fills short gaps with the value before them: polls are some seconds apart. Longer ones stay.
 func held(values []float64, longest int) []float64 {
 	last := -1
+	fill := func(end int) {
+		for j := last + 1; last >= 0 && j < end; j++ {
+			values[j] = values[last]
+		}
+	}
 	for i, v := range values {
 		if v < 0 {
 			continue
 		}
-		if last >= 0 && i-last <= longest+1 {
-			for j := last + 1; j < i; j++ {
-				values[j] = values[last]
-			}
+		if i-last <= longest+1 {
+			fill(i)
 		}
 		last = i
 	}
-	if last >= 0 && len(values)-last <= longest {
-		for j := last + 1; j < len(values); j++ {
-			values[j] = values[last]
-		}
+	if len(values)-last <= longest {
+		fill(len(values))
 	}
 	return values
 }
@@ -142,7 +139,6 @@ func barRows(values []float64, highest float64, rows int) []string {
 	return out
 }
 
-// timeAxis names the minutes below a chart.
 func timeAxis(columns int) string {
 	axis := []rune(strings.Repeat(" ", columns))
 	put := func(at int, words string) {
@@ -159,4 +155,33 @@ func timeAxis(columns int) string {
 	}
 	put(columns-3, "now")
 	return string(axis)
+}
+
+// bars are a sparkline's heights. The full block is not among them: in a table it would grow together with the row
+// above.
+var bars = [...]string{"▁", "▂", "▃", "▄", "▅", "▆", "▇"}
+
+// Sparkline draws values from 0 to their highest, a blank where one is unknown.
+func Sparkline(values []float64) string {
+	highest := highestOf(values)
+	var b strings.Builder
+	for _, v := range values {
+		switch {
+		case v < 0:
+			b.WriteByte(' ')
+		case highest == 0:
+			b.WriteString(bars[0])
+		default:
+			b.WriteString(bars[int(v/highest*float64(len(bars)-1)+0.5)])
+		}
+	}
+	return b.String()
+}
+
+// perSecond writes a rate: "38.2/s", "1,204/s".
+func perSecond(rate float64) string {
+	if rate >= 100 {
+		return model.Count(int64(rate+0.5)) + "/s"
+	}
+	return strconv.FormatFloat(rate, 'f', 1, 64) + "/s"
 }

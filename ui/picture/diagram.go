@@ -71,11 +71,11 @@ func stationBlock(s Station, cursor model.QueueRef) boxed {
 	if s.name == "" {
 		return boxed{}
 	}
-	b := boxed{title: term.Spans{{Text: s.name, Tone: s.tone}}, lines: s.facts, border: term.ToneBorder}
+	b := boxed{title: term.Spans{s.tone.Span(s.name)}, lines: s.facts, border: term.ToneBorder}
 	if s.isQueue() {
 		b.queues = []model.QueueRef{s.Queue}
 		if s.Queue == cursor {
-			b.title = append(term.Spans{{Text: term.MarkCursor + " ", Tone: term.ToneAccent}}, b.title...)
+			b.title = append(term.Spans{term.ToneAccent.Span(term.MarkCursor + " ")}, b.title...)
 			b.border, b.marked = term.ToneAccent, true
 		}
 	}
@@ -90,7 +90,7 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 	case 1:
 		return stationBlock(g.stations[0], cursor)
 	}
-	b := boxed{title: term.Spans{{Text: g.heading, Tone: term.ToneStrong}}, border: term.ToneBorder, list: true}
+	b := boxed{title: term.Spans{term.ToneStrong.Span(g.heading)}, border: term.ToneBorder, list: true}
 	at := max(slices.IndexFunc(g.stations, func(s Station) bool { return s.Queue == cursor }), 0)
 	names := 0
 	for _, s := range g.stations {
@@ -104,25 +104,21 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 	to := min(from+ListRows, len(g.stations))
 	for i := from; i < to; i++ {
 		s := g.stations[i]
-		mark := term.Span{Text: "  ", Tone: term.ToneText}
+		mark := term.ToneText.Span("  ")
 		if s.Queue == cursor {
-			mark = term.Span{Text: term.MarkCursor + " ", Tone: term.ToneAccent}
+			mark = term.ToneAccent.Span(term.MarkCursor + " ")
 		}
-		b.lines = append(b.lines, append(term.Spans{mark, {
-			Text: term.Fit(s.name, names+2, false, false),
-			Tone: s.tone,
-		}}, facts[i]...))
+		b.lines = append(b.lines, append(term.Spans{mark, s.tone.Span(term.Fit(s.name, names+2, false, false))}, facts[i]...))
 		b.queues = append(b.queues, s.Queue)
 	}
 	if hidden := len(g.stations) - (to - from); hidden > 0 {
-		b.lines = append(b.lines, term.Spans{{Text: "  +" + model.Count(int64(hidden)) + " more", Tone: term.ToneMuted}})
+		b.lines = append(b.lines, term.Spans{term.ToneMuted.Span("  +" + model.Count(int64(hidden)) + " more")})
 	}
 	b = b.measured()
 	b.least = min(b.width, names+18)
 	return b
 }
 
-// placed is a box with a place.
 type placed struct {
 	boxed
 	x, y int
@@ -132,7 +128,6 @@ func (p placed) right() int  { return p.x + p.width - 1 }
 func (p placed) bottom() int { return p.y + p.height() - 1 }
 func (p placed) middle() int { return p.x + p.width/2 }
 
-// wideLane is a lane with its blocks.
 type wideLane struct {
 	lane
 	entrance, buffers, exchange placed
@@ -165,7 +160,6 @@ func WideLayout(p *Picture, width int, cursor model.QueueRef) (*Scene, bool) {
 	return w.draw(), true
 }
 
-// wide is a wide layout in the making.
 type wide struct {
 	*Picture
 	width  int
@@ -178,32 +172,38 @@ type wide struct {
 	height  int
 }
 
+// column is as wide as its widest box, and at the least so wide that no name is cut.
+type column struct{ width, least int }
+
+func (c *column) hold(b placed) { c.width, c.least = max(c.width, b.width), max(c.least, b.least) }
+
 // columns are the widths of a wide layout's columns and of the gaps between them.
 type columns struct {
-	entrances, inGap, buffers, outGap, exchanges, toWorker, worker int
-	retry, back                                                    int
+	entrances, buffers, exchanges, worker, retry column
+	inGap, outGap, toWorker, back                int
 }
 
-// left is the width left of the exchanges.
 func (c columns) left() int {
-	left := c.entrances + c.inGap + c.buffers
-	if c.buffers > 0 {
+	left := c.entrances.width + c.inGap + c.buffers.width
+	if c.buffers.width > 0 {
 		left += c.outGap
 	}
-	if c.retry > 0 {
-		left = max(left, c.retry+2-c.exchanges/2)
+	if c.retry.width > 0 {
+		left = max(left, c.retry.width+2-c.exchanges.width/2)
 	}
 	return left
 }
 
 func (c columns) total() int {
-	return diagramMargin + c.left() + c.exchanges + c.toWorker + c.worker + c.back
+	return diagramMargin + c.left() + c.exchanges.width + c.toWorker + c.worker.width + c.back
 }
 
 // measure finds widths that fit. It reports false when names would be cut.
 func (w *wide) measure() (columns, bool) {
-	c := columns{toWorker: leastGap, outGap: leastGap, retry: w.retry.width, worker: max(w.worker.width, w.failed.width)}
-	least := columns{retry: w.retry.least, worker: max(w.worker.least, w.failed.least)}
+	c := columns{toWorker: leastGap, outGap: leastGap}
+	c.retry.hold(w.retry)
+	c.worker.hold(w.worker)
+	c.worker.hold(w.failed)
 	if w.back {
 		c.back = backWidth
 	}
@@ -212,10 +212,10 @@ func (w *wide) measure() (columns, bool) {
 		*gap = max(*gap, stacked+2)
 	}
 	for _, l := range w.lanes {
-		c.entrances, least.entrances = max(c.entrances, l.entrance.width), max(least.entrances, l.entrance.least)
-		c.buffers, least.buffers = max(c.buffers, l.buffers.width), max(least.buffers, l.buffers.least)
+		c.entrances.hold(l.entrance)
+		c.buffers.hold(l.buffers)
 		if !l.deadAt {
-			c.exchanges, least.exchanges = max(c.exchanges, l.exchange.width), max(least.exchanges, l.exchange.least)
+			c.exchanges.hold(l.exchange)
 		}
 		if !l.buffers.empty() && !l.deadAt {
 			widen(&c.outGap, l.lane.buffers.out)
@@ -231,64 +231,52 @@ func (w *wide) measure() (columns, bool) {
 		// The words of the loop stand between the retry buffer and the worker.
 		_, in := w.retries[0].in.room()
 		_, out := w.retries[0].out.room()
-		c.toWorker = max(c.toWorker, in+6-c.exchanges-(c.left()-c.retry), out+4-c.exchanges/2)
+		c.toWorker = max(c.toWorker, in+6-c.exchanges.width-(c.left()-c.retry.width), out+4-c.exchanges.width/2)
 	}
 	for c.total() > w.width {
-		var widest *int
-		for _, column := range []struct{ width, least *int }{
-			{&c.worker, &least.worker},
-			{&c.buffers, &least.buffers},
-			{&c.retry, &least.retry},
-			{&c.exchanges, &least.exchanges},
-			{&c.entrances, &least.entrances},
-		} {
-			if *column.width > *column.least && (widest == nil || *column.width > *widest) {
-				widest = column.width
+		var widest *column
+		for _, one := range []*column{&c.worker, &c.buffers, &c.retry, &c.exchanges, &c.entrances} {
+			if one.width > one.least && (widest == nil || one.width > widest.width) {
+				widest = one
 			}
 		}
 		if widest == nil {
 			return c, false
 		}
-		*widest--
+		widest.width--
 	}
-	// What is left over makes the arrows longer.
-	gaps := 1
+	gaps := []*int{&c.toWorker} // what is left over makes the arrows longer
 	if c.inGap > 0 {
-		gaps++
+		gaps = append(gaps, &c.inGap)
 	}
-	if c.buffers > 0 {
-		gaps++
+	if c.buffers.width > 0 {
+		gaps = append(gaps, &c.outGap)
 	}
-	spare := min((w.width-c.total())/gaps, longestGap)
-	if c.inGap > 0 {
-		c.inGap += spare
+	spare := min((w.width-c.total())/len(gaps), longestGap)
+	for _, gap := range gaps {
+		*gap += spare
 	}
-	if c.buffers > 0 {
-		c.outGap += spare
-	}
-	c.toWorker += spare
 	return c, true
 }
 
-// place gives every box its column and row.
 func (w *wide) place() bool {
 	c, ok := w.measure()
 	if !ok {
 		return false
 	}
 	exchangeAt := diagramMargin + c.left()
-	if c.buffers == 0 {
+	if c.buffers.width == 0 {
 		exchangeAt = max(exchangeAt, min(diagramMargin+len(publishersWord)+2+leastGap, exchangeAt+w.width-c.total()))
 	}
-	w.worker.x = exchangeAt + c.exchanges + c.toWorker
-	w.worker.width = min(w.worker.width, c.worker)
+	w.worker.x = exchangeAt + c.exchanges.width + c.toWorker
+	w.worker.width = min(w.worker.width, c.worker.width)
 	y, first, last := 0, -1, 0
 	for i := range w.lanes {
 		l := &w.lanes[i]
 		l.row = y + 1
-		l.entrance.x, l.entrance.y, l.entrance.width = diagramMargin, y, min(l.entrance.width, c.entrances)
-		l.buffers.x, l.buffers.y, l.buffers.width = diagramMargin+c.entrances+c.inGap, y, c.buffers
-		l.exchange.x, l.exchange.y, l.exchange.width = exchangeAt, y, c.exchanges
+		l.entrance.x, l.entrance.y, l.entrance.width = diagramMargin, y, min(l.entrance.width, c.entrances.width)
+		l.buffers.x, l.buffers.y, l.buffers.width = diagramMargin+c.entrances.width+c.inGap, y, c.buffers.width
+		l.exchange.x, l.exchange.y, l.exchange.width = exchangeAt, y, c.exchanges.width
 		tallest := 0
 		for _, b := range l.boxes() {
 			tallest = max(tallest, b.height())
@@ -311,7 +299,7 @@ func (w *wide) place() bool {
 	w.height = max(lanesBottom, w.worker.bottom()+1)
 	below := w.worker.bottom() + 2
 	if !w.retry.empty() {
-		w.retry.x, w.retry.y, w.retry.width = diagramMargin, max(below, lanesBottom), c.retry
+		w.retry.x, w.retry.y, w.retry.width = diagramMargin, max(below, lanesBottom), c.retry.width
 		w.height = max(w.height, w.retry.bottom()+1)
 	}
 	if loop := w.loopLane(); loop >= 0 {
@@ -320,7 +308,8 @@ func (w *wide) place() bool {
 	}
 	switch {
 	case !w.failed.empty():
-		w.failed.x, w.failed.y, w.failed.width = w.worker.x, below+2, min(max(w.failed.width, w.worker.width), c.worker)
+		w.failed.x, w.failed.y = w.worker.x, below+2
+		w.failed.width = min(max(w.failed.width, w.worker.width), c.worker.width)
 		if !w.retry.empty() {
 			w.failed.y = max(w.failed.y, w.retry.y+3)
 		}
@@ -334,15 +323,12 @@ func (w *wide) place() bool {
 	return true
 }
 
-// boxes are the boxes of the lane that are drawn.
 func (l *wideLane) boxes() []placed {
-	var boxes []placed
-	for _, b := range []placed{l.entrance, l.buffers, l.exchange} {
-		if !b.empty() && !(l.deadAt && b.y == l.exchange.y && b.x == l.exchange.x) {
-			boxes = append(boxes, b)
-		}
+	boxes := []placed{l.entrance, l.buffers}
+	if !l.deadAt {
+		boxes = append(boxes, l.exchange)
 	}
-	return boxes
+	return slices.DeleteFunc(boxes, func(b placed) bool { return b.empty() })
 }
 
 // deadFrom is where the words of a lane that leads nowhere begin.

@@ -1,6 +1,8 @@
 package picture
 
 import (
+	"cmp"
+
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -102,29 +104,19 @@ func corner(inX, inY, outX, outY int) string {
 	return "│"
 }
 
-func sign(n int) int {
-	switch {
-	case n > 0:
-		return 1
-	case n < 0:
-		return -1
-	}
-	return 0
-}
+func sign(n int) int { return cmp.Compare(n, 0) }
 
 // leave marks where an arrow leaves a box.
 func (s *Scene) leave(x, y int, mark string) {
 	s.Canvas.Put(x, y, mark, s.Canvas.At(x, y).Tone)
 }
 
-// label writes an arrow's words below its line, one a row.
 func (s *Scene) label(x, y int, a Arrow) {
 	for i, word := range a.words() {
 		s.Canvas.Text(x, y+i, word.Text, word.Tone)
 	}
 }
 
-// caption writes an arrow's words side by side.
 func (s *Scene) caption(x, y int, a Arrow) {
 	for _, word := range a.words() {
 		x = s.Canvas.Text(x, y, word.Text, word.Tone) + 1
@@ -161,25 +153,20 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 			s.label(start+1, l.row+1, l.enters)
 		}
 	}
+	from, out := l.exchange.right(), l.out
 	switch {
 	case l.deadAt:
-		from := l.buffers.right()
-		s.leave(from, l.row, "├")
-		s.arrow(l.lane.buffers.out, term.MarkError, term.Point{X: from + 1, Y: l.row},
-			term.Point{X: l.deadFrom() - 2, Y: l.row})
-		s.label(from+1, l.row+1, Arrow{label: l.lane.buffers.out.label})
-		s.sentence(l.deadFrom(), l.row, l.dead)
-		return
+		from, out = l.buffers.right(), l.lane.buffers.out
+		s.label(from+1, l.row+1, Arrow{label: out.label})
 	case !l.buffers.empty():
 		s.across(l.lane.buffers.out, l.buffers.right(), l.exchange.x, l.row)
 	}
-	from := l.exchange.right()
 	if l.dead == "" {
-		s.across(l.out, from, w.worker.x, l.row)
+		s.across(out, from, w.worker.x, l.row)
 		return
 	}
 	s.leave(from, l.row, "├")
-	s.arrow(l.out, term.MarkError, term.Point{X: from + 1, Y: l.row}, term.Point{X: l.deadFrom() - 2, Y: l.row})
+	s.arrow(out, term.MarkError, term.Point{X: from + 1, Y: l.row}, term.Point{X: l.deadFrom() - 2, Y: l.row})
 	s.sentence(l.deadFrom(), l.row, l.dead)
 }
 
@@ -220,7 +207,6 @@ func (w *wide) drawRetry(s *Scene) {
 	s.caption(w.retry.right()+4, inRow+1, g.in)
 }
 
-// drawLoop draws the loop of a buffer that publishers and the worker's failures both enter.
 func (w *wide) drawLoop(s *Scene) {
 	i := w.loopLane()
 	if i < 0 {
@@ -238,7 +224,6 @@ func (w *wide) drawLoop(s *Scene) {
 	s.Canvas.Text(to.middle()+4, row+1, loopWords, term.ToneMuted)
 }
 
-// drawFailed draws what happens to what the worker gives up.
 func (w *wide) drawFailed(s *Scene) {
 	if w.failed.empty() && w.dead == "" {
 		return

@@ -17,7 +17,6 @@ const (
 // Dots are the messages on the arrows of a picture: one dot for one measured message.
 type Dots map[string]train
 
-// train is what runs along one arrow.
 type train struct {
 	at   []int   // the cells where dots are, counted from the arrow's start
 	owed float64 // of the next dot, the part that has come due
@@ -57,7 +56,6 @@ func (d Dots) Step(paths []path) Dots {
 	return next
 }
 
-// Moving reports whether another step would change anything.
 func (d Dots) Moving(paths []path) bool {
 	if len(d) > 0 {
 		return true
@@ -70,7 +68,6 @@ func (d Dots) Moving(paths []path) bool {
 	return false
 }
 
-// Draw puts the dots onto a copy of a scene's canvas.
 func (d Dots) Draw(s *Scene) *term.Canvas {
 	if len(d) == 0 {
 		return s.Canvas

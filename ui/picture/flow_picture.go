@@ -21,7 +21,6 @@ type Moment struct {
 	Now      time.Time
 }
 
-// Of is the picture of a flow at a moment.
 func Of(flow *model.Flow, at Moment) *Picture {
 	b := builder{flow: flow, Moment: at, p: &Picture{}}
 	b.p.worker = b.workerStation()
@@ -37,7 +36,6 @@ func Of(flow *model.Flow, at Moment) *Picture {
 	return b.p
 }
 
-// builder puts a picture together.
 type builder struct {
 	Moment
 	flow *model.Flow
@@ -46,13 +44,10 @@ type builder struct {
 
 // addBuffers makes a lane for each exchange that delayed buffers expire into, and one for each way that leads nowhere.
 func (b *builder) addBuffers() {
-	var delayed []*model.Buffer
-	for _, buffer := range b.flow.Buffers {
-		if buffer.Role != model.RetryBuffer || b.Topology.FedThroughRetries(b.flow) {
-			delayed = append(delayed, buffer)
-		}
-	}
-	for _, members := range groupBuffers(delayed, func(x *model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
+	delayed := slices.DeleteFunc(slices.Clone(b.flow.Buffers), func(x *model.Buffer) bool {
+		return x.Role == model.RetryBuffer && !b.Topology.FedThroughRetries(b.flow)
+	})
+	for _, members := range Grouped(delayed, func(x *model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
 		first := members[0]
 		id := "delayed " + first.DLX
 		l := lane{buffers: b.bufferGroup(id, members), exchange: b.exchangeStation(first.DLX)}
@@ -68,23 +63,19 @@ func (b *builder) addBuffers() {
 
 // addDirect makes a lane for each exchange that publishers reach the worker through without waiting.
 func (b *builder) addDirect() {
-	var order []string
-	keys := map[string][]string{}
-	for _, binding := range b.Topology.DirectBindings(b.flow) {
-		if _, seen := keys[binding.Source]; !seen {
-			order = append(order, binding.Source)
+	bindings := b.Topology.DirectBindings(b.flow)
+	for _, same := range Grouped(bindings, func(binding model.Binding) string { return binding.Source }) {
+		name, keys := same[0].Source, make([]string, len(same))
+		for i := range same {
+			keys[i] = same[i].RoutingKey
 		}
-		keys[binding.Source] = append(keys[binding.Source], binding.RoutingKey)
-	}
-	for _, name := range order {
 		b.p.lanes = append(b.p.lanes, lane{
 			enters: b.publishers(name), exchange: b.exchangeStation(name),
-			out: Arrow{id: "direct " + name, label: keyWords(keys[name])},
+			out: Arrow{id: "direct " + name, label: keyWords(keys)},
 		})
 	}
 }
 
-// publishers is what publishers send to an exchange.
 func (b *builder) publishers(exchange string) Arrow {
 	x, _ := b.exchange(exchange)
 	return Arrow{id: "enters " + exchange, rate: x.PublishInRate}
@@ -96,22 +87,16 @@ func (b *builder) addRetries() {
 		return
 	}
 	entrance := len(b.p.lanes) == 0 // publishers have no other way in than the one by which retries come back
-	var retries []*model.Buffer
-	for _, buffer := range b.flow.Buffers {
-		if buffer.Role == model.RetryBuffer {
-			retries = append(retries, buffer)
-		}
-	}
-	for _, members := range groupBuffers(retries, func(x *model.Buffer) string { return x.DLX }) {
+	other := func(x *model.Buffer) bool { return x.Role != model.RetryBuffer }
+	retries := slices.DeleteFunc(slices.Clone(b.flow.Buffers), other)
+	for _, members := range Grouped(retries, func(x *model.Buffer) string { return x.DLX }) {
 		dlx := members[0].DLX
 		g := b.bufferGroup("retry "+dlx, members)
 		if entrance, ok := members[0].Entrance(); ok {
 			g.in.label = b.howInto(entrance, "sent again")
 		}
-		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool {
-			return l.dead == "" &&
-				l.exchange.name == model.Printable(model.ExchangeName(dlx))
-		})
+		name := model.Printable(model.ExchangeName(dlx))
+		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == name })
 		if g.lane < 0 {
 			back := lane{exchange: b.exchangeStation(dlx), out: Arrow{id: "back " + dlx, rate: g.out.rate, latest: g.out.latest}}
 			back.dead = b.deadEnd(members[0])
@@ -132,9 +117,9 @@ func (b *builder) addFailed() {
 		if i == 0 {
 			g.in.label = b.howInto(m.Queue, "given up")
 		}
-		g.in.rate = plus(g.in.rate, b.Moves[m.Queue].In)
+		g.in.rate = Plus(g.in.rate, b.Moves[m.Queue].In)
 		if r, ok := b.Latest[m.Queue]; ok {
-			g.in.latest = plus(g.in.latest, r.In)
+			g.in.latest = Plus(g.in.latest, r.In)
 		}
 	}
 	b.p.failed = g
@@ -152,31 +137,23 @@ func (b *builder) orderLanes() {
 	if len(b.p.retries) > 0 {
 		back = b.p.retries[0].lane
 	}
-	type ordered struct {
-		lane
-		was int
-	}
-	lanes := make([]ordered, len(b.p.lanes))
+	var lanes [3][]int
 	for i, l := range b.p.lanes {
-		lanes[i] = ordered{l, i}
-	}
-	rank := func(o ordered) int {
+		rank := 1
 		switch {
-		case o.dead != "":
-			return 0
-		case o.was == back || o.loop:
-			return 2
+		case l.dead != "":
+			rank = 0
+		case i == back || l.loop:
+			rank = 2
 		}
-		return 1
+		lanes[rank] = append(lanes[rank], i)
 	}
-	slices.SortStableFunc(lanes, func(x, y ordered) int { return rank(x) - rank(y) })
-	moved := make([]int, len(lanes))
-	for i, o := range lanes {
-		b.p.lanes[i] = o.lane
-		moved[o.was] = i
+	order, was := slices.Concat(lanes[:]...), slices.Clone(b.p.lanes)
+	for i, old := range order {
+		b.p.lanes[i] = was[old]
 	}
 	for i := range b.p.retries {
-		b.p.retries[i].lane = moved[b.p.retries[i].lane]
+		b.p.retries[i].lane = slices.Index(order, b.p.retries[i].lane)
 	}
 }
 
@@ -231,18 +208,15 @@ func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 // entrance are the exchanges that publishers reach buffers through.
 func (b *builder) entrance(members []*model.Buffer) Station {
 	var names []string
-	for i := range members {
-		entrance, ok := members[i].Entrance()
-		if !ok {
-			continue
-		}
-		for binding := range b.Topology.BindingsTo(entrance) {
-			if !slices.Contains(names, binding.Source) {
+	for _, m := range members {
+		if entrance, ok := m.Entrance(); ok {
+			for binding := range b.Topology.BindingsTo(entrance) {
 				names = append(names, binding.Source)
 			}
 		}
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	switch len(names) {
 	case 0:
 		return Station{}
@@ -252,12 +226,12 @@ func (b *builder) entrance(members []*model.Buffer) Station {
 	s := Station{name: model.Plural(len(names), "exchange")}
 	for i, name := range names {
 		if i == 3 {
-			s.facts = append(s.facts, term.Spans{{Text: "+" + model.Count(len(names)-i) + " more", Tone: term.ToneMuted}})
+			s.facts = append(s.facts, term.Spans{term.ToneMuted.Span("+" + model.Count(len(names)-i) + " more")})
 			break
 		}
-		s.facts = append(s.facts, term.Spans{{Text: model.Printable(name), Tone: term.ToneText}})
+		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Printable(name))})
 	}
-	s.short = term.Spans{{Text: model.Printable(strings.Join(names[:min(len(names), 3)], ", ")), Tone: term.ToneText}}
+	s.short = term.Spans{term.ToneText.Span(model.Printable(strings.Join(names[:min(len(names), 3)], ", ")))}
 	return s
 }
 
@@ -270,19 +244,14 @@ func (b *builder) exchange(name string) (*model.Exchange, bool) {
 	return &model.Exchange{}, name == ""
 }
 
-// groupBuffers puts buffers with the same key together, in their order.
-func groupBuffers(buffers []*model.Buffer, of func(*model.Buffer) string) [][]*model.Buffer {
-	var groups [][]*model.Buffer
-	at := map[string]int{}
-	for _, buffer := range buffers {
-		key := of(buffer)
-		i, ok := at[key]
-		if !ok {
-			i = len(groups)
-			at[key] = i
-			groups = append(groups, nil)
+// Grouped puts what has the same key together, in its order.
+func Grouped[T any](all []T, key func(T) string) (groups [][]T) {
+	for _, one := range all {
+		i := slices.IndexFunc(groups, func(g []T) bool { return key(g[0]) == key(one) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
 		}
-		groups[i] = append(groups[i], buffer)
+		groups[i] = append(groups[i], one)
 	}
 	return groups
 }

@@ -2,13 +2,14 @@ package picture
 
 import (
 	"slices"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/story"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// trendCells is the width of the little charts in a picture.
 const trendCells = 10
 
 // trend is how deep queues were over the last five minutes; "" when nothing is known or nothing was there.
@@ -28,21 +29,20 @@ func (b *builder) trend(refs ...model.QueueRef) term.Span {
 	if !some || known < least {
 		return term.Span{}
 	}
-	return term.Span{Text: Sparkline(values), Tone: term.ToneMuted}
+	return term.ToneMuted.Span(Sparkline(values))
 }
 
-// ready is how many messages are in a queue.
 func readyWords(q *model.Queue, some term.Tone) term.Span {
 	n, known := q.Ready.Get()
 	switch {
 	case q.Outage() != model.NoOutage:
-		return term.Span{Text: term.MarkError + " " + string(q.Outage()), Tone: term.ToneDanger}
+		return term.ToneDanger.Span(term.MarkError + " " + string(q.Outage()))
 	case !known:
-		return term.Span{Text: "? ready", Tone: term.ToneMuted}
+		return term.ToneMuted.Span("? ready")
 	case n == 0:
-		return term.Span{Text: "0 ready", Tone: term.ToneMuted}
+		return term.ToneMuted.Span("0 ready")
 	}
-	return term.Span{Text: model.Count(n) + " ready", Tone: some}
+	return some.Span(model.Count(n) + " ready")
 }
 
 // facts are the lines of a queue's box and the columns of its one line, of the same pieces.
@@ -70,8 +70,8 @@ func (b *builder) queueStation(ref model.QueueRef) (Station, *model.Queue) {
 	s := Station{Queue: ref, name: model.Printable(ref.Name), tone: term.ToneStrong}
 	q, ok := b.Topology.Queue(ref)
 	if !ok {
-		s.facts = []term.Spans{{{Text: "gone", Tone: term.ToneDanger}}}
-		s.short = term.Spans{{Text: "gone", Tone: term.ToneDanger}}
+		s.facts = []term.Spans{{term.ToneDanger.Span("gone")}}
+		s.short = term.Spans{term.ToneDanger.Span("gone")}
 	}
 	return s, q
 }
@@ -81,17 +81,17 @@ func (b *builder) bufferGroup(id string, members []*model.Buffer) group {
 	for _, m := range members {
 		g.stations = append(g.stations, b.bufferStation(m))
 		moves := b.Moves.Of(m)
-		g.in.rate, g.out.rate = plus(g.in.rate, moves.In), plus(g.out.rate, moves.Out)
+		g.in.rate, g.out.rate = Plus(g.in.rate, moves.In), Plus(g.out.rate, moves.Out)
 		if r, ok := b.Latest[m.Queue]; ok && len(m.Levels) == 0 { // else nobody counts what goes from level to level
-			g.in.latest, g.out.latest = plus(g.in.latest, r.In), plus(g.out.latest, r.Out)
+			g.in.latest, g.out.latest = Plus(g.in.latest, r.In), Plus(g.out.latest, r.Out)
 		}
 	}
 	g.heading = model.Plural(len(members), string(members[0].Role)+" buffer")
 	return g
 }
 
-// plus adds what is known.
-func plus[N int64 | float64](sum, n model.Opt[N]) model.Opt[N] {
+// Plus adds what is known.
+func Plus[N int64 | float64](sum, n model.Opt[N]) model.Opt[N] {
 	if !n.Known() {
 		return sum
 	}
@@ -105,87 +105,65 @@ func (b *builder) bufferStation(buffer *model.Buffer) Station {
 		s.tone = term.ToneWaiting
 		return s
 	}
-	if len(buffer.Levels) > 0 {
-		return b.levelsStation(buffer)
-	}
 	s, q := b.queueStation(buffer.Queue)
 	if q == nil {
 		return s
 	}
 	s.tone = term.ToneWaiting
-	wait, source := string(buffer.Role)+", TTL per message", ""
+	wait, source, in := string(buffer.Role)+", TTL per message", "", ""
 	if ttl, ok := buffer.TTL.Get(); ok {
 		wait = string(buffer.Role) + " " + model.ShortDuration(ttl)
 		source = "(" + model.Printable(buffer.TTLSource.String()) + ")"
 	}
-	ready, due, trend := readyWords(q, term.ToneStrong), b.headDue(buffer, q), b.trend(buffer.Queue)
-	s.facts = facts(term.Spans{{Text: wait, Tone: term.ToneText}, {Text: source, Tone: term.ToneMuted}},
-		term.Spans{ready, trend}, term.Spans{due.long}, b.extras(q))
-	s.short = append(term.Spans{ready, due.short, {Text: wait, Tone: term.ToneText}, trend}, b.extras(q)...)
+	if levels := len(buffer.Levels); levels > 0 { // they delay as one
+		s.name = model.Printable(buffer.ShortName())
+		wait = string(buffer.Role) + " ≤ " + model.LongDuration(buffer.MaxTTL.Or(0))
+		source = "(" + model.Plural(levels, "level") + ")"
+		q, in = b.sumOfLevels(buffer)
+	}
+	ready, trend := readyWords(q, term.ToneStrong), b.trend(buffer.Queues()...)
+	ready.Text += in
+	long, short := b.headDue(buffer, q)
+	s.facts = facts(term.Spans{term.ToneText.Span(wait), term.ToneMuted.Span(source)}, term.Spans{ready, trend},
+		term.Spans{long}, b.extras(q))
+	s.short = append(term.Spans{ready, short, term.ToneText.Span(wait), trend}, b.extras(q)...)
 	return s
 }
 
-// headFact is what a box says of the head, and in short what a line does.
-type headFact struct{ long, short term.Span }
-
-// headDue is when the head of a buffer leaves it, as exactly as that is known.
-func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) headFact {
+// headDue is when the head of a buffer leaves it, as exactly as that is known: for its box, and shorter for a line.
+func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) (long, short term.Span) {
 	h := b.Head(buffer)
-	blocks := ""
-	if h.Blocked.Past > 0 {
-		blocks = ", blocks " + model.Count(int64(h.Blocked.Past))
+	kind, words := h.Kind(b.Now), h.Words(b.Now)
+	due := func(tone term.Tone, mark, long, short string) (term.Span, term.Span) {
+		return tone.Span(mark + long), tone.Span(mark + short)
 	}
-	switch kind := h.Kind(b.Now); {
+	switch past := h.Blocked.Past; {
 	case q.Ready.Or(0) == 0 || kind == HeadNone:
-		return headFact{}
+		return long, short
 	case kind == HeadOverdue:
-		return headFact{
-			term.Span{Text: term.MarkWarning + " head overdue", Tone: term.ToneWarning},
-			term.Span{Text: term.MarkWarning + " head overdue", Tone: term.ToneWarning},
-		}
+		return due(term.ToneWarning, term.MarkWarning, " head overdue", " head overdue")
 	case kind == HeadNever:
-		return headFact{
-			term.Span{Text: term.MarkWarning + " head due never", Tone: term.ToneDanger},
-			term.Span{Text: term.MarkWarning + " due never", Tone: term.ToneDanger},
-		}
-	case kind == HeadUnknown && blocks == "":
-		return headFact{
-			term.Span{Text: "head due: unknown", Tone: term.ToneMuted},
-			term.Span{Text: "head due: unknown", Tone: term.ToneMuted},
-		}
-	case blocks != "":
-		words := h.Words(b.Now) + blocks
-		return headFact{
-			term.Span{Text: term.MarkWarning + " head due in " + words, Tone: term.ToneWarning},
-			term.Span{Text: term.MarkWarning + " due " + words, Tone: term.ToneWarning},
-		}
+		return due(term.ToneDanger, term.MarkWarning, " head due never", " due never")
+	case kind == HeadUnknown && past <= 0:
+		return due(term.ToneMuted, "", "head due: unknown", "head due: unknown")
+	case past > 0:
+		words += ", blocks " + model.Count(int64(past))
+		return due(term.ToneWarning, term.MarkWarning, " head due in "+words, " due "+words)
 	case kind == headNow:
-		return headFact{term.Span{Text: "head due now", Tone: term.ToneText}, term.Span{Text: "due now", Tone: term.ToneText}}
+		return due(term.ToneText, "", "head due now", "due now")
+	case h.Cut:
+		return due(term.ToneDanger, term.MarkError, " head dropped in "+words, " dropped "+words)
 	}
-	words := h.Words(b.Now)
-	if h.Cut {
-		return headFact{
-			term.Span{Text: term.MarkError + " head dropped in " + words, Tone: term.ToneDanger},
-			term.Span{Text: term.MarkError + " dropped " + words, Tone: term.ToneDanger},
-		}
-	}
-	return headFact{
-		term.Span{Text: "head due in " + words, Tone: term.ToneText},
-		term.Span{Text: "due " + words, Tone: term.ToneText},
-	}
+	return due(term.ToneText, "", "head due in "+words, "due "+words)
 }
 
-// extras are what a queue holds besides ready messages, when it does.
 func (b *builder) extras(q *model.Queue) term.Spans {
 	var out term.Spans
 	if n := q.DeadLettering.Or(0); n > 0 {
-		out = append(out, term.Span{
-			Text: term.MarkWarning + " " + model.Count(n) + " held for dead-lettering",
-			Tone: term.ToneWarning,
-		})
+		out = append(out, term.ToneWarning.Span(term.MarkWarning+" "+model.Count(n)+" held for dead-lettering"))
 	}
 	if n := q.Delayed.Or(0); n > 0 {
-		out = append(out, term.Span{Text: model.Count(n) + " delayed", Tone: term.ToneText})
+		out = append(out, term.ToneText.Span(model.Count(n)+" delayed"))
 	}
 	return out
 }
@@ -195,20 +173,20 @@ func (b *builder) workerStation() Station {
 	if q == nil {
 		return s
 	}
-	consumers := term.Span{Text: ConsumerCount(q.Consumers), Tone: term.ToneText}
+	consumers := term.ToneText.Span(ConsumerCount(q.Consumers))
 	if q.Polled() {
 		consumers.Text = "polled " + perSecond(q.PollRate.Or(0))
 	} else if n, known := q.Consumers.Get(); known && n == 0 {
-		consumers = term.Span{Text: term.MarkWarning + " no consumers", Tone: term.ToneWarning}
+		consumers = term.ToneWarning.Span(term.MarkWarning + " no consumers")
 	}
 	ready := readyWords(q, term.ToneText)
 	unacked := term.Span{}
 	if n := q.Unacked.Or(0); n > 0 {
-		unacked = term.Span{Text: model.Count(n) + " unacked", Tone: term.ToneText}
+		unacked = term.ToneText.Span(model.Count(n) + " unacked")
 	}
 	rate := term.Span{}
 	if out, ok := b.Moves[q.QueueRef].Out.Get(); ok && out > 0 {
-		rate = term.Span{Text: perSecond(out) + " out", Tone: term.ToneGood}
+		rate = term.ToneGood.Span(perSecond(out) + " out")
 	}
 	trend, again := b.trend(q.QueueRef), b.again(q)
 	inside := append(term.Spans{ready, unacked}, b.extras(q)...)
@@ -233,13 +211,11 @@ func Again(q *model.Queue) string {
 }
 
 func (b *builder) again(q *model.Queue) term.Span {
-	tone := term.ToneText
-	if slices.ContainsFunc(b.Findings, func(f findings.Finding) bool {
-		return f.Happening && f.VHost == q.VHost && f.Queue == q.Name
-	}) {
-		tone = term.ToneDanger
+	happening := func(f findings.Finding) bool { return f.Happening && f.VHost == q.VHost && f.Queue == q.Name }
+	if slices.ContainsFunc(b.Findings, happening) {
+		return term.ToneDanger.Span(Again(q))
 	}
-	return term.Span{Text: Again(q), Tone: tone}
+	return term.ToneText.Span(Again(q))
 }
 
 func (b *builder) failedStation(ref model.QueueRef) Station {
@@ -251,7 +227,7 @@ func (b *builder) failedStation(ref model.QueueRef) Station {
 		s.tone = term.ToneDanger
 	}
 	ready, trend := readyWords(q, term.ToneDanger), b.trend(ref)
-	consumers := term.Span{Text: ConsumerCount(q.Consumers), Tone: term.ToneMuted}
+	consumers := term.ToneMuted.Span(ConsumerCount(q.Consumers))
 	s.facts = facts(term.Spans{ready, trend}, term.Spans{consumers})
 	s.short = term.Spans{ready, consumers, {}, trend}
 	return s
@@ -267,10 +243,10 @@ func (b *builder) exchangeStation(name string) Station {
 	case name == "":
 		kind = "direct"
 	}
-	s.facts = []term.Spans{{{Text: model.Printable(kind), Tone: term.ToneMuted}}}
-	s.short = term.Spans{{Text: model.Printable(kind), Tone: term.ToneMuted}}
+	s.facts = []term.Spans{{term.ToneMuted.Span(model.Printable(kind))}}
+	s.short = term.Spans{term.ToneMuted.Span(model.Printable(kind))}
 	if n := x.Delayed.Or(0); n > 0 {
-		s.facts = append(s.facts, term.Spans{{Text: model.Count(n) + " delayed", Tone: term.ToneText}})
+		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Count(n) + " delayed")})
 	}
 	return s
 }
@@ -284,4 +260,81 @@ func ConsumerCount(consumers model.Opt[int64]) string {
 	default:
 		return model.Plural(int(n), "consumer")
 	}
+}
+
+type HeadState struct {
+	Waits   bool // something is in the buffer
+	Due     story.DueTime
+	Blocked story.Blocked // what waits behind it; By is nil when nothing does, or nobody has looked
+	Looked  bool          // a look told it
+	Cut     bool          // RabbitMQ drops it then, as it returns without a rejection
+}
+
+type headKind int
+
+const (
+	HeadNone    headKind = iota // nothing waits
+	HeadUnknown                 // nothing tells when it leaves
+	HeadNever                   // a look told that nothing expires it
+	HeadOverdue                 // it should have left, and has not, beyond what counts lag
+	headNow                     // it leaves now, or has just left: the next count tells
+	headDue                     // it leaves at a time that is known, or known at most
+)
+
+func (h HeadState) Kind(now time.Time) headKind {
+	switch {
+	case !h.Waits:
+		return HeadNone
+	case h.Due.Kind == story.DueAtMost && now.Sub(h.Due.Time) > model.StatisticsLag:
+		return HeadOverdue
+	case h.Due.Kind == story.DueUnknown && h.Looked:
+		return HeadNever
+	case h.Due.Kind == story.DueUnknown || h.Due.Kind == "":
+		return HeadUnknown
+	case h.Due.Time.Before(now):
+		return headNow
+	}
+	return headDue
+}
+
+// Words are when the head leaves: "3.2s", "≤ 30s", "overdue", "never", "?" when nothing tells, "-" when nothing waits.
+func (h HeadState) Words(now time.Time) string {
+	switch h.Kind(now) {
+	case HeadNone:
+		return "-"
+	case HeadUnknown:
+		return "?"
+	case HeadNever:
+		return "never"
+	case HeadOverdue:
+		return "overdue"
+	case headNow:
+		return "now"
+	}
+	return h.Due.In(now)
+}
+
+// sumOfLevels is what is in the levels of a buffer by the newest counts, as if they were one queue, and in how many of
+// them something is ready. One that nobody can use stands for all.
+func (b *builder) sumOfLevels(buffer *model.Buffer) (_ *model.Queue, in string) {
+	sum, holding := &model.Queue{}, 0
+	for _, ref := range buffer.Levels {
+		q, ok := b.Topology.Queue(ref)
+		if !ok {
+			continue
+		}
+		if q.Outage() != model.NoOutage {
+			sum = q
+			break
+		}
+		sum.Ready, sum.Delayed = Plus(sum.Ready, q.Ready), Plus(sum.Delayed, q.Delayed)
+		sum.DeadLettering = Plus(sum.DeadLettering, q.DeadLettering)
+		if q.Ready.Or(0) > 0 {
+			holding++
+		}
+	}
+	if holding > 0 {
+		in = " in " + model.Plural(holding, "level")
+	}
+	return sum, in
 }

@@ -20,7 +20,6 @@ type Picture struct {
 	failed  group
 }
 
-// Station is an exchange or a queue.
 type Station struct {
 	Queue model.QueueRef // the zero ref is an exchange
 	name  string         // printable
@@ -47,7 +46,7 @@ func aligned(stations []Station, columns int) []term.Spans {
 			if i > 0 && widths[i] > 0 {
 				text = "  " + text
 			}
-			lines[n] = append(lines[n], term.Span{Text: text, Tone: piece.Tone})
+			lines[n] = append(lines[n], piece.Tone.Span(text))
 		}
 	}
 	return lines
@@ -78,7 +77,6 @@ type lane struct {
 	loop     bool   // the worker sends its failures back to the entrance
 }
 
-// Arrow is one way from a station to the next.
 type Arrow struct {
 	id    string             // names it from one picture to the next: dots stay on their arrow
 	label string             // "expired"
@@ -87,20 +85,17 @@ type Arrow struct {
 	latest model.Opt[float64] // over the last second, where counts show it: the number of dots
 }
 
-// moving reports whether something moves along the arrow.
 func (a Arrow) moving() bool { return a.rate.Or(0) > 0 }
 
-// Now is the rate at which dots start.
 func (a Arrow) Now() float64 { return a.latest.Or(a.rate.Or(0)) }
 
-// words are the arrow's label and its rate, each short.
 func (a Arrow) words() term.Spans {
 	var words term.Spans
 	if a.label != "" {
-		words = append(words, term.Span{Text: a.label, Tone: term.ToneMuted})
+		words = append(words, term.ToneMuted.Span(a.label))
 	}
 	if a.moving() {
-		words = append(words, term.Span{Text: perSecond(a.rate.Or(0)), Tone: term.ToneGood})
+		words = append(words, term.ToneGood.Span(perSecond(a.rate.Or(0))))
 	}
 	return words
 }
@@ -118,11 +113,6 @@ func (a Arrow) room() (stacked, abreast int) {
 	return max(label, rateWidth), label + 1 + rateWidth
 }
 
-// queues leaves out stations that are exchanges.
-func queues(stations []Station) []Station {
-	return slices.DeleteFunc(stations, func(s Station) bool { return !s.isQueue() })
-}
-
 // Stations are all queues of the picture in reading order: the order in which the cursor passes them.
 func (p *Picture) Stations() []Station {
 	var all []Station
@@ -133,10 +123,9 @@ func (p *Picture) Stations() []Station {
 	for _, g := range p.retries {
 		all = append(all, g.stations...)
 	}
-	return queues(append(all, p.failed.stations...))
+	return slices.DeleteFunc(append(all, p.failed.stations...), func(s Station) bool { return !s.isQueue() })
 }
 
-// Arrows are all arrows of the picture.
 func (p *Picture) Arrows() []Arrow {
 	var all []Arrow
 	for _, l := range p.lanes {

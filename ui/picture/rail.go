@@ -7,7 +7,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// The marks of the narrow layout.
 const (
 	markQueue    = "■"
 	markExchange = "◇"
@@ -34,7 +33,6 @@ type railLoop struct {
 // railColumns are the columns of the short facts that a rail shows, where they fit.
 const railColumns = 5
 
-// sideStep is how far a station beside the rail is from it.
 const sideStep = 3
 
 // RailLayout draws a picture as one rail from top to bottom, a station a row: for narrow terminals and for many
@@ -115,7 +113,6 @@ func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 	c.Line(facts, y, r.facts.Whole(max(c.Width-facts, 1), 1))
 }
 
-// railRows puts the stations of a picture in order.
 func railRows(p *Picture) []railRow {
 	b := railBuilder{facts: map[model.QueueRef]term.Spans{}}
 	stations := p.Stations()
@@ -150,7 +147,7 @@ func railRows(p *Picture) []railRow {
 			b.station(l.exchange)
 		}
 		if l.dead != "" {
-			b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.Span{Text: l.dead, Tone: term.ToneDanger}})
+			b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.ToneDanger.Span(l.dead)})
 			continue
 		}
 		b.down(l.out)
@@ -159,7 +156,7 @@ func railRows(p *Picture) []railRow {
 	if p.dead != "" && p.failed.empty() {
 		b.rows = append(b.rows, railRow{
 			mark: term.MarkError,
-			name: term.Span{Text: "rejected: " + p.dead, Tone: term.ToneDanger},
+			name: term.ToneDanger.Span("rejected: " + p.dead),
 		})
 	}
 	below := len(p.retries) > 0 || loopTo >= 0
@@ -169,7 +166,7 @@ func railRows(p *Picture) []railRow {
 		r.side = &p.failed.in
 		r.last = !below && i == len(p.failed.stations)-1
 		for _, word := range p.failed.in.words() {
-			r.facts = append(r.facts, term.Span{Text: "  " + word.Text, Tone: word.Tone})
+			r.facts = append(r.facts, word.Tone.Span("  "+word.Text))
 		}
 	}
 	for _, g := range p.retries {
@@ -181,21 +178,20 @@ func railRows(p *Picture) []railRow {
 	}
 	if loopTo >= 0 {
 		b.rows = append(b.rows, railRow{
-			mark: "╯", facts: term.Spans{{Text: loopWords, Tone: term.ToneMuted}},
+			mark: "╯", facts: term.Spans{term.ToneMuted.Span(loopWords)},
 			loop: &railLoop{arrow: Arrow{id: "loop"}, to: loopTo},
 		})
 	}
 	return b.rows
 }
 
-// railBuilder puts rows below each other.
 type railBuilder struct {
 	rows  []railRow
 	facts map[model.QueueRef]term.Spans
 }
 
 func (b *railBuilder) station(s Station) {
-	r := railRow{mark: markExchange, name: term.Span{Text: s.name, Tone: s.tone}, facts: s.short}
+	r := railRow{mark: markExchange, name: s.tone.Span(s.name), facts: s.short}
 	if s.isQueue() {
 		r.mark, r.queue, r.facts = markQueue, s.Queue, b.facts[s.Queue]
 	}

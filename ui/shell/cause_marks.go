@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,14 +45,12 @@ type MarksInMemory struct {
 	text []byte
 }
 
-// Load implements Marks.
 func (p *MarksInMemory) Load() ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text, nil
 }
 
-// Change implements Marks.
 func (p *MarksInMemory) Change(how func([]byte) ([]byte, error)) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +91,6 @@ func (c *causeMarks) Read(id Request, broker string, list []cause.Group, now tim
 	return msg
 }
 
-// written changes the file.
 func (c *causeMarks) written(id Request, broker string, how func(cause.States)) MarkedMsg {
 	msg := MarkedMsg{request: id}
 	msg.aside, msg.err = c.file.Change(func(text []byte) ([]byte, error) {
@@ -136,7 +134,6 @@ func (c *causeMarks) Take(msg MarkedMsg) tea.Cmd {
 	return nil
 }
 
-// Open marks a new cause as seen.
 func (c *causeMarks) Open(t *model.Topology, g *cause.Group) tea.Cmd {
 	if c.States.Of(g.ID).State != cause.New {
 		return nil
@@ -155,28 +152,38 @@ func (c *causeMarks) Turn(t *model.Topology, g *cause.Group, state cause.State) 
 		state = cause.Seen
 	}
 	now := c.env.Now()
-	words := map[cause.State]string{
-		cause.Resolved: "marked as resolved: when it fails again, it is shown as back",
-		cause.Ignored:  "marked as ignored",
-		cause.Seen:     "marked as seen",
-	}[state]
-	return c.change(t, words, func(s cause.States) { s.Mark(g, state, now) })
+	return c.change(t, shownStates[state].marked, func(s cause.States) { s.Mark(g, state, now) })
 }
 
-// Note keeps a line with a cause.
 func (c *causeMarks) Note(t *model.Topology, g *cause.Group, text string) tea.Cmd {
 	return c.change(t, "", func(s cause.States) { s.Note(g, text) })
 }
 
+// shownStates are the states with their place in the order, what is said when a key puts a cause into one, and
+// their sentence, of a state that began ago.
+var shownStates = map[cause.State]struct {
+	rank            int
+	marked, written string
+}{
+	cause.Back: {0, "", "back: it came again after it was resolved; seen {ago}"},
+	cause.New:  {1, "", "new: no one has opened it"},
+	cause.Seen: {1, "marked as seen", "seen {ago}; {key} marks it as resolved"},
+	cause.Resolved: {
+		2, "marked as resolved: when it fails again, it is shown as back",
+		"resolved {ago}; when it fails again, it is shown as back",
+	},
+	cause.Ignored: {2, "marked as ignored", "ignored {ago}"},
+}
+
 // Look is how a cause is dressed: what came back is the loudest.
 func (c *causeMarks) Look(id cause.ID) term.Style {
-	s := c.env.Styles
-	switch c.States.Of(id).State {
-	case cause.Back:
-		return s.Danger
-	case cause.New:
+	s, state := c.env.Styles, c.States.Of(id).State
+	switch {
+	case state == cause.New:
 		return s.Strong
-	case cause.Resolved, cause.Ignored:
+	case state == cause.Back:
+		return s.Danger
+	case shownStates[state].rank == 2:
 		return s.Muted
 	}
 	return s.Text
@@ -191,31 +198,10 @@ func (c *causeMarks) Words(id cause.ID) string {
 	return string(m.State)
 }
 
-// Rank is the order of the states: what is back first, what is resolved or ignored last.
-func (c *causeMarks) Rank(id cause.ID) int {
-	switch c.States.Of(id).State {
-	case cause.Back:
-		return 0
-	case cause.Resolved, cause.Ignored:
-		return 2
-	}
-	return 1
-}
+func (c *causeMarks) Rank(id cause.ID) int { return shownStates[c.States.Of(id).State].rank }
 
-// Sentence is the state with its time.
 func (c *causeMarks) Sentence(id cause.ID, now time.Time) string {
 	m := c.States.Of(id)
-	ago := AgoOf(model.Some(m.At), now)
-	k := c.env.Keys
-	switch m.State {
-	case cause.Back:
-		return "back: it came again after it was resolved; seen " + ago
-	case cause.Resolved:
-		return "resolved " + ago + "; when it fails again, it is shown as back"
-	case cause.Ignored:
-		return "ignored " + ago
-	case cause.Seen:
-		return "seen " + ago + "; " + k.Resolve.Help().Key + " marks it as resolved"
-	}
-	return "new: no one has opened it"
+	ago, key := AgoOf(model.Some(m.At), now), c.env.Keys.Resolve.Help().Key
+	return strings.NewReplacer("{ago}", ago, "{key}", key).Replace(shownStates[m.State].written)
 }

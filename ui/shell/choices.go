@@ -42,7 +42,6 @@ func rememberable(texts []string) (past []string) {
 	return past
 }
 
-// Hide notes the columns that are hidden on a screen.
 func (c *KeptChoices) Hide(msg HideMsg) {
 	if c.Hidden == nil {
 		c.Hidden = map[string][]string{}
@@ -85,7 +84,6 @@ type (
 	}
 )
 
-// LoadChoices reads what earlier starts have kept.
 func (e *Env) LoadChoices() tea.Cmd {
 	if e.Keeper.File == nil {
 		return nil
@@ -99,7 +97,6 @@ func (e *Env) LoadChoices() tea.Cmd {
 	})
 }
 
-// Keep changes what the next start will find.
 func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 	if e.Keeper.File == nil {
 		return nil

@@ -31,7 +31,6 @@ func (c ColumnsScreen) Title() string { return "columns" }
 
 func (c ColumnsScreen) Typing() bool { return false }
 
-// Keys are those of a list of switches.
 func (c ColumnsScreen) Keys() []key.Binding {
 	k := c.Env.Keys
 	return []key.Binding{

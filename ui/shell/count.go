@@ -28,3 +28,22 @@ func Counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) 
 	}
 	return counts
 }
+
+// Pace is how often a broker is asked: not more often than least, and less often when it takes long, so that answering
+// takes it at most one part in share of the time; but not less often than most.
+type Pace struct {
+	Least, Most time.Duration // from the start of one question to the start of the next
+	Share       int
+}
+
+// Every is the time from the start of a question that took so long to the start of the next.
+func (p Pace) Every(took time.Duration) time.Duration {
+	return min(max(p.Least, time.Duration(p.Share)*took), max(p.Most, p.Least))
+}
+
+// The two ways to count between polls. A passive declare costs the broker next to nothing; totals are told of all
+// queues at once.
+var (
+	DeclarePace = Pace{Least: 250 * time.Millisecond, Most: 10 * time.Second, Share: 4}
+	TotalsPace  = Pace{Least: 250 * time.Millisecond, Most: 30 * time.Second, Share: 10}
+)

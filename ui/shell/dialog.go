@@ -1,8 +1,11 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -20,7 +23,6 @@ const (
 	ReadOnlyWords = "read-only: nothing is changed here (set by --read-only, or by read_only of the context)"
 )
 
-// dialogState is how far an action is.
 type dialogState int
 
 // The states. An action runs once: only asking leads to running, and only one key press leads there.
@@ -92,7 +94,6 @@ const (
 	PressedAgain
 )
 
-// Open reports whether there is something to be seen of it.
 func (d *Dialog) Open() bool { return d.State != DialogClosed }
 
 // ready reports whether enter agrees. What has just changed nobody can have read.
@@ -169,10 +170,7 @@ func (d *Dialog) KeysFor(o *Offer, more ...key.Binding) []key.Binding {
 	case DialogStopping:
 		return []key.Binding{term.Describe(k.ForceQuit, "quit")}
 	case DialogEnded:
-		if o.Again != "" {
-			return append(more, term.Describe(k.Confirm, o.Again), term.Describe(k.Cancel, "close"))
-		}
-		return append(more, term.Describe(k.Confirm, "close"), term.Describe(k.Cancel, "close"))
+		return append(more, term.Describe(k.Confirm, cmp.Or(o.Again, "close")), term.Describe(k.Cancel, "close"))
 	}
 	return []key.Binding{k.Cancel}
 }
@@ -184,30 +182,24 @@ func (d *Dialog) Press(msg tea.KeyMsg, o *Offer) press {
 		return pressedElse
 	}
 	cancel, confirm := term.Is(msg, k.Cancel), term.Is(msg, k.Confirm)
-	switch d.State {
-	case DialogRunning:
+	switch {
+	case d.State == DialogRunning:
 		if cancel || term.Is(msg, k.ForceQuit) {
 			d.State = DialogStopping
 			d.stop()
 		}
-		return pressedElse
-	case DialogStopping:
-		return pressedElse
-	}
-	switch {
+	case d.State == DialogStopping:
 	case cancel:
 		return PressedBack
 	case d.State == DialogEnded && confirm && o.Again != "":
 		return PressedAgain
 	case d.State == DialogEnded && (confirm || term.Is(msg, k.Quit)):
 		return PressedBack
-	case d.State == DialogAsking && confirm:
-		if d.ready(o) {
-			if d.Consent.Explained(d.Env) {
-				return PressedAgree
-			}
-			return pressedElse
+	case d.State == DialogAsking && confirm && d.ready(o):
+		if d.Consent.Explained(d.Env) {
+			return PressedAgree
 		}
+	case d.State == DialogAsking && confirm:
 		d.Consent.Wrong = !d.Consent.Given(o)
 	case d.State == DialogAsking && term.Is(msg, k.Target) && o.Turns != "":
 		return PressedTurn
@@ -220,7 +212,6 @@ func (d *Dialog) Press(msg tea.KeyMsg, o *Offer) press {
 	return pressedElse
 }
 
-// PlannedMsg brings a plan, with the topology that it was made from.
 type PlannedMsg[P any] struct {
 	Request  Request
 	Topology *model.Topology
@@ -229,18 +220,21 @@ type PlannedMsg[P any] struct {
 	Unread   error // why the topology could not be read again
 }
 
-// Planning makes a plan outside Update.
 func Planning[P any](
 	d *Dialog, t *model.Topology, make func(context.Context, *model.Topology) (P, error),
 ) tea.Cmd {
 	d.Close() // nobody waits for the plan before
-	d.Request = d.Env.NewRequest()
-	id := d.Request
-	cmd, stop := d.Env.Stoppable(func(ctx context.Context) tea.Msg {
+	return d.await(func(ctx context.Context, id Request) tea.Msg {
 		p, err := make(ctx, t)
 		return PlannedMsg[P]{Request: id, Topology: t, Plan: p, Err: err}
 	})
-	d.stop = stop
+}
+
+// await runs f outside Update: its answer is the one that is awaited from now on.
+func (d *Dialog) await(f func(context.Context, Request) tea.Msg) (cmd tea.Cmd) {
+	id := d.Env.NewRequest()
+	d.Request = id
+	cmd, d.stop = d.Env.Stoppable(func(ctx context.Context) tea.Msg { return f(ctx, id) })
 	return cmd
 }
 
@@ -255,9 +249,9 @@ func (d Dialog) Close() {
 // Checking makes a plan again when it was agreed to, from the topology of now: a dialog may stay open for long, and a
 // queue can be bound at any moment.
 func Checking[P any](d *Dialog, make func(context.Context, *model.Topology) (P, error)) tea.Cmd {
-	d.State, d.Request, d.Unchecked = DialogChecking, d.Env.NewRequest(), nil
-	id, e := d.Request, d.Env
-	cmd, stop := e.Stoppable(func(ctx context.Context) tea.Msg {
+	d.State, d.Unchecked = DialogChecking, nil
+	e := d.Env
+	return d.await(func(ctx context.Context, id Request) tea.Msg {
 		ctx, cancel := context.WithTimeout(ctx, PollTimeout)
 		defer cancel()
 		t, err := e.Reread(ctx)
@@ -267,11 +261,8 @@ func Checking[P any](d *Dialog, make func(context.Context, *model.Topology) (P, 
 		p, err := make(ctx, t)
 		return PlannedMsg[P]{Request: id, Topology: t, Plan: p, Err: err}
 	})
-	d.stop = stop
-	return cmd
 }
 
-// EndedMsg brings the end of a run.
 type EndedMsg[R any] struct {
 	Request Request
 	Result  R
@@ -280,14 +271,11 @@ type EndedMsg[R any] struct {
 
 // Running starts what was agreed to, outside Update. From here on no key starts it again.
 func Running[R any](d *Dialog, run func(context.Context) (R, error)) tea.Cmd {
-	d.State, d.Request = DialogRunning, d.Env.NewRequest()
-	id := d.Request
-	cmd, stop := d.Env.Stoppable(func(ctx context.Context) tea.Msg {
+	d.State = DialogRunning
+	return d.await(func(ctx context.Context, id Request) tea.Msg {
 		result, err := run(ctx)
 		return EndedMsg[R]{id, result, err}
 	})
-	d.stop = stop
-	return cmd
 }
 
 // Ended takes the end of the run that is awaited in, and reports whether this is it.
@@ -314,13 +302,11 @@ func (d *Dialog) Execute(begun plan.Account, run AccountRun) tea.Cmd {
 	return tea.Batch(cmd, d.progress())
 }
 
-// progress waits for how far it is.
 func (d *Dialog) progress() tea.Cmd {
 	id := d.Request
 	return d.feed.Next(func(a plan.Account) tea.Msg { return ProgressMsg{id, a} })
 }
 
-// Executing takes how far a plan is that runs, and how it ended.
 func (d *Dialog) Executing(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case ProgressMsg:
@@ -334,4 +320,93 @@ func (d *Dialog) Executing(msg tea.Msg) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// Consent is a number of messages that is typed where a plain enter is too easy. Keys that are no digits do meanwhile
+// what they do without it.
+type Consent struct {
+	field  term.TextField
+	Wrong  bool           // enter was pressed with another number
+	reason term.TextField // why it is done, for the journal
+	Asked  bool           // for that: it is typed
+}
+
+func NewConsent() Consent { return Consent{field: term.NewTextField("")} }
+
+// Careful reports whether this number of messages is agreed to by typing it.
+func (e *Env) Careful(messages int) bool {
+	return messages > TypedAbove || messages > 1 && e.Production
+}
+
+// Carefully asks for the number of messages, in a sentence that says what is done to how many and where they go.
+func (o *Offer) Carefully(e *Env, messages int, does string) {
+	to := "To "
+	if e.Production {
+		to = "Production: to "
+	}
+	o.Number, o.prompt = messages, to+does+", type "+model.Count(messages)+":"
+}
+
+func (c *Consent) Given(o *Offer) bool {
+	return o.Number == 0 || strings.ReplaceAll(c.field.Text(), ",", "") == strconv.Itoa(o.Number)
+}
+
+// Explained reports whether it was said why, in production, where a journal keeps that: the first enter asks for it.
+// What was said last is proposed.
+func (c *Consent) Explained(e *Env) bool {
+	if !e.Production || e.Journal == nil {
+		return true
+	}
+	if !c.Asked {
+		c.Asked, c.reason = true, term.NewTextField(e.reason)
+		return false
+	}
+	text := strings.TrimSpace(c.reason.Text())
+	e.reason = cmp.Or(text, e.reason)
+	return text != ""
+}
+
+// Explains takes a key while the reason is typed, and reports whether it did: enter agrees.
+func (c *Consent) Explains(k *KeyMap, msg tea.KeyMsg) bool {
+	switch {
+	case !c.Asked || term.Is(msg, k.Confirm):
+		return false
+	case term.Is(msg, k.Cancel):
+		c.Asked = false
+	default:
+		c.reason.Update(msg)
+	}
+	return true
+}
+
+// Typed takes a key: digits, and what moves and deletes in a field.
+func (c *Consent) Typed(msg tea.KeyMsg) {
+	if strings.Trim(string(msg.Runes), "0123456789,") == "" {
+		c.field.Update(msg)
+		c.Wrong = false
+	}
+}
+
+// Say asks for the number, and says when another one was typed. Then it asks for the reason.
+func (c *Consent) Say(l *DialogLines, o *Offer) {
+	if c.Asked {
+		l.Say("", "Why? The journal keeps it with your name.", l.Styles.Text)
+		l.Field(&c.reason)
+		l.Blank()
+		return
+	}
+	if o.Number == 0 {
+		return
+	}
+	l.Say("", o.prompt, l.Styles.Text)
+	l.Field(&c.field)
+	want, typed := model.Count(o.Number), c.field.Text()
+	switch {
+	case !c.Wrong || c.Given(o):
+		l.Blank()
+	case typed == "":
+		l.Say("", term.MarkError+" Nothing was changed: first type "+want+".", l.Styles.Danger)
+	default:
+		l.Say("", term.MarkError+" Nothing was changed: you typed "+typed+", not "+want+".", l.Styles.Danger)
+	}
 }

@@ -50,46 +50,39 @@ func (l *DialogLines) Indented() (lines []string) {
 }
 
 // Indented is a text on a page of this number of columns.
-func Indented(look term.Style, text string, width int) (lines []string) {
-	for _, line := range term.Wrap(text, width-6) {
-		lines = append(lines, "   "+look.Render(line))
-	}
-	return lines
+func Indented(look term.Style, text string, width int) []string {
+	return look.Wrap("   ", text, width-6)
 }
 
 func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
 
-// Say adds text under a label.
-func (l *DialogLines) Say(label, text string, look term.Style) {
-	for i, part := range term.Wrap(text, l.Width-LabelWidth) {
-		if i > 0 {
-			label = ""
-		}
-		l.Lines = append(l.Lines, l.Styles.Muted.Render(term.Fit(label, LabelWidth, false, false))+look.Render(part))
-	}
+// Say adds text beside a label. It returns its first line.
+func (l *DialogLines) Say(label, text string, look term.Style) (from int) {
+	from = len(l.Lines)
+	l.Lines = append(l.Lines, look.Wrap(l.label(label), text, l.Width-LabelWidth)...)
+	return from
+}
+
+func (l *DialogLines) label(text string) string {
+	return l.Styles.Muted.Render(term.Fit(text, LabelWidth, false, false))
 }
 
 // SayFirst is Say with at most so many lines.
 func (l *DialogLines) SayFirst(most int, label, text string, look term.Style) {
-	from := len(l.Lines)
-	l.Say(label, text, look)
+	from := l.Say(label, text, look)
 	l.Lines = l.Lines[:min(len(l.Lines), from+most)]
 }
 
-// Aside is say for what need not be read before a key is pressed.
+// Aside is Say for what need not be read before a key is pressed.
 func (l *DialogLines) Aside(label, text string, look term.Style) {
-	from := len(l.Lines)
-	l.Say(label, text, look)
-	for i := from; i < len(l.Lines); i++ {
+	for i := l.Say(label, text, look); i < len(l.Lines); i++ {
 		l.Minor = append(l.Minor, i)
 	}
 }
 
-// Stress is say for what must be read before a key is pressed.
+// Stress is Say for what must be read before a key is pressed.
 func (l *DialogLines) Stress(label, text string, look term.Style) {
-	from := len(l.Lines)
-	l.Say(label, text, look)
-	for i := from; i < len(l.Lines); i++ {
+	for i := l.Say(label, text, look); i < len(l.Lines); i++ {
 		l.major = append(l.major, i)
 	}
 }
@@ -144,13 +137,14 @@ func (l *DialogLines) Fit(most int) {
 	l.Lines = lines
 }
 
-// Field adds a text field.
 func (l *DialogLines) Field(f *term.TextField) {
-	l.Lines = append(l.Lines, strings.Repeat(" ", LabelWidth)+l.Styles.Accent.Render("> ")+
-		f.View(l.Styles, l.Width-LabelWidth-2))
+	l.Lines = append(l.Lines, l.label("")+l.Styles.Accent.Render("> ")+f.View(l.Styles, l.Width-LabelWidth-2))
 }
 
-// Keys adds keys with what they do.
+func (l *DialogLines) Named(label string, f *term.TextField) {
+	l.Lines = append(l.Lines, l.label(label)+f.View(l.Styles, l.Width-LabelWidth))
+}
+
 func (l *DialogLines) Keys(keys ...key.Binding) {
 	text := ""
 	for _, b := range keys {
@@ -162,26 +156,21 @@ func (l *DialogLines) Keys(keys ...key.Binding) {
 // Hints adds keys with what they do, on as many lines as they need.
 func (l *DialogLines) Hints(text string) {
 	const wide, narrow = "     ", "   "
-	room, indent := l.Width-LabelWidth, strings.Repeat(" ", LabelWidth)
-	text = strings.TrimRight(text, " ")
-	if ansi.StringWidthWc(text) <= room {
-		l.Lines = append(l.Lines, indent+text)
-		return
-	}
-	line := ""
-	for _, part := range strings.Split(text, wide) {
-		if line != "" && ansi.StringWidthWc(line+narrow+part) > room {
-			l.Lines, line = append(l.Lines, indent+line), ""
+	room, line := l.Width-LabelWidth, strings.TrimRight(text, " ")
+	if ansi.StringWidthWc(line) > room {
+		parts := strings.Split(line, wide)
+		line = parts[0]
+		for _, part := range parts[1:] {
+			if ansi.StringWidthWc(line+narrow+part) > room {
+				l.Lines, line = append(l.Lines, l.label("")+line), part
+			} else {
+				line += narrow + part
+			}
 		}
-		if line != "" {
-			line += narrow
-		}
-		line += part
 	}
-	l.Lines = append(l.Lines, indent+line)
+	l.Lines = append(l.Lines, l.label("")+line)
 }
 
-// Box draws the lines in a frame.
 func (l *DialogLines) Box(title string) string { return term.Framed(l.Styles, title, l.Lines, l.Outer) }
 
 // Page draws the lines in a frame on a screen of their own, as many as it has room for.
@@ -215,21 +204,19 @@ func (d *Dialog) SayChanges(l *DialogLines) {
 func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []key.Binding) {
 	s, before := l.Styles, len(l.Lines)
 	l.Blank()
-	switch {
-	case o.Refusal != "":
+	if o.Refusal == "" {
+		d.Consent.Say(l, o)
+	} else {
 		l.Say("", term.MarkError+" "+cmp.Or(o.Not, "not possible")+": "+model.Printable(o.Refusal), s.Danger)
 		if o.Insists != "" {
 			l.Say("", d.Env.Keys.Insist.Help().Key+" "+o.Override, s.Text)
 		}
 		l.Blank()
-	default:
-		d.Consent.Say(l, o)
 	}
 	l.Keys(keys...)
 	l.Question(before)
 }
 
-// SayProgress tells how far a run is.
 func (d *Dialog) SayProgress(l *DialogLines) {
 	a := &d.Account
 	l.Say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), l.Styles.Strong)
@@ -238,7 +225,6 @@ func (d *Dialog) SayProgress(l *DialogLines) {
 	d.SayStop(l, "")
 }
 
-// SayWaiting tells why nothing moves at the moment.
 func SayWaiting(l *DialogLines, a *plan.Account) {
 	if a.Waiting != "" {
 		l.Stress("waits", model.Printable(a.Waiting), l.Styles.Danger)
@@ -254,7 +240,6 @@ func (d *Dialog) SayStop(l *DialogLines, hints string) {
 	l.Hints(hints + Hint(l.Styles, "esc", "stop: what is done stays done"))
 }
 
-// Outcome is how many messages had it, and what that means.
 type Outcome struct {
 	N            int
 	Label, Words string
@@ -276,7 +261,6 @@ func (d *Dialog) SayOutcomes(l *DialogLines, outcomes ...Outcome) {
 	d.SayClose(l)
 }
 
-// SayClose ends what happened.
 func (d *Dialog) SayClose(l *DialogLines) {
 	before := len(l.Lines)
 	l.Blank()

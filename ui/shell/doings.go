@@ -20,7 +20,6 @@ type Doing struct {
 	Unclear bool                        // which messages came or left is unknown
 }
 
-// Did takes down what an action did.
 func (e *Env) Did(d Doing) {
 	d.At = e.Now()
 	e.Doings = append(e.Doings, d)
@@ -82,7 +81,6 @@ func (e *Env) Since(taken *int) []Doing {
 	return later
 }
 
-// Count is how many messages left the queue.
 func (d *Doing) Count() (n int64) {
 	for _, twins := range d.Gone {
 		n += int64(twins)

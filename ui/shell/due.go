@@ -68,7 +68,6 @@ func (m *TopologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
 	return soonest
 }
 
-// held is how many messages are ready in one level of a buffer.
 type held struct {
 	Ref   model.QueueRef
 	ready int64
@@ -146,18 +145,17 @@ func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 // DueField is when the next message leaves a flow's buffers, or how many are held back beyond their time.
 func DueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
 	if h.Blocked.Past > 0 {
-		return term.Field{Text: "blocked " + model.Count(int64(h.Blocked.Past)), Style: s.Warning}
+		return s.Warning.Field("blocked " + model.Count(int64(h.Blocked.Past)))
 	}
-	switch kind := h.Kind(now); kind {
-	case picture.HeadOverdue, picture.HeadNever:
-		return term.Field{Text: h.Words(now) + "!", Style: s.Warning}
-	case picture.HeadUnknown, picture.HeadNone:
-		return term.Field{Text: h.Words(now), Style: s.Muted}
+	switch kind, words := h.Kind(now), h.Words(now); {
+	case kind == picture.HeadOverdue || kind == picture.HeadNever:
+		return s.Warning.Field(words + "!")
+	case kind == picture.HeadUnknown || kind == picture.HeadNone:
+		return s.Muted.Field(words)
+	case h.Cut:
+		return s.Danger.Field(words + " " + term.MarkError)
 	default:
-		if h.Cut {
-			return term.Field{Text: h.Words(now) + " " + term.MarkError, Style: s.Danger}
-		}
-		return term.Field{Text: h.Words(now), Style: s.Text}
+		return s.Text.Field(words)
 	}
 }
 
@@ -166,28 +164,26 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 	histogram := story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), now)
 	total := histogram.Total()
 	switch {
-	case total == 0:
-		return nil
-	case histogram.Unknown == total && b.Queue.Name == "":
+	case total == 0, histogram.Unknown == total && b.Queue.Name == "":
 		return nil
 	case histogram.Unknown == total:
-		return []term.Span{{Text: "due: each message has a TTL of its own, " + messagesKey +
-			" looks at them; overdue messages expire when read", Tone: term.ToneMuted}}
+		return []term.Span{term.ToneMuted.Span("due: each message has a TTL of its own, " + messagesKey +
+			" looks at them; overdue messages expire when read")}
 	}
-	lines := []term.Span{{Text: "due: " + histogram.Words(), Tone: term.ToneText}}
+	lines := []term.Span{term.ToneText.Span("due: " + histogram.Words())}
 	if words := m.holdingWords(b, messagesKey); words != "" {
-		lines = append(lines, term.Span{Text: words, Tone: term.ToneText})
+		lines = append(lines, term.ToneText.Span(words))
 	}
 	if histogram.Cut > 0 {
-		lines = append(lines, term.Span{Text: term.MarkError + " " + model.Plural(histogram.Cut, "message") +
-			" will be dropped on expiry: RabbitMQ drops what returns without a rejection", Tone: term.ToneDanger})
+		lines = append(lines, term.ToneDanger.Span(term.MarkError+" "+model.Plural(histogram.Cut, "message")+
+			" will be dropped on expiry: RabbitMQ drops what returns without a rejection"))
 	}
 	if h := m.Head(b, now); h.Blocked.By != nil {
-		line := term.Span{Text: term.MarkWarning + " " + h.Blocked.Words(now), Tone: term.ToneWarning}
+		mark, tone := term.MarkWarning, term.ToneWarning
 		if h.Due.Kind == story.DueUnknown {
-			line = term.Span{Text: term.MarkError + " " + h.Blocked.Words(now), Tone: term.ToneDanger}
+			mark, tone = term.MarkError, term.ToneDanger
 		}
-		lines = append(lines, line)
+		lines = append(lines, tone.Span(mark+" "+h.Blocked.Words(now)))
 	}
 	return lines
 }
@@ -200,7 +196,7 @@ func (m *TopologyMsg) ComingLines(f *model.Flow, now time.Time) []term.Span {
 		all.Add(story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), now))
 	}
 	if words := all.Words(); words != "" && all.Unknown < all.Total() {
-		return []term.Span{{Text: "due: " + words, Tone: term.ToneText}}
+		return []term.Span{term.ToneText.Span("due: " + words)}
 	}
 	return nil
 }

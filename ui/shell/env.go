@@ -84,10 +84,8 @@ type Memory struct {
 	Acting   map[model.QueueRef]bool // the queues of which an action takes messages now
 }
 
-// Kit is what a component of a screen needs.
 func (e *Env) Kit() term.Kit { return term.Kit{Styles: e.Styles, Keys: &e.Keys.ListKeys} }
 
-// Reads is how bodies in a queue are read.
 func (e *Env) Reads(queue model.QueueRef) func(*message.Message) body.View {
 	return func(m *message.Message) body.View { return e.Schemas.Read(queue, m) }
 }
@@ -98,22 +96,17 @@ func (e *Env) NewRequest() Request { return Request(e.Requests.Add(1)) }
 // Command runs f outside Update. Its context ends at the timeout (0: none) and when the program ends; the program
 // waits for f before it returns.
 func (e *Env) Command(timeout time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
-	return func() tea.Msg {
-		ctx, done, ok := e.Work.Begin(timeout)
-		if !ok {
-			return nil
-		}
-		defer done()
+	return e.standby(timeout, func(ctx context.Context) tea.Msg {
 		e.Work.Active.Add(1)
 		defer e.Work.Active.Add(-1)
 		return f(ctx)
-	}
+	})
 }
 
-// standby is command for what may wait as long as the program runs: nothing is under way meanwhile.
-func (e *Env) standby(f func(ctx context.Context) tea.Msg) tea.Cmd {
+// standby is Command for what may wait as long as the program runs: nothing is under way meanwhile.
+func (e *Env) standby(timeout time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
-		ctx, done, ok := e.Work.Begin(0)
+		ctx, done, ok := e.Work.Begin(timeout)
 		if !ok {
 			return nil
 		}

@@ -19,11 +19,11 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 	v, ok := n.Get()
 	switch {
 	case !ok:
-		return term.Field{Text: "?", Style: s.Muted}
+		return s.Muted.Field("?")
 	case v == 0:
-		return term.Field{Text: "0", Style: s.Muted}
+		return s.Muted.Field("0")
 	}
-	return term.Field{Text: model.Count(v), Style: some}
+	return some.Field(model.Count(v))
 }
 
 // Numbers is a column of counts, which sorts by them.
@@ -45,7 +45,7 @@ func Rates[T any](c term.Column[T], s *term.Styles, of func(T) model.Opt[float64
 // ReadyField is how many messages are ready in a queue, or that nobody can tell because it is down.
 func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
 	if down {
-		return term.Field{Text: "down", Style: s.Danger}
+		return s.Danger.Field("down")
 	}
 	return NumberField(s, ready, some)
 }
@@ -54,36 +54,37 @@ func rateField(s *term.Styles, r model.Opt[float64]) term.Field {
 	v, ok := r.Get()
 	switch {
 	case !ok:
-		return term.Field{Text: "?", Style: s.Muted}
+		return s.Muted.Field("?")
 	case v < 0.05:
-		return term.Field{Text: "0.0", Style: s.Muted}
+		return s.Muted.Field("0.0")
 	case v >= 1000:
-		return term.Field{Text: model.Count(int64(v + 0.5)), Style: s.Good}
+		return s.Good.Field(model.Count(int64(v + 0.5)))
 	}
-	return term.Field{Text: strconv.FormatFloat(v, 'f', 1, 64), Style: s.Good}
+	return s.Good.Field(strconv.FormatFloat(v, 'f', 1, 64))
 }
 
 func ConsumersField(s *term.Styles, n model.Opt[int64]) term.Field {
 	v, ok := n.Get()
 	switch {
 	case !ok:
-		return term.Field{Text: "?", Style: s.Muted}
+		return s.Muted.Field("?")
 	case v == 0:
-		return term.Field{Text: "none !", Style: s.Danger}
+		return s.Danger.Field("none !")
 	}
-	return term.Field{Text: model.Plural(int(v), "consumer"), Style: s.Text}
+	return s.Text.Field(model.Plural(int(v), "consumer"))
 }
 
 // CompareOpt puts the unknown below everything known.
 func CompareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
-	if a.Known() != b.Known() {
-		if a.Known() {
-			return 1
-		}
-		return -1
+	x, known := a.Get()
+	y, other := b.Get()
+	switch {
+	case known == other:
+		return cmp.Compare(x, y)
+	case known:
+		return 1
 	}
-	var zero N
-	return cmp.Compare(a.Or(zero), b.Or(zero))
+	return -1
 }
 
 // ReadableError is an error for a person, with the next step where there is one.
@@ -92,10 +93,8 @@ func ReadableError(err error) string {
 	if errors.As(err, &connect) {
 		return model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
 	}
-	for _, known := range []error{
-		model.ErrQueueGone, model.ErrQueueDown, model.ErrQueueExclusive,
-		model.ErrConsumeRefused,
-	} {
+	queue := []error{model.ErrQueueGone, model.ErrQueueDown, model.ErrQueueExclusive, model.ErrConsumeRefused}
+	for _, known := range queue {
 		if errors.Is(err, known) {
 			return known.Error()
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -62,7 +63,6 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 	consumers, known := r.Consumers.Get()
 	switch {
 	case r.Mark == term.MarkError, known && consumers == 0 && !r.Polled:
-		r.rank = 0
 	case r.Failed.Or(0) > 0:
 		r.rank = 1
 	default:
@@ -77,15 +77,13 @@ func (r *FlowRow) sumBuffers(msg *TopologyMsg) (waits []model.QueueRef) {
 	moved := model.Unknown[float64]()
 	uncounted := false // the broker does not count what leaves an exchange that delays
 	for _, b := range r.Flow.Buffers {
-		r.Waiting = plus(r.Waiting, t.Waiting(b))
+		r.Waiting = picture.Plus(r.Waiting, t.Waiting(b))
 		waits = append(waits, b.Queues()...)
-		if rate, ok := msg.Moves.Of(b).Out.Get(); ok {
-			moved = model.Some(moved.Or(0) + rate)
-		}
+		moved = picture.Plus(moved, msg.Moves.Of(b).Out)
 		uncounted = uncounted || b.InExchange != ""
 	}
 	if q, ok := t.Queue(r.Flow.Worker.Queue); ok && r.Flow.DelayedRetry.Set {
-		r.Waiting = plus(r.Waiting, q.Delayed)
+		r.Waiting = picture.Plus(r.Waiting, q.Delayed)
 		uncounted = true
 	} else if len(r.Flow.Buffers) == 0 {
 		r.Waiting, moved = model.Some[int64](0), model.Some(0.0)
@@ -101,14 +99,6 @@ func Worst(a, b FlowRow) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), CompareOpt(b.Failed, a.Failed), cmp.Compare(a.Name, b.Name))
 }
 
-// plus adds what is known.
-func plus(sum, n model.Opt[int64]) model.Opt[int64] {
-	if !sum.Known() {
-		return n
-	}
-	return model.Some(sum.Or(0) + n.Or(0))
-}
-
 func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	if q, ok := t.Queue(ref); ok {
 		return q.Ready
@@ -118,17 +108,14 @@ func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 
 // SumOf adds up what is known; nothing known is unknown, and no queues at all is 0.
 func SumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) model.Opt[N]) model.Opt[N] {
-	var sum N
-	known := len(refs) == 0
+	if len(refs) == 0 {
+		return model.Some[N](0)
+	}
+	var sum model.Opt[N]
 	for _, ref := range refs {
-		if v, ok := value(ref).Get(); ok {
-			sum, known = sum+v, true
-		}
+		sum = picture.Plus(sum, value(ref))
 	}
-	if !known {
-		return model.Unknown[N]()
-	}
-	return model.Some(sum)
+	return sum
 }
 
 // BufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which
@@ -177,10 +164,7 @@ func BufferWords(flow *model.Flow) string {
 	if flow.DelayedRetry.Set {
 		words = append(words, "retry in itself")
 	}
-	if len(words) == 0 {
-		return "-"
-	}
-	return strings.Join(words, ", ")
+	return cmp.Or(strings.Join(words, ", "), "-")
 }
 
 // RoundUp drops what nobody reads: seconds of minutes, minutes of hours. An upper bound is only ever rounded up.
@@ -196,11 +180,7 @@ func RoundUp(d time.Duration) time.Duration {
 }
 
 func LevelMark(l findings.Level) string {
-	switch l {
-	case findings.LevelError:
-		return term.MarkError
-	case findings.LevelWarning:
-		return term.MarkWarning
-	}
-	return term.MarkInfo
+	return map[findings.Level]string{
+		findings.LevelError: term.MarkError, findings.LevelWarning: term.MarkWarning, findings.LevelInfo: term.MarkInfo,
+	}[l]
 }

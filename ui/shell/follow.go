@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"sync"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -37,7 +38,6 @@ func Following(p *plan.Plan, t *model.Topology, a *plan.Account) tea.Cmd {
 	return func() tea.Msg { return FollowMsg{f} }
 }
 
-// Follow begins to watch a replay.
 func (e *Env) Follow(msg FollowMsg) tea.Cmd {
 	ctx, stop := context.WithCancel(context.Background())
 	f := followed{plan: msg.Following, feed: NewProgressFeed[plan.Sequel](), stop: stop}
@@ -45,7 +45,7 @@ func (e *Env) Follow(msg FollowMsg) tea.Cmd {
 		e.followed = map[string]followed{}
 	}
 	e.followed[f.plan.Mark] = f
-	run := e.standby(func(program context.Context) tea.Msg {
+	run := e.standby(0, func(program context.Context) tea.Msg {
 		defer context.AfterFunc(program, stop)()
 		defer stop()
 		defer f.feed.Close()
@@ -91,7 +91,6 @@ func (e *Env) Unfollow(record int64) {
 	}
 }
 
-// SequelStyle is how the sequel of a replay looks.
 func (l *DialogLines) SequelStyle(s *plan.Sequel) term.Style {
 	switch {
 	case s.Back > 0:
@@ -100,4 +99,53 @@ func (l *DialogLines) SequelStyle(s *plan.Sequel) term.Style {
 		return l.Styles.Good
 	}
 	return l.Styles.Accent
+}
+
+type ProgressMsg struct {
+	request Request
+	Account plan.Account
+}
+
+// progressFeed carries accounts and sequels from the executor's goroutine to Update. Its channel holds one: only the
+// newest matters, so a new one replaces one that was not fetched, and the executor never waits for the screen.
+type progressFeed[T any] struct {
+	mu     sync.Mutex
+	latest chan T
+	closed bool
+}
+
+func NewProgressFeed[T any]() *progressFeed[T] { return &progressFeed[T]{latest: make(chan T, 1)} }
+
+// Put leaves one for the screen. It never blocks; after close it does nothing.
+func (f *progressFeed[T]) Put(a T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	select {
+	case <-f.latest:
+	default:
+	}
+	f.latest <- a // there is room: nobody else puts, and what was there is gone
+}
+
+func (f *progressFeed[T]) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.closed = true
+		close(f.latest)
+	}
+}
+
+// Next waits for the next one: one command for each, until the feed is closed.
+func (f *progressFeed[T]) Next(bring func(T) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		a, open := <-f.latest
+		if !open {
+			return nil
+		}
+		return bring(a)
+	}
 }

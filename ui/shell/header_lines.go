@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,11 +29,6 @@ type Named struct{ Name, Value string }
 func PropertyLines(m *message.Message) []Named {
 	p := &m.Properties
 	lines := []Named{{"exchange", model.ExchangeName(m.Exchange)}, {"routing_key", m.RoutingKey}}
-	add := func(name, value string) {
-		if value != "" {
-			lines = append(lines, Named{name, value})
-		}
-	}
 	fields := p.Fields()
 	slices.SortStableFunc(fields[:], func(a, b message.Property) int { // the id comes first
 		return cmp.Compare(b.Flag&message.PropMessageID, a.Flag&message.PropMessageID)
@@ -48,10 +44,12 @@ func PropertyLines(m *message.Message) []Named {
 		case f.Time != nil:
 			value = f.Time.Local().Format(time.DateTime)
 		}
-		add(f.Name, value)
+		if value != "" {
+			lines = append(lines, Named{f.Name, value})
+		}
 	}
 	if m.Redelivered {
-		add("redelivered", "true")
+		lines = append(lines, Named{"redelivered", "true"})
 	}
 	for i := range lines {
 		lines[i].Value = model.Printable(lines[i].Value)
@@ -61,19 +59,10 @@ func PropertyLines(m *message.Message) []Named {
 
 // tableNames are the names of a table in order. x-death comes last: it is long, and the story tells it.
 func tableNames(t model.Table) []string {
-	names := make([]string, 0, len(t))
-	for name := range t {
-		names = append(names, name)
+	names := slices.Sorted(maps.Keys(t))
+	if i := slices.Index(names, "x-death"); i >= 0 {
+		names = append(slices.Delete(names, i, i+1), "x-death")
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		if (a == "x-death") != (b == "x-death") {
-			if a == "x-death" {
-				return 1
-			}
-			return -1
-		}
-		return strings.Compare(a, b)
-	})
 	return names
 }
 
@@ -203,45 +192,34 @@ func (w *valueWriter) value(v any, depth int) {
 	}
 }
 
-func (w *valueWriter) list(v []any, depth int) {
+// within writes so many values between brackets.
+func (w *valueWriter) within(open, end string, values, depth int, write func(i int)) {
 	if depth >= valueDepth {
-		w.mark("[…]")
+		w.mark(open + "…" + end)
 		return
 	}
-	w.mark("[")
-	for i, e := range v {
+	w.mark(open)
+	for i := range values {
 		if w.left <= 0 {
 			return
 		}
 		if i > 0 {
 			w.mark(", ")
 		}
-		w.value(e, depth+1)
+		write(i)
 	}
-	w.mark("]")
+	w.mark(end)
+}
+
+func (w *valueWriter) list(v []any, depth int) {
+	w.within("[", "]", len(v), depth, func(i int) { w.value(v[i], depth+1) })
 }
 
 func (w *valueWriter) table(v map[string]any, depth int) {
-	if depth >= valueDepth {
-		w.mark("{…}")
-		return
-	}
-	w.mark("{")
-	names := make([]string, 0, len(v))
-	for name := range v {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for i, name := range names {
-		if w.left <= 0 {
-			return
-		}
-		if i > 0 {
-			w.mark(", ")
-		}
-		w.text(name)
+	names := slices.Sorted(maps.Keys(v))
+	w.within("{", "}", len(names), depth, func(i int) {
+		w.text(names[i])
 		w.mark(": ")
-		w.value(v[name], depth+1)
-	}
-	w.mark("}")
+		w.value(v[names[i]], depth+1)
+	})
 }

@@ -73,7 +73,6 @@ func (k *KeptLooks) Lend(queue model.QueueRef, limit int) (p peek.Peeked, ok boo
 	return one.lent(k, left, int64(i-len(left))), err == nil, err
 }
 
-// did takes in what an action did to a queue.
 func (k *KeptLooks) did(d Doing) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -148,7 +147,6 @@ type lentMessages struct {
 	close func() error
 }
 
-// Close implements message.Messages.
 func (l lentMessages) Close() error { return l.close() }
 
 // someMessages are those that have these indexes among others, which are in order.

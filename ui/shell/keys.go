@@ -124,7 +124,6 @@ func NewKeyMap() *KeyMap {
 	return k
 }
 
-// PressOf is the press of a key that a binding names.
 func PressOf(name string) (tea.KeyMsg, bool) {
 	if runes := []rune(name); len(runes) == 1 {
 		press := tea.KeyMsg{Type: tea.KeyRunes, Runes: runes}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root
@@ -20,7 +22,6 @@ type Looks struct {
 // DeadLetters are how many of the messages of a look have a death or an error of an application.
 type DeadLetters struct{ Dead, Of int }
 
-// meeting is that a message was seen in a buffer.
 type meeting struct {
 	leaves time.Time // at the latest: seen there later, it has come back; zero: it does not leave
 	back   int       // how often it has come back
@@ -118,4 +119,43 @@ func (l *Looks) Failed(t *model.Topology, q *model.Queue) string {
 	d := l.Dead[q.QueueRef]
 	return fmt.Sprintf("no flow has it, and it has no consumers; failures in %s of %s read there", model.Count(d.Dead),
 		model.Plural(d.Of, "message"))
+}
+
+const FewDeliveries = 5 // left of a delivery limit: a warning
+
+type LooksField struct {
+	Left, limit  int64
+	Counts, told bool // it limits them; earlier looks tell how many are left
+}
+
+func NewLooksField(t *model.Topology, ref model.QueueRef) LooksField {
+	var l LooksField
+	l.Left, l.limit, l.Counts, l.told = peek.LooksLeftOf(t, ref)
+	return l
+}
+
+// Field is "17 of 20", "≤ 20" where no earlier look tells, and "-" where looks are not limited.
+func (l LooksField) Field(s *term.Styles) term.Field {
+	left := fmt.Sprintf("%d of %d", l.Left, l.limit)
+	switch {
+	case !l.Counts:
+		return s.Muted.Field("-")
+	case !l.told:
+		return s.Text.Field(fmt.Sprintf("≤ %d", l.limit))
+	case l.Left <= FewDeliveries:
+		return s.Warning.Field(left)
+	}
+	return s.Text.Field(left)
+}
+
+// LooksLeft is the same in words, "" where looks are not limited.
+func LooksLeft(t *model.Topology, ref model.QueueRef) string {
+	l := NewLooksField(t, ref)
+	switch {
+	case !l.Counts:
+		return ""
+	case !l.told:
+		return fmt.Sprintf("at most %s left (delivery limit)", model.Plural(l.limit, "look"))
+	}
+	return peek.LooksLeft(l.Left, l.limit)
 }

@@ -22,7 +22,6 @@ type Bodies struct {
 	enveloped     bool
 }
 
-// make reads the bodies of a message, unless that was done.
 func (b *Bodies) make(m *message.Message, raw bool) {
 	if b.made && b.raw == raw {
 		return
@@ -37,7 +36,6 @@ func (b *Bodies) make(m *message.Message, raw bool) {
 	}
 }
 
-// Width is how wide the first lines are.
 func (b *Bodies) Width(m *message.Message, raw bool) int {
 	const first = 200
 	b.make(m, raw)
@@ -60,7 +58,7 @@ func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folde
 	case !b.enveloped:
 		return own
 	case b.envelope.Problem != "":
-		return append(Toned(s.Warning, term.MarkWarning+" "+model.Printable(b.envelope.Problem), width), own...)
+		return append(s.Warning.Wrap("", term.MarkWarning+" "+model.Printable(b.envelope.Problem), width), own...)
 	}
 	lines := append(EnvelopeHead(s, &b.envelope, width), ViewLines(s, &b.original, width, folded)...)
 	return append(append(lines, RawHead(s)...), own...)
@@ -68,11 +66,11 @@ func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folde
 
 // ViewLines are a body under what was done to read it.
 func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
-	lines := Toned(s.Muted, v.Title, width)
+	lines := s.Muted.Wrap("", v.Title, width)
 	if v.Problem != "" {
-		lines = append(lines, Toned(s.Warning, term.MarkWarning+" "+v.Problem, width)...)
+		lines = append(lines, s.Warning.Wrap("", term.MarkWarning+" "+v.Problem, width)...)
 	}
-	lines = append(lines, Toned(s.Muted, v.Note, width)...)
+	lines = append(lines, s.Muted.Wrap("", v.Note, width)...)
 	shown := v.LinesIn(width)
 	if folded {
 		shown = body.Folded(shown, 1)
@@ -86,15 +84,6 @@ func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 	return lines
 }
 
-// Toned are words in one style, wrapped.
-func Toned(style term.Style, words string, width int) []string {
-	lines := term.Wrap(words, width)
-	for i := range lines {
-		lines[i] = style.Render(lines[i])
-	}
-	return lines
-}
-
 // Dressed is a line of a body with its parts in their styles, broken at the width, wherever that is.
 func Dressed(s *term.Styles, l body.Line, width int) []string {
 	parts := make([]Inked, len(l.Spans))
@@ -104,7 +93,6 @@ func Dressed(s *term.Styles, l body.Line, width int) []string {
 	return InkedLines(parts, width)
 }
 
-// Inked is a printable text in a style.
 type Inked struct {
 	Text  string
 	Style term.Style
@@ -134,19 +122,10 @@ func InkedLines(parts []Inked, width int) []string {
 }
 
 func bodyStyle(s *term.Styles, k body.Kind) term.Style {
-	switch k {
-	case body.Key:
-		return s.BodyKey
-	case body.String:
-		return s.BodyText
-	case body.Literal:
-		return s.BodyLiteral
-	case body.Mark:
-		return s.BodyMark
-	case body.Note:
-		return s.Muted
-	}
-	return s.Text
+	return *[...]*term.Style{
+		body.Plain: &s.Text, body.Key: &s.BodyKey, body.String: &s.BodyText, body.Literal: &s.BodyLiteral,
+		body.Mark: &s.BodyMark, body.Note: &s.Muted,
+	}[k]
 }
 
 // Pieces are printable text broken at the width: behind a blank in the second half of a line, else wherever that is.
@@ -175,13 +154,9 @@ func Pieces(text string, width int) (lines []string) {
 	}
 }
 
-// EnvelopeHead stands above what was in an envelope, rawHead above what lies in the queue.
+// EnvelopeHead stands above what was in an envelope, RawHead above what lies in the queue.
 func EnvelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
-	var lines []string
-	for _, l := range term.Wrap("The original: a replay "+model.Printable(e.Does)+".", width) {
-		lines = append(lines, s.Muted.Render(l))
-	}
-	return lines
+	return s.Muted.Wrap("", "The original: a replay "+model.Printable(e.Does)+".", width)
 }
 
 func RawHead(s *term.Styles) []string {

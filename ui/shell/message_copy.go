@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	osc52 "github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
@@ -45,12 +44,8 @@ func HeadersToCopy(m *message.Message) (what, text string) {
 // CopyText hands text to the terminal, which keeps the clipboard (OSC 52): so it works over SSH too.
 func CopyText(out io.Writer, what, text string) tea.Msg {
 	if len(text) > copyLimit {
-		end := copyLimit
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end]
-		what += ", cut to " + message.Size(int64(end))
+		text = message.WholeRunes(text, copyLimit)
+		what += ", cut to " + message.Size(int64(len(text)))
 	}
 	if _, err := io.WriteString(out, osc52.New(text).String()); err != nil {
 		return NoticeMsg{Text: "could not copy: " + err.Error(), Bad: true}
@@ -58,7 +53,6 @@ func CopyText(out io.Writer, what, text string) tea.Msg {
 	return NoticeMsg{Text: "copied " + what + " to the terminal's clipboard"}
 }
 
-// MessageJSON is a message as one JSON object, as `peek -o json` has it.
 func MessageJSON(m *message.Message) string {
 	text, err := json.MarshalIndent(m.JSON(), "", "  ")
 	if err != nil {

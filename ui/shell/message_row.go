@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"runtime"
 	"slices"
 	"strconv"
@@ -9,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -112,17 +112,11 @@ func MessageRows(
 	return rows, err
 }
 
-// describe fills a row.
 func (r *MessageRow) describe(m *message.Message, queue model.QueueRef, buffer bool, known interned) {
 	r.Id.Fingerprint, r.Position, r.Size, r.Matched = m.Fingerprint, int32(m.Position), m.BodyBytes, true
-	failure := m.FailureIn(buffer)
-	switch words := m.ReplayedWords(); {
-	case words != "" && failure != "":
-		failure = words + "; " + failure
-	case words != "":
-		failure = words
-	}
-	r.failure = known.text(failure)
+	failure := []string{m.ReplayedWords(), m.FailureIn(buffer)}
+	failure = slices.DeleteFunc(failure, func(words string) bool { return words == "" })
+	r.failure = known.text(strings.Join(failure, "; "))
 	r.deaths, r.died = known.text(m.DeathSummary()), m.DeathCount()
 	if m.DeathsError != "" {
 		r.deaths, r.malformed = "malformed", true
@@ -138,12 +132,7 @@ type interned map[string]string
 
 // text is the beginning of a text, printable, that keeps nothing else of its message in memory.
 func (in interned) text(s string) string {
-	if end := previewWidth; len(s) > end {
-		for !utf8.RuneStart(s[end]) && end > previewWidth-utf8.UTFMax {
-			end--
-		}
-		s = s[:end]
-	}
+	s = message.WholeRunes(s, previewWidth)
 	known, ok := in[s]
 	if !ok {
 		known = strings.Clone(model.Printable(s))
@@ -165,13 +154,14 @@ func SampleOf(rows []*MessageRow) (message.Messages, plan.Selection) {
 
 // age is how long ago the message was published: "2m 04s", "≥ 2m 04s" when only the latest time is known.
 func (r *MessageRow) age(now time.Time) string {
+	age := Age(max(now.Sub(r.Since), 0))
 	switch {
 	case r.Since.IsZero():
 		return "?"
 	case r.exact:
-		return Age(max(now.Sub(r.Since), 0))
+		return age
 	}
-	return "≥ " + Age(max(now.Sub(r.Since), 0))
+	return "≥ " + age
 }
 
 // place is the position in six cells.
@@ -186,7 +176,6 @@ func rowID(r *MessageRow) MessageID { return r.Id }
 
 func byPosition(a, b *MessageRow) int { return cmp.Compare(a.Position, b.Position) }
 
-// NewMessageTable is the table of a queue's messages.
 func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
 	return term.NewTable(e.Kit(), rowID, byPosition, MessageColumns(e, nil, false)...)
 }
@@ -198,44 +187,42 @@ func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*Mess
 	columns := []term.Column[*MessageRow]{
 		{
 			Title: "#", Width: 6, Right: true,
-			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: r.place(), Style: s.Muted} },
+			Cell:    func(r *MessageRow) term.Field { return s.Muted.Field(r.place()) },
 			Compare: byPosition,
 		},
 		{
 			Title: "AGE", Width: 9,
-			Cell: func(r *MessageRow) term.Field { return term.Field{Text: r.age(e.Shown), Style: s.Text} },
-			Compare: func(a, b *MessageRow) int {
-				return b.Since.Compare(a.Since)
-			},
+			Cell:    func(r *MessageRow) term.Field { return s.Text.Field(r.age(e.Shown)) },
+			Compare: func(a, b *MessageRow) int { return b.Since.Compare(a.Since) },
 		},
 		{
 			Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12,
-			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: r.failure, Style: s.Text} },
+			Cell:    func(r *MessageRow) term.Field { return s.Text.Field(r.failure) },
 			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.failure, b.failure) },
 		},
 		{
 			Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true,
-			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: r.key, Style: s.Text} },
+			Cell:    func(r *MessageRow) term.Field { return s.Text.Field(r.key) },
 			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.key, b.key) },
 		},
 		{
 			Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1,
 			Cell: func(r *MessageRow) term.Field {
 				if r.malformed {
-					return term.Field{Text: term.MarkWarning + " " + r.deaths, Style: s.Warning}
+					return s.Warning.Field(term.MarkWarning + " " + r.deaths)
 				}
-				return term.Field{Text: r.deaths, Style: s.Text}
+				return s.Text.Field(r.deaths)
 			},
 			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.died, b.died) }, Most: true,
 		},
 		{
 			Title: "SIZE", Width: 5, Right: true, Drop: 2,
-			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: message.Size(int64(r.Size)), Style: s.Muted} },
+			Cell:    func(r *MessageRow) term.Field { return s.Muted.Field(message.Size(int64(r.Size))) },
 			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.Size, b.Size) }, Most: true,
 		},
 		{
 			Title: "BODY", Width: 20, Flex: 3, Drop: 3,
-			Cell: func(r *MessageRow) term.Field { return term.Field{Text: r.Preview, Style: s.Muted} },
+			Cell: func(r *MessageRow) term.Field { return s.Muted.Field(r.Preview) },
 		},
 	}
 	if waits != nil {
@@ -251,11 +238,10 @@ func waitColumn(e *Env, waits *story.Waits) term.Column[*MessageRow] {
 	return term.Column[*MessageRow]{
 		Title: "DUE", Width: 10,
 		Cell: func(r *MessageRow) term.Field {
-			w := WaitOf(waits, int(r.Position))
-			if w == nil {
-				return term.Field{Text: "", Style: s.Muted}
+			if w := WaitOf(waits, int(r.Position)); w != nil {
+				return waitField(s, w, e.Shown)
 			}
-			return waitField(s, w, e.Shown)
+			return s.Muted.Field("")
 		},
 		Compare: func(a, b *MessageRow) int {
 			x, y := WaitOf(waits, int(a.Position)), WaitOf(waits, int(b.Position))
@@ -280,19 +266,86 @@ func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 	}
 	switch {
 	case w.Leaves.Kind == story.DueUnknown:
-		return term.Field{Text: "never" + late, Style: s.Danger}
+		return s.Danger.Field("never" + late)
 	case w.Leaves.Time.Before(now):
-		return term.Field{Text: "left", Style: s.Muted}
+		return s.Muted.Field("left")
 	case w.Cut:
-		return term.Field{Text: w.Leaves.In(now) + " " + term.MarkError, Style: s.Danger}
+		return s.Danger.Field(w.Leaves.In(now) + " " + term.MarkError)
 	}
-	return term.Field{Text: w.Leaves.In(now) + late, Style: style}
+	return style.Field(w.Leaves.In(now) + late)
 }
 
 // WaitOf is what a look told of when a message leaves; nil when it tells nothing of it.
 func WaitOf(waits *story.Waits, position int) *story.Wait {
 	if i := position - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
 		return &waits.Messages[i]
+	}
+	return nil
+}
+
+// ReadAhead is how many rows are read beyond those that are seen, on each side, when some of these are not read: one
+// that holds a key down sees no gaps.
+const ReadAhead = 100
+
+// ReadMsg brings what was read of messages that are on disk.
+type ReadMsg struct {
+	Request Request
+	Read    readParts
+}
+
+// readParts are what is shown of messages beside their rows.
+type readParts struct {
+	previews map[*MessageRow]string
+	row      *MessageRow // of whole; nil: it was read before
+	Whole    *message.Message
+}
+
+// Parts reads the beginnings of the bodies of rows, and one message as it is shown.
+func Parts(rows []*MessageRow, one *MessageRow) readParts {
+	read := readParts{previews: make(map[*MessageRow]string, len(rows)), row: one}
+	for _, r := range rows {
+		preview := ""
+		if m, err := r.Peeked.At(int(r.Index), 4*previewWidth); err == nil {
+			preview = strings.Clone(m.BodyPreview(previewWidth))
+		}
+		read.previews[r] = cmp.Or(preview, "(empty)")
+	}
+	if one != nil {
+		m, err := one.Peeked.At(int(one.Index), ShownBody)
+		if err != nil { // the disk: what is known of it stays on the screen
+			m = message.Message{
+				Position: int(one.Position), BodyBytes: one.Size, Fingerprint: one.Id.Fingerprint,
+				DeathsError: err.Error(),
+			}
+		}
+		read.Whole = &m
+	}
+	return read
+}
+
+// Take takes over what was read.
+func (p readParts) Take() {
+	for r, preview := range p.previews {
+		r.Preview = preview
+	}
+	if p.row != nil {
+		p.row.Peeked.at, p.row.Peeked.last = p.row.Index, p.Whole
+	}
+}
+
+// WholeMessages calls with the whole messages of rows, in the order of the queue.
+func WholeMessages(ctx context.Context, rows []*MessageRow, each func(*message.Message) error) error {
+	for _, r := range slices.SortedFunc(slices.Values(rows), byPosition) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m, err := r.Peeked.At(int(r.Index), 0)
+		if err != nil {
+			return err
+		}
+		if err := each(&m); err != nil {
+			return err
+		}
 	}
 	return nil
 }

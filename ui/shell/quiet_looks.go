@@ -83,25 +83,21 @@ type WantedBroker struct {
 	Quiet *QuietLooks
 }
 
-// Peek implements ports.Looker.
 func (b WantedBroker) Peek(ctx context.Context, p peek.Plan) (peek.Peeked, error) {
 	defer b.Quiet.GiveWay()()
 	return b.Broker.Peek(ctx, p)
 }
 
-// Read implements ports.Looker.
 func (b WantedBroker) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
 	defer b.Quiet.GiveWay()()
 	return b.Broker.Read(ctx, p, each)
 }
 
-// Execute implements ports.Executor.
 func (b WantedBroker) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
 	defer b.Quiet.GiveWay()()
 	return b.Broker.Execute(ctx, run, progress)
 }
 
-// Undo implements ports.Undoer.
 func (b WantedBroker) Undo(
 	ctx context.Context, p plan.UndoPlan, progress func(plan.Account),
 ) (plan.Account, error) {
@@ -109,7 +105,6 @@ func (b WantedBroker) Undo(
 	return b.Broker.Undo(ctx, p, progress)
 }
 
-// Resume implements ports.Resumer.
 func (b WantedBroker) Resume(ctx context.Context, run resume.Run, progress func(plan.Account)) (plan.Account, error) {
 	defer b.Quiet.GiveWay()()
 	return b.Broker.Resume(ctx, run, progress)

@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them,
@@ -109,4 +110,102 @@ type CountedMsg struct {
 	Topology *model.Topology // with them
 	Err      error
 	Every    time.Duration // from one count to the next, as it is now
+}
+
+// Page is a screen on a stack. What the screen's commands bring carries the page's number: it concerns no other screen.
+type Page struct {
+	Screen
+	Number Request
+}
+
+func (e *Env) NewPage(s Screen) Page { return Page{s, e.NewRequest()} }
+
+// AnswerMsg brings the answer to a screen's command to that screen.
+type AnswerMsg struct {
+	Page Request
+	Msg  tea.Msg
+}
+
+// LendMsg asks the root to give the terminal to a program. over makes the answer of its end.
+type LendMsg struct {
+	Program tea.ExecCommand
+	Over    func(error) tea.Msg
+}
+
+// Takes gives a message to the screen. Answers to what it asks for then come back to it alone.
+func (p Page) Takes(msg tea.Msg) (Page, tea.Cmd) {
+	next, cmd := p.Screen.Update(msg)
+	p.Screen = next
+	return p, p.Asked(cmd)
+}
+
+// Asked makes what a command of the screen brings an answer to it, unless it is for the root.
+func (p Page) Asked(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		switch msg := cmd().(type) {
+		case nil, PushMsg, NoticeMsg, HideMsg, FollowMsg:
+			return msg
+		case PopMsg:
+			return PopMsg{p.Number}
+		case LendMsg:
+			over := msg.Over
+			msg.Over = func(err error) tea.Msg { return AnswerMsg{p.Number, over(err)} }
+			return msg
+		case tea.BatchMsg:
+			all := make(tea.BatchMsg, len(msg))
+			for i := range msg {
+				all[i] = p.Asked(msg[i])
+			}
+			return all
+		default:
+			return AnswerMsg{p.Number, msg}
+		}
+	}
+}
+
+// Scroll is a text of which as many lines are seen as there is room for.
+type Scroll struct {
+	Lines            []string // nil: to be laid
+	top, room, width int
+}
+
+// Key takes a key that may scroll.
+func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
+	page, step := max(s.room, 1), 0
+	switch {
+	case term.Is(msg, k.Up):
+		step = -1
+	case term.Is(msg, k.Down):
+		step = 1
+	case term.Is(msg, k.HalfUp):
+		step = -page / 2
+	case term.Is(msg, k.HalfDown):
+		step = page / 2
+	case term.Is(msg, k.PageUp):
+		step = -page
+	case term.Is(msg, k.PageDown):
+		step = page
+	case term.Is(msg, k.Top):
+		step = -len(s.Lines)
+	case term.Is(msg, k.Bottom):
+		step = len(s.Lines)
+	}
+	s.top = min(max(s.top+step, 0), max(len(s.Lines)-page, 0))
+}
+
+// Prepare lays the text, unless it is laid for this width.
+func (s *Scroll) Prepare(width, room int, lay func(width int) []string) {
+	if s.Lines == nil || s.width != width {
+		s.Lines, s.width = lay(width), width
+	}
+	s.room = room
+	s.top = min(s.top, max(len(s.Lines)-room, 0))
+}
+
+func (s *Scroll) Seen() []string {
+	end := min(s.top+s.room, len(s.Lines))
+	return s.Lines[min(s.top, end):end]
 }

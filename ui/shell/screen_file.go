@@ -37,7 +37,6 @@ func (s *ScreenFile) Gone() bool {
 	return s != nil && s.before != nil && !term.IsTerminal(s.keyboard.Fd())
 }
 
-// Write implements io.Writer.
 func (s *ScreenFile) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,10 +116,8 @@ func (b Borrowed) SetStdout(w io.Writer) {
 	}
 }
 
-// SetStderr implements tea.ExecCommand.
 func (b Borrowed) SetStderr(w io.Writer) { b.Stderr = w }
 
-// Run implements tea.ExecCommand.
 func (b Borrowed) Run() error {
 	defer b.Screen.Lend()()
 	return b.Cmd.Run()

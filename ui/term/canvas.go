@@ -1,6 +1,7 @@
 package term
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -9,7 +10,7 @@ import (
 // Tone is what a cell of a canvas means; the Styles say how that looks.
 type Tone uint8
 
-// The tones.
+// The tones, in the order in which Tone has their styles.
 const (
 	ToneText Tone = iota
 	ToneMuted
@@ -20,32 +21,16 @@ const (
 	ToneWarning
 	ToneDanger
 	ToneAccent
-	toneSelected
 )
 
 func (s *Styles) Tone(t Tone) Style {
-	switch t {
-	case ToneMuted:
-		return s.Muted
-	case ToneStrong:
-		return s.Strong
-	case ToneBorder:
-		return s.Border
-	case ToneWaiting:
-		return s.Waiting
-	case ToneGood:
-		return s.Good
-	case ToneWarning:
-		return s.Warning
-	case ToneDanger:
-		return s.Danger
-	case ToneAccent:
-		return s.Accent
-	case toneSelected:
-		return s.Selected
-	}
-	return s.Text
+	return *[...]*Style{
+		&s.Text, &s.Muted, &s.Strong, &s.Border, &s.Waiting, &s.Good, &s.Warning, &s.Danger, &s.Accent,
+	}[t]
 }
+
+// Span is a piece of text in this tone.
+func (t Tone) Span(text string) Span { return Span{text, t} }
 
 // Span is a piece of printable text with its meaning.
 type Span struct {
@@ -53,7 +38,6 @@ type Span struct {
 	Tone Tone
 }
 
-// Spans is one line of text.
 type Spans []Span
 
 func (s Spans) Width() int {
@@ -98,7 +82,6 @@ type cell struct {
 	covered bool
 }
 
-// Point is a place on a canvas.
 type Point struct{ X, Y int }
 
 // Canvas is a grid of cells to draw on. What is outside of it is not drawn.
@@ -112,7 +95,7 @@ func NewCanvas(width, height int) *Canvas {
 }
 
 func (c *Canvas) Clone() *Canvas {
-	return &Canvas{c.Width, c.Height, append([]cell(nil), c.cells...)}
+	return &Canvas{c.Width, c.Height, slices.Clone(c.cells)}
 }
 
 func (c *Canvas) Inside(x, y int) bool { return x >= 0 && x < c.Width && y >= 0 && y < c.Height }
@@ -151,7 +134,6 @@ func (c *Canvas) Text(x, y int, s string, t Tone) int {
 	return x
 }
 
-// Line writes a line of text.
 func (c *Canvas) Line(x, y int, s Spans) int {
 	for _, piece := range s {
 		x = c.Text(x, y, piece.Text, piece.Tone)

@@ -1,7 +1,10 @@
 package term
 
 import (
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -115,4 +118,165 @@ func Partition(s *Styles, words, end string, width int) string {
 	}
 	rest := max(0, width-used-ansi.StringWidthWc(end)-2)
 	return line + s.Border.Render(strings.Repeat("─", rest)) + s.Muted.Render(end) + s.Border.Render("──")
+}
+
+// Wrap breaks printable text between words into lines of at most width cells. A number stays with its unit, and a word
+// with a hyphen is one word; what is wider than a line is broken behind a mark, else anywhere.
+func Wrap(text string, width int) []string {
+	if text == "" {
+		return nil
+	}
+	width = max(1, width)
+	var lines []string
+	line, used := "", 0
+	begun := false // the line has a word; blanks before it are kept
+	for _, word := range words(text, width) {
+		w := ansi.StringWidthWc(word)
+		if begun && used+1+w > width {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line, used, begun = "", 0, false
+			if word == "" {
+				continue // blanks where a line is broken
+			}
+		}
+		if begun {
+			line, used = line+" ", used+1
+		}
+		for w > width {
+			piece := broken(word, width)
+			lines = append(lines, piece)
+			word = word[len(piece):]
+			w = ansi.StringWidthWc(word)
+		}
+		line, used, begun = line+word, used+w, true
+	}
+	if line == "" && lines != nil {
+		return lines
+	}
+	return append(lines, line)
+}
+
+// words are the words of a text, each number with its unit.
+func words(text string, width int) []string {
+	all := strings.Split(text, " ")
+	joined := all[:0]
+	for _, word := range all {
+		if n := len(joined); n > 0 && isNumber(joined[n-1]) && units[strings.TrimRight(word, ".,;:)")] {
+			if both := joined[n-1] + " " + word; len(both) <= width {
+				joined[n-1] = both
+				continue
+			}
+		}
+		joined = append(joined, word)
+	}
+	return joined
+}
+
+// units are what a number is not parted from.
+var units = map[string]bool{
+	"ms": true, "s": true, "min": true, "m": true, "h": true, "d": true, "%": true,
+	"B": true, "KiB": true, "MiB": true, "GiB": true, "KB": true, "MB": true, "GB": true,
+}
+
+func isNumber(word string) bool {
+	return word != "" && strings.Trim(word, "0123456789.,≤~") == "" && strings.ContainsAny(word, "0123456789")
+}
+
+// broken is the beginning of a word that is wider than a line: to a mark in the second half of the line, else the whole
+// line.
+func broken(word string, width int) string {
+	piece, _, _ := strings.Cut(ansi.HardwrapWc(word, width, true), "\n")
+	if piece == "" { // a wide character, in a line of one cell
+		_, size := utf8.DecodeRuneInString(word)
+		return word[:size]
+	}
+	if at := strings.LastIndexAny(piece, "-/.:,;_@&=|"); at >= len(piece)/2 {
+		return piece[:at+1]
+	}
+	return piece
+}
+
+// Holds reports whether a line, which may be dressed, shows a text, whatever the case. "" is in no line.
+func Holds(line, text string) bool {
+	return text != "" && ContainsFold(strings.ToLower(text), ansi.Strip(line))
+}
+
+// Highlight dresses each place of a line, which may be dressed already, where it shows a text, whatever the case.
+func Highlight(line, text string, s Style) string {
+	plain, needle := []rune(ansi.Strip(line)), folded(text)
+	rest := folded(string(plain))
+	if runesAt(rest, needle) < 0 {
+		return line
+	}
+	dressed, drawn, read := "", 0, 0 // drawn in cells, read in runes
+	for {
+		at := runesAt(rest, needle)
+		if at < 0 {
+			return dressed + Behind(line, drawn)
+		}
+		found := string(plain[read+at : read+at+len(needle)])
+		from := drawn + ansi.StringWidthWc(string(plain[read:read+at]))
+		to := from + ansi.StringWidthWc(found)
+		dressed += Behind(Cut(line, from, ""), drawn) + s.Render(found)
+		drawn, read, rest = to, read+at+len(needle), rest[at+len(needle):]
+	}
+}
+
+// folded are the runes of a text without their case; as many as it has.
+func folded(text string) []rune {
+	runes := []rune(text)
+	for i, r := range runes {
+		runes[i] = unicode.ToLower(r)
+	}
+	return runes
+}
+
+// runesAt is where the first of the texts holds the second one; negative: nowhere, and so for an empty one.
+func runesAt(text, needle []rune) int {
+	for i := range len(text) - len(needle) + 1 {
+		if len(needle) > 0 && slices.Equal(text[i:i+len(needle)], needle) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Fit makes text exactly width cells wide: cut with "…" or filled with spaces.
+func Fit(text string, width int, right, middle bool) string {
+	n := ansi.StringWidthWc(text)
+	if n > width {
+		if middle {
+			text = CutMiddle(text, width)
+		} else {
+			text = Cut(text, width, "…")
+		}
+		n = ansi.StringWidthWc(text)
+	}
+	blank := strings.Repeat(" ", max(0, width-n))
+	if right {
+		return blank + text
+	}
+	return text + blank
+}
+
+// CutMiddle shortens text to width cells and keeps both ends.
+func CutMiddle(text string, width int) string {
+	n := ansi.StringWidthWc(text)
+	if n <= width {
+		return text
+	}
+	if width < 5 {
+		return Cut(text, width, "…")
+	}
+	front := Cut(text, width/2, "")
+	return front + "…" + Behind(text, n-(width-1-ansi.StringWidthWc(front)))
+}
+
+// Pad fills a line, which may be dressed, to width cells, and cuts what is more.
+func Pad(line string, width int) string {
+	n := ansi.StringWidthWc(line)
+	if n > width {
+		return Cut(line, max(0, width), "…")
+	}
+	return line + strings.Repeat(" ", width-n)
 }

@@ -1,8 +1,11 @@
 package term
 
 import (
+	"io"
 	"strings"
 
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 )
 
@@ -17,6 +20,22 @@ func (s Style) Render(text string) string {
 		return text
 	}
 	return s.open + text + s.end
+}
+
+// Field is a cell of a table in this style.
+func (s Style) Field(text string) Field { return Field{text, s} }
+
+// Wrap is printable text in this style, broken as Wrap does it into lines of at most width cells behind a lead, below
+// which are blanks.
+func (s Style) Wrap(lead, text string, width int) []string {
+	lines := Wrap(text, width)
+	for i := range lines {
+		lines[i] = lead + s.Render(lines[i])
+		if i == 0 {
+			lead = strings.Repeat(" ", ansi.StringWidthWc(lead))
+		}
+	}
+	return lines
 }
 
 // Under lays the style under a line whose pieces are dressed already: it goes on between them.
@@ -57,22 +76,49 @@ type Styles struct {
 
 // NewStyles makes the looks of a theme for a terminal with these colours: Theme.Palette says which theme it can show.
 func NewStyles(theme Theme, profile termenv.Profile) *Styles {
-	return stylesOf(newLooks(theme, profile))
+	if theme == Mono {
+		profile = termenv.ANSI // attributes only: without a profile Lip Gloss leaves them out, too
+	}
+	return builtIn[theme].styles(profile)
 }
 
-func stylesOf(l looks) *Styles {
+func (h hues) styles(profile termenv.Profile) *Styles {
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(profile)
+	style := r.NewStyle
+	ink := func(key string) lipgloss.Style {
+		if h[key] == "" {
+			return style()
+		}
+		return style().Foreground(lipgloss.Color(h[key]))
+	}
+	// Without a colour of its own, what is second is faint, and what is under the cursor is reversed.
+	quiet := func(key string) Style { return precomputed(ink(key).Faint(h[key] == "")) }
+	bold := func(key string) Style { return precomputed(ink(key).Bold(true)) }
+	plain := func(key string) Style { return precomputed(ink(key)) }
+	on := func(key string, without lipgloss.Style) Style {
+		if h[key] == "" {
+			return precomputed(without.Reverse(true))
+		}
+		return precomputed(style().Background(lipgloss.Color(h[key])).Foreground(lipgloss.Color(h["on_"+key])))
+	}
 	return &Styles{
-		Title: precomputed(l.title), Heading: precomputed(l.heading), Strong: precomputed(l.strong),
-		Muted: precomputed(l.muted), Accent: precomputed(l.accent), Good: precomputed(l.good),
-		Waiting: precomputed(l.waiting), Warning: precomputed(l.warning), Danger: precomputed(l.danger),
-		Selected: precomputed(l.selected), Chosen: precomputed(l.chosen), Cursor: precomputed(l.cursor),
-		Border: precomputed(l.border), Production: precomputed(l.production),
-		BodyKey: precomputed(l.bodyKey), BodyText: precomputed(l.bodyText), BodyLiteral: precomputed(l.bodyLiteral),
-		BodyMark: precomputed(l.muted),
+		Title: bold(""), Strong: bold(""), Heading: quiet("muted"), Muted: quiet("muted"), Border: quiet("border"),
+		Accent: bold("accent"), Good: plain("good"), Waiting: plain("waiting"), Warning: plain("warning"),
+		Danger: bold("danger"), Chosen: bold("chosen"), Cursor: precomputed(style().Reverse(true)),
+		Selected: on("selected", ink("accent")), Production: on("production", style()),
+		BodyKey: plain("accent"), BodyText: plain("good"), BodyLiteral: plain("chosen"), BodyMark: quiet("muted"),
 	}
 }
 
-// Mark is the look of a mark.
+// precomputed is what Lip Gloss writes around a text. A frame has hundreds of dressed pieces, each of one line, already
+// fitted to its cells: what else Style.Render does for each is not needed.
+func precomputed(style lipgloss.Style) Style {
+	const text = "x"
+	open, end, _ := strings.Cut(style.Render(text), text)
+	return Style{open, end}
+}
+
 func (s *Styles) Mark(mark string) Style {
 	switch mark {
 	case MarkError:

@@ -152,12 +152,6 @@ func (t *Table[K, T]) sortNext() {
 	t.resort()
 }
 
-// sortReverse turns the order round.
-func (t *Table[K, T]) sortReverse() {
-	t.reverse = !t.reverse
-	t.resort()
-}
-
 // resort shows the new order from its top: who sorts wants to see what is first now. A range ends: other rows lie
 // between now.
 func (t *Table[K, T]) resort() {
@@ -171,38 +165,23 @@ func (t *Table[K, T]) resort() {
 func (t *Table[K, T]) order() {
 	compare := t.natural
 	if t.Sorted >= 0 {
-		by := t.Columns[t.Sorted].Compare
-		compare = func(a, b T) int {
-			c := by(a, b)
-			if t.reverse {
-				c = -c
-			}
-			if c == 0 && t.natural != nil {
-				return t.natural(a, b)
-			}
-			return c
+		compare = t.Columns[t.Sorted].Compare
+	}
+	slices.SortStableFunc(t.All, func(a, b T) int {
+		c := compare(a, b)
+		if t.reverse {
+			c = compare(b, a)
 		}
-	} else if t.reverse && t.natural != nil {
-		compare = func(a, b T) int { return t.natural(b, a) }
-	}
-	if compare != nil {
-		slices.SortStableFunc(t.All, compare)
-	}
+		if c == 0 {
+			c = t.natural(a, b)
+		}
+		return c
+	})
 }
 
 func (t *Table[K, T]) filter() {
-	if t.Match == nil {
-		t.Shown = t.All
-		if t.Shown == nil {
-			t.Shown = []T{}
-		}
-		return
-	}
-	t.Shown = make([]T, 0, len(t.All))
-	for _, item := range t.All {
-		if t.Match(item) {
-			t.Shown = append(t.Shown, item)
-		}
+	if t.Shown = t.All; t.Match != nil {
+		t.Shown = slices.DeleteFunc(slices.Clone(t.All), func(item T) bool { return !t.Match(item) })
 	}
 }
 
@@ -212,13 +191,17 @@ func (t *Table[K, T]) follow() bool {
 	if !t.moved {
 		return false
 	}
-	if i := slices.IndexFunc(t.Shown, func(item T) bool { return t.key(item) == t.at }); i >= 0 {
+	i := t.find(t.at)
+	if t.aimed = i >= 0; t.aimed {
 		t.drawn.top += i - t.Index
-		t.Index, t.aimed = i, true
-		return true
+		t.Index = i
 	}
-	t.aimed = false
-	return false
+	return t.aimed
+}
+
+// find is the row of an item; negative: it is not shown.
+func (t *Table[K, T]) find(k K) int {
+	return slices.IndexFunc(t.Shown, func(item T) bool { return t.key(item) == k })
 }
 
 func (t *Table[K, T]) MoveTo(i int) {
@@ -241,7 +224,6 @@ func (t *Table[K, T]) Step(by int) {
 	}
 }
 
-// Current is the item under the cursor.
 func (t *Table[K, T]) Current() (item T, ok bool) {
 	if !t.aimed || t.Index >= len(t.Shown) {
 		return item, false
@@ -276,7 +258,8 @@ func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
 	case Is(msg, k.Sort):
 		t.sortNext()
 	case Is(msg, k.Reverse):
-		t.sortReverse()
+		t.reverse = !t.reverse
+		t.resort()
 	default:
 		return false
 	}
@@ -292,7 +275,11 @@ func (t *Table[K, T]) View(width, height int) string {
 	rows := height - 1
 	t.scroll(rows)
 	fields := t.fields(min(t.drawn.top+rows, len(t.Shown)))
-	widths := t.widths(width - gutter - 1)
+	widths := make([]int, len(t.Columns)) // 0: it is hidden, or has no room
+	columns, at, needs := t.columns()
+	for i, w := range columnWidths(columns, needs, width-gutter-1) {
+		widths[at[i]] = w
+	}
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
 	t.pictured.width, t.pictured.keys = width, t.pictured.keys[:0]
@@ -323,7 +310,6 @@ func (t *Table[K, T]) fields(end int) [][]Field {
 	return all
 }
 
-// Seen are the rows that View draws in a height.
 func (t *Table[K, T]) Seen(height int) []T {
 	if height < 1 {
 		return nil
@@ -349,4 +335,28 @@ func (t *Table[K, T]) scroll(rows int) {
 		f.top = t.Index
 	}
 	f.top = max(0, min(f.top, len(t.Shown)-rows))
+}
+
+// pictured is what the last View drew, by identity: a click means what was seen, whatever a refresh brought since.
+type pictured[K comparable] struct {
+	keys  []K // of the rows, from the top
+	width int
+}
+
+// Click puts the cursor on the row that the last View drew in a line, counted from its first one, which is the head. A
+// second click on the same row reports so. Where no row was, or where its item is gone, nothing happens.
+func (t *Table[K, T]) Click(x, line int) (again bool) {
+	row := line - 1
+	if x < 0 || x >= t.pictured.width || row < 0 || row >= len(t.pictured.keys) {
+		return false
+	}
+	k := t.pictured.keys[row]
+	at := t.find(k)
+	if at < 0 {
+		return false
+	}
+	again = t.clicked != nil && *t.clicked == k && t.aimed && t.at == k
+	t.MoveTo(at)
+	t.clicked = &k
+	return again
 }

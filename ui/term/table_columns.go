@@ -2,6 +2,7 @@ package term
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -61,14 +62,13 @@ func give[T any](columns []Column[T], widths, needs []int) {
 
 // taken is the width that columns and the gaps between them need.
 func taken(widths []int) int {
-	sum, n := 0, 0
+	sum := -gap
 	for _, w := range widths {
 		if w > 0 {
-			sum += w
-			n++
+			sum += gap + w
 		}
 	}
-	return sum + gap*max(0, n-1)
+	return max(sum, 0)
 }
 
 // shrink takes what is still too much from the columns that never go, the flexible ones first.
@@ -108,80 +108,54 @@ func grow[T any](columns []Column[T], widths []int, width int, limit func(int) i
 
 func (t *Table[K, T]) head(widths []int, width int) string {
 	var b strings.Builder
-	b.WriteString(strings.Repeat(" ", gutter))
-	first := true
 	for i, c := range t.Columns {
-		if widths[i] == 0 {
+		wide, space, title, style := widths[i], gap, c.Title, t.Styles.Heading
+		switch {
+		case wide == 0:
 			continue
+		case b.Len() == 0:
+			space = gutter
+		case i == t.Sorted && c.Right && ansi.StringWidthWc(c.Title) == wide:
+			space, wide = space-1, wide+1 // the mark stands in the gap
 		}
-		wide := widths[i]
-		if !first {
-			space := gap
-			if i == t.Sorted && c.Right && ansi.StringWidthWc(c.Title) == wide {
-				space, wide = space-1, wide+1 // the mark stands in the gap
-			}
-			b.WriteString(strings.Repeat(" ", space))
-		}
-		first = false
-		title, style := c.Title, t.Styles.Heading
 		if i == t.Sorted {
-			style = t.Styles.Accent
-			title = sortMark(t.reverse) + title
+			mark := "▲" // it points the way the values go, downwards the screen
+			if t.reverse {
+				mark = "▼"
+			}
+			style, title = t.Styles.Accent, mark+title
 			if !c.Right {
-				title = c.Title + sortMark(t.reverse)
+				title = c.Title + mark
 			}
 		}
-		b.WriteString(style.Render(Fit(title, wide, c.Right, false)))
+		b.WriteString(strings.Repeat(" ", space) + style.Render(Fit(title, wide, c.Right, false)))
 	}
 	return Pad(b.String(), width)
-}
-
-// sortMark points the way the values go, downwards the screen.
-func sortMark(reverse bool) string {
-	if reverse {
-		return "▼"
-	}
-	return "▲"
 }
 
 func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string {
-	item := t.Shown[i]
+	mark := " "
+	if t.IsChosen(t.key(t.Shown[i])) {
+		mark = t.Styles.Chosen.Render(MarkChosen)
+	}
 	under := t.aimed && i == t.Index
-	var b strings.Builder
-	if t.IsChosen(t.key(item)) {
-		b.WriteString(t.Styles.Chosen.Render(MarkChosen))
-	} else {
-		b.WriteByte(' ')
-	}
-	if under {
-		b.WriteString(t.Styles.Accent.Render(MarkCursor) + " ")
-	} else {
-		b.WriteString("  ")
-	}
-	if under {
-		// One look for the whole row: the cells' own colours on top of it would be hard to read on some themes.
-		var row strings.Builder
-		t.cells(&row, fields, widths, func(text string, _ Style) string { return text })
-		b.WriteString(t.Styles.Selected.Render(Pad(row.String(), max(0, width-gutter))))
-		return Pad(b.String(), width)
-	}
-	t.cells(&b, fields, widths, func(text string, style Style) string { return style.Render(text) })
-	return Pad(b.String(), width)
-}
-
-func (t *Table[K, T]) cells(b *strings.Builder, fields []Field, widths []int, render func(string, Style) string) {
-	first := true
+	var cells []string
 	for i, c := range t.Columns {
 		if widths[i] == 0 {
 			continue
 		}
-		if !first {
-			b.WriteString("  ")
+		cell := Fit(fields[i].Text, widths[i], c.Right, c.Middle)
+		if !under { // one look for the whole row: colours on top of it would be hard to read on some themes
+			cell = fields[i].Style.Render(cell)
 		}
-		first = false
-		f := fields[i]
-		b.WriteString(render(Fit(f.Text, widths[i], c.Right, c.Middle), f.Style))
+		cells = append(cells, cell)
 	}
+	line := strings.Join(cells, strings.Repeat(" ", gap))
+	if !under {
+		return Pad(mark+"  "+line, width)
+	}
+	line = t.Styles.Selected.Render(Pad(line, max(0, width-gutter)))
+	return Pad(mark+t.Styles.Accent.Render(MarkCursor)+" "+line, width)
 }
 
 // Position says which rows are seen: "1–18 of 47", "all 8". It is of the last view.
@@ -199,51 +173,65 @@ func (t *Table[K, T]) Position() string {
 	return model.Count(int64(first)) + "–" + model.Count(int64(last)) + " of " + model.Count(int64(len(t.Shown)))
 }
 
-// Fit makes text exactly width cells wide: cut with "…" or filled with spaces.
-func Fit(text string, width int, right, middle bool) string {
-	n := ansi.StringWidthWc(text)
-	if n > width {
-		if middle {
-			text = CutMiddle(text, width)
-		} else {
-			text = Cut(text, width, "…")
+// Hide leaves out the columns with these titles, and shows the others. The first one stays: it says whose row it is.
+func (t *Table[K, T]) Hide(titles []string) {
+	t.hidden = slices.Clone(titles)
+	if t.Sorted >= 0 && t.isHidden(t.Sorted) {
+		t.Sorted, t.reverse = -1, false // who cannot see an order would not understand it
+		t.order()
+		t.filter()
+		t.follow()
+	}
+}
+
+// Hideable are the titles of the columns that can be left out, and of those that are.
+func (t *Table[K, T]) Hideable() (titles, hidden []string) {
+	for i, c := range t.Columns {
+		if i > t.first() {
+			titles = append(titles, c.Title)
+			if t.isHidden(i) {
+				hidden = append(hidden, c.Title)
+			}
 		}
-		n = ansi.StringWidthWc(text)
 	}
-	blank := strings.Repeat(" ", max(0, width-n))
-	if right {
-		return blank + text
-	}
-	return text + blank
+	return titles, hidden
 }
 
-// CutMiddle shortens text to width cells and keeps both ends.
-func CutMiddle(text string, width int) string {
-	n := ansi.StringWidthWc(text)
-	if n <= width {
-		return text
-	}
-	if width < 5 {
-		return Cut(text, width, "…")
-	}
-	front := Cut(text, width/2, "")
-	return front + "…" + Behind(text, n-(width-1-ansi.StringWidthWc(front)))
+// first is the column that says whose row it is.
+func (t *Table[K, T]) first() int {
+	return slices.IndexFunc(t.Columns, func(c Column[T]) bool { return c.Title != "" })
 }
 
-// Pad fills a line, which may be dressed, to width cells, and cuts what is more.
-func Pad(line string, width int) string {
-	n := ansi.StringWidthWc(line)
-	if n > width {
-		return Cut(line, max(0, width), "…")
-	}
-	return line + strings.Repeat(" ", width-n)
+func (t *Table[K, T]) isHidden(column int) bool {
+	return column > t.first() && slices.Contains(t.hidden, t.Columns[column].Title)
 }
 
-// heading is the width of a title, with the mark of an order where that does not stand in the gap before it.
-func (c *Column[T]) heading() int {
-	width := ansi.StringWidthWc(c.Title)
-	if c.Right {
-		return width
+// Need is the width that shows all columns of the rows that are seen in a height, names whole up to what is usual.
+func (t *Table[K, T]) Need(height int) int {
+	rows := len(t.Seen(height))
+	t.fields(t.drawn.top + rows)
+	columns, _, needs := t.columns()
+	for i, c := range columns {
+		if needs[i] = min(needs[i], cmp.Or(c.Max, needs[i])); c.Flex == 0 {
+			needs[i] = c.Width
+		}
 	}
-	return width + 1
+	return taken(needs) + gutter + 1
+}
+
+// columns are those that are shown where there is room, which they are of all, and what their cells need.
+func (t *Table[K, T]) columns() (seen []Column[T], at, needs []int) {
+	for i, c := range t.Columns {
+		widest, heading := 0, ansi.StringWidthWc(c.Title)
+		if i < len(t.drawn.widest) {
+			widest = t.drawn.widest[i]
+		}
+		if !c.Right {
+			heading++ // the mark of an order, where that does not stand in the gap before it
+		}
+		if !t.isHidden(i) && (widest > 0 || !c.Blank || len(t.Shown) == 0 || i == t.Sorted) {
+			seen, at, needs = append(seen, c), append(at, i), append(needs, max(widest, heading))
+		}
+	}
+	return seen, at, needs
 }

@@ -6,7 +6,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// IsChosen reports whether an item is in the selection.
 func (t *Table[K, T]) IsChosen(k K) bool {
 	_, ok := t.Chosen[k]
 	return ok
@@ -14,16 +13,9 @@ func (t *Table[K, T]) IsChosen(k K) bool {
 
 // Selection are the chosen items in the order of the table, hidden ones included.
 func (t *Table[K, T]) Selection() []T {
-	var items []T
-	for _, item := range t.All {
-		if t.IsChosen(t.key(item)) {
-			items = append(items, item)
-		}
-	}
-	return items
+	return slices.DeleteFunc(slices.Clone(t.All), func(item T) bool { return !t.IsChosen(t.key(item)) })
 }
 
-// Unchoose empties the selection.
 func (t *Table[K, T]) Unchoose() { t.Chosen, t.anchor = map[K]struct{}{}, nil }
 
 func (t *Table[K, T]) toggle() {
@@ -55,7 +47,7 @@ func (t *Table[K, T]) between() (keys []K) {
 	if t.anchor == nil || t.Index >= len(t.Shown) {
 		return nil
 	}
-	from := slices.IndexFunc(t.Shown, func(item T) bool { return t.key(item) == *t.anchor })
+	from := t.find(*t.anchor)
 	if from < 0 {
 		return nil
 	}
@@ -107,17 +99,15 @@ func (t *Table[K, T]) Choosing(msg tea.KeyMsg) bool {
 	return true
 }
 
-// prune forgets chosen items that are no more.
 func (t *Table[K, T]) prune() {
-	if len(t.Chosen) == 0 {
+	was := t.Chosen
+	if len(was) == 0 {
 		return
 	}
-	present := make(map[K]struct{}, len(t.Chosen))
+	t.Chosen = make(map[K]struct{}, len(was))
 	for _, item := range t.All {
-		k := t.key(item)
-		if _, ok := t.Chosen[k]; ok {
-			present[k] = struct{}{}
+		if _, ok := was[t.key(item)]; ok {
+			t.Chosen[t.key(item)] = struct{}{}
 		}
 	}
-	t.Chosen = present
 }

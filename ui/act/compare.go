@@ -1,8 +1,13 @@
 package act
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
@@ -11,13 +16,132 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
+// CompareScreen shows two messages side by side, with what differs.
+type CompareScreen struct {
+	Env     *shell.Env
+	of      [2]*shell.MessageRow
+	read    func(*message.Message) body.View
+	request shell.Request
+	names   [2]string      // of the messages
+	Parts   []comparedPart // nil: not read yet
+	Whole   bool           // what is equal, too
+	text    shell.Scroll
+}
+
+type comparedPart struct {
+	name   string
+	rows   []body.Row
+	near   bool      // false: too much differs to find what is equal
+	titles [2]string // what was done to read it
+}
+
+type comparedMsg struct {
+	request shell.Request
+	names   [2]string
+	parts   []comparedPart
+}
+
+func NewCompareScreen(e *shell.Env, queue model.QueueRef, left, right *shell.MessageRow) shell.Screen {
+	of := [2]*shell.MessageRow{left, right}
+	return CompareScreen{Env: e, of: of, read: e.Reads(queue), request: e.NewRequest()}
+}
+
+// Init reads both messages, which can be on disk.
+func (c CompareScreen) Init() tea.Cmd {
+	id, of, read := c.request, c.of, c.read
+	return c.Env.Command(0, func(context.Context) tea.Msg {
+		left, right := shell.Parts(nil, of[0]).Whole, shell.Parts(nil, of[1]).Whole
+		return comparedMsg{id, [2]string{comparedName(left), comparedName(right)}, ComparedParts(left, right, read)}
+	})
+}
+
+// ComparedParts compares the bodies as they are read, headers and properties.
+func ComparedParts(left, right *message.Message, read func(*message.Message) body.View) []comparedPart {
+	l, r := read(left), read(right)
+	part := func(name string, left, right []body.Line) comparedPart {
+		p := comparedPart{name: name}
+		p.rows, p.near = body.Compare(left, right)
+		return p
+	}
+	bodies := part("Body", l.Lines, r.Lines)
+	bodies.titles = [2]string{viewTitle(&l), viewTitle(&r)}
+	return []comparedPart{
+		bodies,
+		part("Headers", namedLines(shell.TreeLines(left.Headers)), namedLines(shell.TreeLines(right.Headers))),
+		part("Properties", namedLines(shell.PropertyLines(left)), namedLines(shell.PropertyLines(right))),
+	}
+}
+
+// viewTitle is what was done to read a body, and what is missing of it.
+func viewTitle(v *body.View) string {
+	if v.Format == body.Empty {
+		return "the body is empty"
+	}
+	words := []string{v.Title, v.Problem, v.Note}
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), "; ")
+}
+
+func namedLines(all []shell.Named) []body.Line {
+	lines := make([]body.Line, len(all))
+	for i, n := range all {
+		lines[i].Spans = []body.Span{{Kind: body.Key, Text: n.Name}, {Text: "  " + n.Value}}
+	}
+	return lines
+}
+
+func (c CompareScreen) Title() string {
+	return "#" + model.Count(c.of[0].Position) + " and #" + model.Count(c.of[1].Position)
+}
+
+func (c CompareScreen) Typing() bool { return false }
+
+func (c CompareScreen) Keys() []key.Binding {
+	if c.Whole {
+		return []key.Binding{term.Describe(c.Env.Keys.Fold, "only what differs")}
+	}
+	return []key.Binding{term.Describe(c.Env.Keys.Fold, "show what is equal")}
+}
+
+func (c CompareScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case comparedMsg:
+		if msg.request == c.request {
+			c.names, c.Parts, c.text = msg.names, msg.parts, shell.Scroll{}
+		}
+	case tea.KeyMsg:
+		if term.Is(msg, c.Env.Keys.Fold) {
+			c.Whole, c.text = !c.Whole, shell.Scroll{}
+		}
+		c.text.Key(c.Env.Keys, msg)
+	}
+	return c, nil
+}
+
+// comparedHead is how many lines stand above those that scroll.
+const comparedHead = 2
+
+func (c CompareScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	c.text.Prepare(width, max(height-comparedHead, 1), c.Lay)
+	return c, nil
+}
+
+func (c CompareScreen) View(width, height int) string {
+	s := c.Env.Styles
+	each := comparedWidth(width)
+	left, right := s.Title.Render(term.Cut(c.names[0], each, "…")), s.Title.Render(term.Cut(c.names[1], each, "…"))
+	lines := []string{beside([]string{left}, []string{right}, "   ", each)[0], s.Border.Render(strings.Repeat("─", width))}
+	if c.Parts == nil {
+		lines = append(lines, "", "   "+s.Muted.Render("reading …"))
+	}
+	return term.Block(append(lines, c.text.Seen()...), width, height)
+}
+
 // around is how many equal lines are shown beside one that differs.
 const around = 2
 
 // comparedWidth is the width of one side: between them are a mark and its blanks.
 func comparedWidth(width int) int { return max((width-5)/2, 1) }
 
-// Lay makes the lines of all parts.
 func (c CompareScreen) Lay(width int) []string {
 	s, each := c.Env.Styles, comparedWidth(width)
 	lines := []string{}
@@ -28,7 +152,7 @@ func (c CompareScreen) Lay(width int) []string {
 		}
 		lines = append(lines, term.Cut(" "+s.Strong.Render(p.name)+"  "+p.summary(s), width, "…"))
 		if p.titles != [2]string{} {
-			left, right := shell.Toned(s.Muted, p.titles[0], each), shell.Toned(s.Muted, p.titles[1], each)
+			left, right := s.Muted.Wrap("", p.titles[0], each), s.Muted.Wrap("", p.titles[1], each)
 			lines = append(lines, beside(left, right, "   ", each)...)
 		}
 		lines = append(lines, p.lay(s, each, c.Whole)...)
@@ -36,7 +160,6 @@ func (c CompareScreen) Lay(width int) []string {
 	return lines
 }
 
-// summary says how much of a part differs.
 func (p *comparedPart) summary(s *term.Styles) string {
 	differ := 0
 	for i := range p.rows {
@@ -51,8 +174,7 @@ func (p *comparedPart) summary(s *term.Styles) string {
 		return s.Good.Render("equal")
 	case !p.near:
 		return s.Warning.Render("too different: line by line, as they come")
-	}
-	if differ == 1 {
+	case differ == 1:
 		return s.Warning.Render("1 line differs")
 	}
 	return s.Warning.Render(model.Plural(differ, "line") + " differ")
@@ -79,12 +201,8 @@ func (p *comparedPart) lay(s *term.Styles, each int, whole bool) []string {
 
 // isFar reports whether a row is equal, and those around it, too.
 func (p *comparedPart) isFar(at int) bool {
-	for i := max(at-around, 0); i <= min(at+around, len(p.rows)-1); i++ {
-		if !p.rows[i].Same {
-			return false
-		}
-	}
-	return true
+	near := p.rows[max(at-around, 0):min(at+around+1, len(p.rows))]
+	return !slices.ContainsFunc(near, func(r body.Row) bool { return !r.Same })
 }
 
 // rowLines are a line beside the one that takes its place.
@@ -111,7 +229,6 @@ func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row, whole boo
 		shell.InkedLines(changed(s, right, before, after, s.Good), each), s.Warning.Render(" | "), each)
 }
 
-// changed is a line whose middle differs.
 func changed(s *term.Styles, line string, before, after int, style term.Style) []shell.Inked {
 	return []shell.Inked{
 		{Text: line[:before], Style: s.Text},
@@ -163,7 +280,7 @@ func beside(left, right []string, mark string, each int) []string {
 		if i < len(side) {
 			return term.Pad(side[i], each)
 		}
-		return repeated(" ", each)
+		return strings.Repeat(" ", each)
 	}
 	for i := range lines {
 		lines[i] = " " + at(left, i) + mark + at(right, i)
@@ -172,9 +289,6 @@ func beside(left, right []string, mark string, each int) []string {
 	return lines
 }
 
-func repeated(s string, n int) string { return strings.Repeat(s, max(n, 0)) }
-
-// comparedName is a message's place and id.
 func comparedName(m *message.Message) string {
 	name := "#" + model.Count(m.Position)
 	if m.Properties.MessageID != "" {

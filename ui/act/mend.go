@@ -5,23 +5,154 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/draft"
+	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// leastDifferences is how many lines of differences are seen at least.
-const leastDifferences = 3
+type mendState int
 
-// scroll moves through the differences.
-func (p *MendPrompt) scroll(msg tea.KeyMsg) {
-	p.top = shell.Scrolled(p.env.Keys, msg, p.top, len(p.drawn.lines), p.drawn.room)
+const (
+	mendIdle   mendState = iota
+	MendTyping           // the program is typed
+	MendTrying           // it is tried on the messages
+	mendShown            // what it makes of them is shown
+)
+
+// MendPrompt asks for a jq program that changes messages, and shows what it makes of them. Who embeds it tries the
+// program, and has the dialog of the replay follow.
+type MendPrompt struct {
+	env      *shell.Env
+	State    mendState
+	field    term.TextField
+	back     int    // which earlier program is in the field; as many as there are: none
+	draft    string // what was typed before the first ↑
+	wrong    string // why it cannot be read; "" when it can be
+	Messages int    // how many it is tried on
+	Words    string // how they were chosen
+	mended   *plan.Mended
+	refusal  string // why none of them can be replayed; "" when some can
+	shown    shell.Scroll
 }
+
+// mendPress is what a key means to who embeds a prompt.
+type mendPress int
+
+const (
+	mendElse  mendPress = iota
+	MendBack            // it was left
+	MendTry             // a program is to be tried
+	MendAgree           // what it makes of the messages is agreed to
+)
+
+func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
+	return MendPrompt{
+		env: e, State: MendTyping, field: term.NewTextField(""), back: len(e.Programs), Messages: messages, Words: words,
+	}
+}
+
+func (p *MendPrompt) Open() bool { return p.State != mendIdle }
+
+func (p *MendPrompt) Keys() []key.Binding {
+	k := p.env.Keys
+	switch p.State {
+	case MendTyping:
+		return []key.Binding{
+			term.Describe(k.Confirm, "try it"), term.Describe(k.ChooseUp, "earlier programs"), k.Cancel,
+		}
+	case mendShown:
+		keys := []key.Binding{term.Describe(k.Mend, "edit the program"), k.Up, k.Down, k.PageUp, k.PageDown}
+		if p.refusal == "" {
+			keys = append([]key.Binding{term.Describe(k.Confirm, "to the replay")}, keys...)
+		}
+		return append(keys, k.Cancel)
+	}
+	return []key.Binding{k.Cancel}
+}
+
+func (p *MendPrompt) Press(msg tea.KeyMsg) mendPress {
+	k := p.env.Keys
+	switch {
+	case term.Is(msg, k.Cancel):
+		p.State = mendIdle
+		return MendBack
+	case p.State == MendTyping && term.Is(msg, k.Confirm):
+		return MendTry
+	case p.State == MendTyping:
+		p.typed(msg)
+	case p.State == mendShown && term.Is(msg, k.Confirm):
+		if p.refusal == "" {
+			p.State = mendIdle
+			return MendAgree
+		}
+	case p.State == mendShown && term.Is(msg, k.Mend):
+		p.State = MendTyping
+	case p.State == mendShown:
+		p.shown.Key(k, msg)
+	}
+	return mendElse
+}
+
+// typed takes a key of the field. A program is read while it is typed, so that what is wrong with it is seen.
+func (p *MendPrompt) typed(msg tea.KeyMsg) {
+	k := p.env.Keys
+	switch {
+	case term.Is(msg, k.ChooseUp):
+		p.recall(p.back - 1)
+	case term.Is(msg, k.ChooseDown):
+		p.recall(p.back + 1)
+	default:
+		before := p.field.Text()
+		if p.field.Update(msg); p.field.Text() != before {
+			p.back = len(p.env.Programs)
+		}
+	}
+	p.wrong = ""
+	if p.field.Text() != "" {
+		if _, err := mend.Parse(p.field.Text()); err != nil {
+			p.wrong = err.Error()
+		}
+	}
+}
+
+// recall writes an earlier program into the field, and behind the newest what was typed.
+func (p *MendPrompt) recall(to int) {
+	past := p.env.Programs
+	if to < 0 || to > len(past) {
+		return
+	}
+	if p.back == len(past) {
+		p.draft = p.field.Text()
+	}
+	p.back = to
+	p.field.Set(append(past[:len(past):len(past)], p.draft)[to])
+}
+
+// Try takes the program that was typed, which is tried from then on. It is nil when it cannot be read.
+func (p *MendPrompt) Try() (*mend.Program, tea.Cmd) {
+	text := p.field.Text()
+	program, err := mend.Parse(text)
+	if err != nil {
+		p.wrong = err.Error()
+		return nil, nil
+	}
+	p.env.Programs = shell.Remembered(p.env.Programs, text)
+	p.back, p.State = len(p.env.Programs), MendTrying
+	return program, p.env.Keep(func(c *shell.KeptChoices) { c.Programs = shell.Remembered(c.Programs, text) })
+}
+
+func (p *MendPrompt) Show(mended *plan.Mended, refusal string) {
+	p.State, p.mended, p.refusal, p.shown = mendShown, mended, refusal, shell.Scroll{}
+}
+
+const leastDifferences = 3
 
 // Prepare lays the differences for a box within width x height.
 func (p *MendPrompt) Prepare(width, height int) {
@@ -29,32 +160,23 @@ func (p *MendPrompt) Prepare(width, height int) {
 		return
 	}
 	l := p.box(width)
-	d := *p.drawn
-	if d.lines == nil || d.width != l.Width {
-		d = mendedLines{width: l.Width, lines: p.differences(l.Width)}
-	}
 	p.above(l)
 	p.below(l)
-	d.room = max(height-2-len(l.Lines), leastDifferences)
-	p.drawn = &d
-	p.top = min(p.top, max(len(d.lines)-d.room, 0))
+	p.shown.Prepare(l.Width, max(height-2-len(l.Lines), leastDifferences), p.differences)
 }
 
 // box is as wide as the screen: two sides stand in it.
 func (p *MendPrompt) box(width int) *shell.DialogLines {
 	l := shell.NewDialogLines(p.env.Styles, width)
-	l.Outer = width
-	l.Width = l.Outer - 4
+	l.Outer, l.Width = width, width-4
 	return l
 }
 
-// View draws the prompt.
 func (p *MendPrompt) View(width int) string {
 	l := p.box(width)
 	p.above(l)
 	if p.State == mendShown {
-		end := min(p.top+p.drawn.room, len(p.drawn.lines))
-		l.Lines = append(l.Lines, p.drawn.lines[min(p.top, end):end]...)
+		l.Lines = append(l.Lines, p.shown.Seen()...)
 	}
 	p.below(l)
 	return l.Box("Edit " + model.Plural(p.Messages, "message") + " with jq")
@@ -67,8 +189,7 @@ func (p *MendPrompt) above(l *shell.DialogLines) {
 		l.Say("program", model.Printable(p.field.Text()), s.Strong)
 	} else {
 		l.Say("messages", p.Words+": "+model.Plural(p.Messages, "message"), s.Text)
-		l.Lines = append(l.Lines, s.Muted.Render(term.Fit("program", shell.LabelWidth, false, false))+
-			p.field.View(s, l.Width-shell.LabelWidth))
+		l.Named("program", &p.field)
 		l.Say("", "each message is {body, headers, properties, exchange, routing_key}: change it in place, as in "+
 			".body.quantity |= tonumber", s.Muted)
 		if p.wrong != "" {
@@ -105,13 +226,12 @@ func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 	}
 }
 
-// below is what the keys do.
 func (p *MendPrompt) below(l *shell.DialogLines) {
 	s, k := l.Styles, p.env.Keys
 	l.Blank()
 	switch p.State {
 	case MendTyping:
-		l.Hints(shell.Hint(s, "enter", "try it") + shell.Hint(s, "↑", "earlier programs") + shell.Hint(s, "esc", "back"))
+		l.Keys(p.Keys()...)
 	case MendTrying:
 		l.Hints(shell.Hint(s, "esc", "stop"))
 	case mendShown:
@@ -175,14 +295,11 @@ func draftDifferencesOf(was, is *draft.Draft) draftDifferences {
 // lay makes the lines: what differs above the body, and the bodies side by side.
 func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
 	for _, change := range d.above {
-		for _, line := range term.Wrap(change, width-1) {
-			lines = append(lines, " "+s.Text.Render(line))
-		}
+		lines = append(lines, s.Text.Wrap(" ", change, width-1)...)
 	}
 	return append(lines, d.body.lay(s, comparedWidth(width), false)...)
 }
 
-// askMend tells what is changed.
 func (d *PlanDialog) askMend(l *shell.DialogLines) {
 	if d.Mend == nil {
 		return

@@ -1,0 +1,138 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+const storyTimes = 10
+
+// storyLabels stand where the time of an event would, for what is no event.
+var storyLabels = map[story.Kind]string{
+	story.Now: "now", story.Tried: "tries", story.Ladder: "ladder", story.Next: "next",
+	story.Runs: "runs",
+}
+
+// StoryLines tell a message's way, oldest first; briefly without notes.
+func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width int, brief bool) []string {
+	var lines []string
+	day := ""
+	for _, e := range events {
+		at, isLabel := storyLabels[e.Kind]
+		if d := e.Time.Local().Format(time.DateOnly); !isLabel && !e.Time.IsZero() && d != day {
+			lines = append(lines, s.Muted.Render(d))
+			day = d
+		}
+		switch {
+		case isLabel || e.Time.IsZero():
+		case e.TimeExact:
+			at = e.Time.Local().Format(time.TimeOnly)
+		default:
+			at = "≤" + e.Time.Local().Format(time.TimeOnly)
+		}
+		parts := slices.DeleteFunc([]string{e.What, e.Where, e.Detail}, func(part string) bool { return part == "" })
+		at = s.Muted.Render(term.Fit(at, storyTimes, false, false))
+		words := model.Printable(strings.Join(parts, "  "))
+		lines = append(lines, storyLook(s, &e).Wrap(at, words, width-storyTimes)...)
+		if !brief {
+			lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", storyTimes), model.Printable(e.Note), width-storyTimes)...)
+		}
+	}
+	if m.DeathsError != "" {
+		words := term.MarkWarning + " x-death: " + model.Printable(m.DeathsError)
+		lines = append(lines, s.Warning.Wrap("", words, width)...)
+	}
+	return lines
+}
+
+func storyLook(s *term.Styles, e *story.Event) term.Style {
+	switch {
+	case e.Kind == story.Failed:
+		return s.Danger
+	case e.Kind == story.Now, e.Kind == story.Next:
+		return s.Strong
+	case e.Kind == story.Died && e.Reason != model.Expired:
+		return s.Warning
+	}
+	return s.Text
+}
+
+// FindingLines are findings in words, each with what to do about it.
+func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string {
+	var lines []string
+	for _, f := range found {
+		mark := LevelMark(f.Level)
+		lead := "   " + s.Mark(mark).Render(mark) + " "
+		lines = append(lines, s.Text.Wrap(lead, model.Printable(Happening(f)), width-6)...)
+		if f.Level != findings.LevelInfo {
+			lines = append(lines, s.Muted.Wrap("     ", model.Printable(f.Remedy), width-6)...)
+		}
+	}
+	return lines
+}
+
+// Happening is what a finding says, and since when, where that matters: it may have begun before dlxtop saw it.
+func Happening(f *findings.Finding) string {
+	if !f.Happening || f.Since.IsZero() {
+		return f.Message
+	}
+	return f.Message + "; seen since " + f.Since.Local().Format("15:04:05")
+}
+
+// ExitLines tell, for each reason, where messages go that leave a queue. Reasons with the same way share a line.
+func ExitLines(s *term.Styles, exits []model.Exit) []string {
+	var lines []string
+	for len(exits) > 0 {
+		first := exits[0]
+		var reasons []string
+		exits = slices.DeleteFunc(slices.Clone(exits), func(e model.Exit) bool {
+			same := e.Fate == first.Fate && e.Why == first.Why && slices.Equal(e.Route.Queues, first.Route.Queues)
+			if same {
+				reasons = append(reasons, string(e.Reason))
+			}
+			return same
+		})
+		lines = append(lines, "   "+s.Muted.Render(strings.Join(reasons, ", ")+" → ")+exitWords(s, first))
+	}
+	return lines
+}
+
+func exitWords(s *term.Styles, e model.Exit) string {
+	names := make([]string, len(e.Route.Queues))
+	for i, ref := range e.Route.Queues {
+		names[i] = model.Printable(ref.Name)
+	}
+	words, reason := strings.Join(names, ", "), model.Printable(e.Why)
+	why := ""
+	if reason != "" {
+		why = ": " + reason
+	}
+	switch e.Fate {
+	case model.Lost, model.Cut:
+		words = s.Danger.Render(behind(words, " ", term.MarkError+" lost"+why))
+	case model.Endless, model.Held, model.Unclear:
+		words = behind(words, "  ", s.Warning.Render(string(e.Fate)+why))
+	case model.Arrives:
+		if !e.Route.Exact {
+			words = s.Muted.Render("some of ") + words + s.Muted.Render("  "+reason)
+		}
+	case model.Retried:
+		words = s.Muted.Render("itself" + why)
+	}
+	return words
+}
+
+// behind puts words behind others, when there are others.
+func behind(first, between, words string) string {
+	if first == "" {
+		return words
+	}
+	return first + between + words
+}
