@@ -32,10 +32,8 @@ func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), 
 
 // UnmarshalText reads what String shows. The error is one sentence.
 func (f *Fingerprint) UnmarshalText(text []byte) error {
-	if hex.DecodedLen(len(text)) != len(f) {
-		return fmt.Errorf("%s is not a fingerprint", Excerpt(string(text)))
-	}
-	if _, err := hex.Decode(f[:], text); err != nil {
+	read, err := hex.DecodeString(string(text))
+	if copy(f[:], read); err != nil || len(read) != len(f) {
 		return fmt.Errorf("%s is not a fingerprint", Excerpt(string(text)))
 	}
 	return nil
@@ -158,14 +156,11 @@ func (w *fingerprinter) Number(kind byte, n uint64) {
 	w.written = binary.BigEndian.AppendUint64(append(w.written, kind), n)
 }
 
-func (w *fingerprinter) bytes(kind byte, b []byte) {
-	w.Number(kind, uint64(len(b)))
-	w.written = append(w.written, b...)
-}
-
 // Text writes a text behind its length, in bytes.
-func (w *fingerprinter) Text(s string) {
-	w.Number('s', uint64(len(s)))
+func (w *fingerprinter) Text(s string) { writeSized(w, 's', s) }
+
+func writeSized[T string | []byte](w *fingerprinter, kind byte, s T) {
+	w.Number(kind, uint64(len(s)))
 	w.written = append(w.written, s...)
 }
 
@@ -202,7 +197,7 @@ func (w *fingerprinter) Value(v any) {
 	case string:
 		w.Text(v)
 	case []byte:
-		w.bytes('x', v)
+		writeSized(w, 'x', v)
 	case float64:
 		w.Number('d', math.Float64bits(v))
 	case float32:
@@ -223,7 +218,7 @@ func (w *fingerprinter) Value(v any) {
 		w.list('R', v)
 	case model.RawValue:
 		w.Number('?', uint64(v.Type))
-		w.bytes('x', v.Bytes)
+		writeSized(w, 'x', v.Bytes)
 	case uint64:
 		w.Value(int64(v)) // a quorum queue makes a signed one of it, and so does every broker from 4.0 on
 	default:

@@ -1,7 +1,9 @@
 package message
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -30,17 +32,9 @@ func hasOddFloat(v any, depth int) bool {
 	case float64:
 		return math.IsNaN(v) || math.IsInf(v, 0)
 	case model.Table:
-		for _, e := range v {
-			if hasOddFloat(e, depth+1) {
-				return true
-			}
-		}
+		return hasOddFloat(slices.Collect(maps.Values(v)), depth)
 	case []any:
-		for _, e := range v {
-			if hasOddFloat(e, depth+1) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, func(e any) bool { return hasOddFloat(e, depth+1) })
 	}
 	return false
 }

@@ -145,10 +145,14 @@ func (m *Message) plainFields() []plainField {
 			found[i].vague = found[i].vague && !written
 		}
 	}
-	slices.SortFunc(found, func(a, b plainField) int {
+	return bestFirst(found)
+}
+
+func bestFirst(fields []plainField) []plainField {
+	slices.SortFunc(fields, func(a, b plainField) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), slices.Compare(a.at, b.at))
 	})
-	return found
+	return fields
 }
 
 // publishedAgain reports whether the message says beside its plain fields that a worker published it again: by an
@@ -170,10 +174,10 @@ func (n plainName) read(found []plainField, at path, v any) []plainField {
 		}
 		return found
 	case timeRole:
-		if failedAt(v).IsZero() {
-			return found
+		if !failedAt(v).IsZero() {
+			found = append(found, f)
 		}
-		return append(found, f)
+		return found
 	}
 	if text, ok := model.AsText(v); ok {
 		if f.text = strings.ToValidUTF8(text, "\uFFFD"); strings.TrimSpace(text) == "" {
@@ -225,10 +229,7 @@ func (m *Message) bodyFields() (found []plainField) {
 			found = n.read(found, path{name}, v)
 		}
 	}
-	slices.SortFunc(found, func(a, b plainField) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), slices.Compare(a.at, b.at))
-	})
-	return found
+	return bestFirst(found)
 }
 
 func firstText(fields []plainField, role plainRole) string {

@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -47,10 +48,7 @@ func (m *Message) Reset(wish ResetWish) (*Message, []Reset) {
 	}
 	r.framework = ""
 	r.plain()
-	if r.changed == nil {
-		return m, r.resets
-	}
-	return r.changed, r.resets
+	return r.now(), r.resets
 }
 
 // resetter changes a copy of a message, once there is something to change.
@@ -63,19 +61,19 @@ type resetter struct {
 	resets    []Reset
 }
 
-func (r *resetter) now() *Message {
-	if r.changed != nil {
-		return r.changed
+func (r *resetter) now() *Message { return cmp.Or(r.changed, r.m) }
+
+// own is the copy that is changed.
+func (r *resetter) own() *Message {
+	if r.changed == nil {
+		r.changed = new(*r.m)
 	}
-	return r.m
+	return r.changed
 }
 
 func (r *resetter) row(k *framework) {
 	for _, p := range k.recovery {
-		r.headers(p, func(at []string, _ any) (any, bool) {
-			r.note(MarkRemoved, at, 0)
-			return nil, false
-		})
+		r.headers(p, r.removal(MarkRemoved))
 	}
 	if r.wish.MarksOnly {
 		return
@@ -99,12 +97,20 @@ func (r *resetter) row(k *framework) {
 	}
 }
 
-func (r *resetter) note(kind ResetKind, at []string, was int64) {
-	reset := Reset{Framework: r.framework, Kind: kind, Name: strings.Join(at, "."), Header: at[0], Was: was}
+// note adds what is done to a header, or to a value in it; header is "" for one in the body.
+func (r *resetter) note(kind ResetKind, header, name string, was int64) {
+	reset := Reset{Framework: r.framework, Kind: kind, Name: name, Header: header, Was: was}
 	if kind == CounterKept {
 		reset.Is = was
 	}
 	r.resets = append(r.resets, reset)
+}
+
+func (r *resetter) removal(kind ResetKind) func(at []string, v any) (any, bool) {
+	return func(at []string, _ any) (any, bool) {
+		r.note(kind, at[0], strings.Join(at, "."), 0)
+		return nil, false
+	}
 }
 
 // counter sets a count to 0 in its own type. One of a type that nobody counts in stays.
@@ -115,10 +121,10 @@ func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 		case !ok || n <= 0:
 			return v, true
 		case r.wish.KeepTries:
-			r.note(CounterKept, at, n)
+			r.note(CounterKept, at[0], strings.Join(at, "."), n)
 			return v, true
 		}
-		r.note(CounterReset, at, n)
+		r.note(CounterReset, at[0], strings.Join(at, "."), n)
 		return zeroLike(v), !c.absent
 	}
 }
@@ -196,30 +202,24 @@ func changed(v any, rest path, at []string, change func([]string, any) (any, boo
 
 // set writes one header of the changed message.
 func (r *resetter) set(key string, v any, stays bool) {
-	if r.changed == nil {
-		c := *r.m
-		r.changed = &c
-	}
+	m := r.own()
 	if !r.owned {
-		r.changed.Headers, r.owned = maps.Clone(r.changed.Headers), true
+		m.Headers, r.owned = maps.Clone(m.Headers), true
 	}
-	if r.changed.Headers[key] = v; !stays {
-		delete(r.changed.Headers, key)
+	if m.Headers[key] = v; !stays {
+		delete(m.Headers, key)
 	}
 }
 
 func (r *resetter) removeStale(p path) {
 	prefix, many := strings.CutSuffix(p[0], "*")
 	if !many {
-		r.headers(p, func(at []string, _ any) (any, bool) {
-			r.note(ErrorRemoved, at, 0)
-			return nil, false
-		})
+		r.headers(p, r.removal(ErrorRemoved))
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.now().Headers)) {
 		if strings.HasPrefix(key, prefix) {
-			r.note(ErrorRemoved, []string{key}, 0)
+			r.note(ErrorRemoved, key, key, 0)
 			r.set(key, nil, false)
 		}
 	}
@@ -228,43 +228,43 @@ func (r *resetter) removeStale(p path) {
 // bodyCounter sets a count in a JSON body to 0, and leaves every other byte as it is. Deeper ones are opened with their
 // envelope.
 func (r *resetter) bodyCounter(c *counter) {
-	m := r.now()
-	if m.looksPickled() { // it is not written
+	name := strings.Join(c.path, ".")
+	if m := r.now(); m.looksPickled() { // it is not written
 		if n, ok := m.counted(c); ok && n > 0 {
-			r.resets = append(r.resets, Reset{r.framework, CounterKept, strings.Join(c.path, "."), "", n, n})
+			r.note(CounterKept, "", name, n)
 		}
 		return
 	}
-	if len(c.path) != 1 || !m.whole() || !bytes.Contains(m.Body, []byte(`"`+c.path[0]+`"`)) {
+	if len(c.path) != 1 {
 		return
 	}
-	object, _ := objectIn(m.Body)
-	at := object.member(c.path[0])
-	if at == nil {
-		return
-	}
+	object, at := r.member(name)
 	n, err := strconv.ParseInt(string(object.value(at)), 10, 32)
 	switch {
 	case err != nil || n <= 0:
-		return
 	case r.wish.KeepTries:
-		r.resets = append(r.resets, Reset{r.framework, CounterKept, c.path[0], "", n, n})
-		return
+		r.note(CounterKept, "", name, n)
+	default:
+		r.note(CounterReset, "", name, n)
+		r.setBody(object.with(map[*JSONPart][]byte{at: []byte("0")}))
 	}
-	r.resets = append(r.resets, Reset{r.framework, CounterReset, c.path[0], "", n, 0})
-	r.setBody(object.with(map[*JSONPart][]byte{at: []byte("0")}))
 }
 
 // removeMember takes a member out of a JSON body.
 func (r *resetter) removeMember(name string) {
-	m := r.now()
-	if !m.whole() || !bytes.Contains(m.Body, []byte(`"`+name+`"`)) {
-		return
-	}
-	if object, ok := objectIn(m.Body); ok && object.member(name) != nil {
-		r.resets = append(r.resets, Reset{r.framework, ErrorRemoved, name, "", 0, 0})
+	if object, at := r.member(name); at != nil {
+		r.note(ErrorRemoved, "", name, 0)
 		r.setBody(object.without([]string{name}))
 	}
+}
+
+// member is a member of a JSON body; nil when it does not have it.
+func (r *resetter) member(name string) (object jsonObject, at *JSONPart) {
+	if m := r.now(); m.whole() && bytes.Contains(m.Body, []byte(`"`+name+`"`)) {
+		object, _ = objectIn(m.Body)
+		at = object.member(name)
+	}
+	return object, at
 }
 
 // whole reports whether the body was kept in full, and is small enough to be read for an envelope.
@@ -273,11 +273,8 @@ func (m *Message) whole() bool {
 }
 
 func (r *resetter) setBody(body []byte) {
-	if r.changed == nil {
-		c := *r.m
-		r.changed = &c
-	}
-	r.changed.Body, r.changed.BodyBytes = body, len(body)
+	m := r.own()
+	m.Body, m.BodyBytes = body, len(body)
 }
 
 // plain resets what workers without a framework write: their counters, and the fields that a failure is read from. What

@@ -117,7 +117,7 @@ func (r *resetter) resetSymfony() {
 		body, written := s.body.without(classes)
 		if !written {
 			if s.retries > 0 { // its values refer to each other by number
-				r.resets = append(r.resets, Reset{r.framework, CounterKept, "RedeliveryStamp", "", s.retries, s.retries})
+				r.note(CounterKept, "", "RedeliveryStamp", s.retries)
 			}
 			return
 		}
@@ -130,17 +130,17 @@ func (r *resetter) resetSymfony() {
 		if s.body == nil {
 			header = symfonyStamp + class
 		}
-		reset := Reset{r.framework, ErrorRemoved, name, header, 0, 0}
+		kind, was := ErrorRemoved, int64(0)
 		switch {
 		case class == symfonyFailed:
-			reset.Kind = MarkRemoved
+			kind = MarkRemoved
 		case class == symfonyRedelivery && r.wish.KeepTries:
-			reset.Kind, reset.Was, reset.Is = CounterKept, s.retries, s.retries
+			kind, was = CounterKept, s.retries
 		case class == symfonyRedelivery && s.retries > 0:
-			reset.Kind, reset.Was = CounterReset, s.retries
+			kind, was = CounterReset, s.retries
 		}
-		r.resets = append(r.resets, reset)
-		if s.body == nil && reset.Kind != CounterKept {
+		r.note(kind, header, name, was)
+		if s.body == nil && kind != CounterKept {
 			r.set(header, nil, false)
 		}
 	}
