@@ -19,10 +19,8 @@ func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait,
 	if tries := TriesOf(t, m, in, now); tries.Least > 1 || tries.Most > 1 {
 		events = append(events, Event{Kind: Tried, What: tries.Words(), Note: tries.Note})
 	}
-	if f := RetryFlow(t, in); f != nil {
-		if words := ladderWords(f, m, in); words != "" {
-			events = append(events, Event{Kind: Ladder, What: words})
-		}
+	if words := ladderWords(RetryFlow(t, in), m, in); words != "" {
+		events = append(events, Event{Kind: Ladder, What: words})
 	}
 	events = append(events, next(t, m, in, wait, now))
 	if e, ok := runs(m, now); ok {
@@ -60,10 +58,7 @@ func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, 
 		}
 	}
 	if !known {
-		if e.Note != "" {
-			e.Note += "; "
-		}
-		e.Note += "the queue's consumers are unknown"
+		e.Note = strings.TrimPrefix(e.Note+"; the queue's consumers are unknown", "; ")
 	}
 	return e
 }
@@ -79,8 +74,7 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 	route := t.DeadLetter(q.QueueRef, keys(m), m.Headers)
 	through := "through " + model.ExchangeName(s.DLX.Value)
 	arrives := arrivals(route.Queues, q.QueueRef, diedSince(t, m, q.QueueRef))
-	back := model.Names(slices.DeleteFunc(slices.Clone(route.Queues),
-		func(ref model.QueueRef) bool { return slices.Contains(arrives, ref) }))
+	back := model.Names(without(route.Queues, func(ref model.QueueRef) bool { return slices.Contains(arrives, ref) }))
 	if len(arrives) > 0 {
 		e.Where, e.Detail, e.Note = model.Names(arrives), at, through
 		if back != "" {
@@ -142,6 +136,9 @@ func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 // ladderWords are the retry buffers of a flow in the order of their TTLs, with what a message has passed and where it
 // is: "10s ✓ › 1m ✓×2 › ▸5m". It is "" for a flow with fewer than two.
 func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
+	if f == nil {
+		return ""
+	}
 	var rungs []*model.Buffer
 	for _, b := range f.Buffers {
 		if b.Role == model.RetryBuffer && b.TTL.Known() && len(b.Levels) == 0 {

@@ -25,9 +25,11 @@ func cutOnExpiry(t *model.Topology, m *message.Message, in model.QueueRef) bool 
 }
 
 func arrivals(targets []model.QueueRef, in model.QueueRef, died []string) []model.QueueRef {
-	return slices.DeleteFunc(slices.Clone(targets), func(ref model.QueueRef) bool {
-		return ref == in || slices.Contains(died, ref.Name)
-	})
+	return without(targets, func(ref model.QueueRef) bool { return ref == in || slices.Contains(died, ref.Name) })
+}
+
+func without(refs []model.QueueRef, left func(model.QueueRef) bool) []model.QueueRef {
+	return slices.DeleteFunc(slices.Clone(refs), left)
 }
 
 // diedSince are the queues in which a message died, and was not rejected since, beside the one that it is in. The death

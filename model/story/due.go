@@ -43,8 +43,8 @@ type Sight struct {
 // arrival is between when and when the message came; from is zero when nothing tells.
 func (s Sight) arrival() (from, to time.Time) {
 	to = s.At
-	if !s.Since.IsZero() && s.Since.Before(to) {
-		to = s.Since
+	if !s.Since.IsZero() {
+		to = earliest(to, s.Since)
 	}
 	if s.After.Before(to) {
 		from = s.After
@@ -84,8 +84,11 @@ type toldOfDue struct {
 func tellsOfDue(m *message.Message) toldOfDue {
 	var told toldOfDue
 	told.own, told.has = message.ParseExpiration(m.Properties.Expiration)
-	if from, to, ok := enqueuedAt(m); ok {
-		told.came, told.late = from, to.Sub(from)
+	// into the queue that it is in, when it has been in no other
+	if _, _, republished := m.FirstKey(); !republished && !deadLettered(m) {
+		if from, to, ok := m.PublishedWithin(); ok {
+			told.came, told.late = from, to.Sub(from)
+		}
 	}
 	if from, to, ok := m.SentAgain(); ok && !diedAfter(m, to) {
 		told.came, told.late, told.again = from, to.Sub(from), true
@@ -157,20 +160,10 @@ func dueWithin(from, to time.Time) DueTime {
 func (told *toldOfDue) ttl(queue model.Opt[time.Duration]) (ttl time.Duration, ofQueue, ok bool) {
 	ttl, ok = queue.Get()
 	ok = ok && ttl >= 0
-	ofQueue = ok
 	if told.has && (!ok || told.own < ttl) {
 		return told.own, false, true
 	}
-	return ttl, ofQueue, ok
-}
-
-// enqueuedAt is between when and when the message came into the queue that it is in, by the broker's clock, when it
-// tells and has been in no other.
-func enqueuedAt(m *message.Message) (from, to time.Time, ok bool) {
-	if _, _, republished := m.FirstKey(); republished || deadLettered(m) {
-		return from, to, false
-	}
-	return m.PublishedWithin()
+	return ttl, ok, ok
 }
 
 // deadLettered reports whether the broker may have dead-lettered the message.

@@ -14,7 +14,7 @@ var dueSpans = [...]struct {
 	Within time.Duration // 0: no end
 	Name   string
 }{
-	{time.Minute, "1m"}, {10 * time.Minute, "10m"}, {time.Hour, "1h"}, {24 * time.Hour, "1d"}, {0, "later"},
+	{time.Minute, "≤ 1m"}, {10 * time.Minute, "≤ 10m"}, {time.Hour, "≤ 1h"}, {24 * time.Hour, "≤ 1d"}, {0, "later"},
 }
 
 // HistogramOf tells how many messages of a buffer leave when.
@@ -82,7 +82,11 @@ func HistogramOf(t *model.Topology, b *model.Buffer, looks func(model.QueueRef) 
 		if w := looks(ref); w != nil && len(b.Levels) == 0 {
 			ready = max(ready-h.look(w, now), 0)
 		}
-		h.rest(ready, bound, now)
+		if ttl, ok := bound.Get(); ok { // nobody has looked at those
+			h.add(ready, DueTime{Kind: DueAtMost, Time: now.Add(ttl)}, now)
+		} else {
+			h.Unknown += ready
+		}
 	}
 	return h
 }
@@ -102,15 +106,6 @@ func (h *DueHistogram) look(w *Waits, now time.Time) int64 {
 		}
 	}
 	return int64(len(w.Messages) - left)
-}
-
-// rest adds what nobody has looked at.
-func (h *DueHistogram) rest(n int64, bound model.Opt[time.Duration], now time.Time) {
-	if ttl, ok := bound.Get(); ok {
-		h.add(n, DueTime{Kind: DueAtMost, Time: now.Add(ttl)}, now)
-		return
-	}
-	h.Unknown += n
 }
 
 // Add adds another buffer's: a ladder's rungs are one histogram.
@@ -150,11 +145,7 @@ func (h *DueHistogram) Words() string {
 		}
 	}
 	for i, n := range h.Within {
-		if dueSpans[i].Within > 0 {
-			say(n, "≤ "+dueSpans[i].Name+" %s")
-		} else {
-			say(n, dueSpans[i].Name+" %s")
-		}
+		say(n, dueSpans[i].Name+" %s")
 	}
 	say(h.Blocked, "overdue %s, behind another")
 	say(h.Cut, "dropped %s")

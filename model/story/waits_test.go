@@ -213,7 +213,7 @@ func TestDueHistogram(t *testing.T) {
 	})
 	t.Run("28 levels", func(t *testing.T) {
 		h := DueHistogram{}
-		h.rest(1, model.Some(time.Duration(math.MaxInt64)), build.Noon)
+		h.add(1, DueTime{Kind: DueAtMost, Time: build.Noon.Add(math.MaxInt64)}, build.Noon)
 		assert.That(t, h.Within[len(dueSpans)-1] == 1, "%+v", h)
 	})
 }
