@@ -121,8 +121,7 @@ func TestRead(t *testing.T) {
 		{"a number is text", "121", "", "", reading{Format: Text, Lines: []string{"121"}}},
 		{"a number that says it is JSON", "121", "application/json", "", reading{Format: JSON, Lines: []string{"121"}}},
 		{"broken JSON is text", `{"a":1,}`, "application/json", "", reading{
-			Format: Text, Lines: []string{`{"a":1,}`},
-			Problem: "not valid JSON, although its content type says so: byte 8",
+			Format: Text, Lines: []string{`{"a":1,}`}, Problem: "not valid JSON, although its content type says so: byte 8",
 		}},
 		{"escapes", "\x1b[2J\u202e", "", "", reading{Format: Text, Lines: []string{`\x1b[2J\u{202e}`}}},
 		{"bytes", "\xff\x00abcdefghijklmnop", "", "", reading{Format: Hex, Lines: []string{
@@ -160,10 +159,7 @@ func TestRead(t *testing.T) {
 			Format: Hex, Lines: []string{"00000000  1f 8b ff                                          ..."},
 			Problem: "content encoding gzip, shown as it is",
 		}},
-		{
-			"an encoding of characters", "Zoë", "text/plain", "utf-8",
-			reading{Format: Text, Lines: []string{"Zoë"}},
-		},
+		{"an encoding of characters", "Zoë", "text/plain", "utf-8", reading{Format: Text, Lines: []string{"Zoë"}}},
 		{"form data", "user=Zo%C3%AB+K&ids%5B%5D=1&payload=%7B%22a%22%3A1%7D", "", "", reading{
 			Format: Form, Title: "form data",
 			Lines: []string{"user = Zoë K", "ids[] = 1", "payload = (JSON) {", `  "a": 1`, "}"},

@@ -83,13 +83,12 @@ func allTypes() model.Table {
 	return model.Table{
 		"bool": true, "nil": nil, "text": "a", "latin1": "\xe9", "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2),
 		"uint16": uint16(2), "int32": int32(3), "uint32": uint32(3), "int64": int64(1) << 60,
-		"uint64":  uint64(math.MaxUint64),
-		"float32": float32(0.1), "float64": 2.0, "nan": math.NaN(), "decimal": model.Decimal{Scale: 2, Value: 125},
-		"bytes": []byte("abc"), "binary": []byte{0xff, 0}, "time": time.Unix(1_700_000_000, 0),
-		"list":  []any{int32(1), "b", model.Table{"c": int8(4)}},
+		"uint64": uint64(math.MaxUint64), "float32": float32(0.1), "float64": 2.0, "nan": math.NaN(),
+		"decimal": model.Decimal{Scale: 2, Value: 125}, "bytes": []byte("abc"), "binary": []byte{0xff, 0},
+		"time": time.Unix(1_700_000_000, 0), "list": []any{int32(1), "b", model.Table{"c": int8(4)}},
 		"table": model.Table{"n": int16(5), "deep": model.Table{"at": time.Unix(1_600_000_000, 0)}},
-		"odd":   model.Table{"$type": "int32", "value": "x"}, "\xff": int32(1),
-		"repeated": model.Repeated{int32(1), "b"}, "raw": model.RawValue{Type: 'z', Bytes: []byte{1}},
+		"odd":   model.Table{"$type": "int32", "value": "x"}, "\xff": int32(1), "repeated": model.Repeated{int32(1), "b"},
+		"raw": model.RawValue{Type: 'z', Bytes: []byte{1}},
 	}
 }
 

@@ -134,10 +134,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		},
 		{
 			"a table of an order that died",
-			Message{
-				Headers: model.Table{"job": model.Table{"attempts": int32(2), "id": []any{"a"}}},
-				Deaths:  died,
-			},
+			Message{Headers: model.Table{"job": model.Table{"attempts": int32(2), "id": []any{"a"}}}, Deaths: died},
 			"rejected in mail",
 			model.Table{"job": model.Table{"attempts": int32(0), "id": []any{"a"}}},
 		},

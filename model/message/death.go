@@ -116,12 +116,8 @@ func (p *deathParser) death(v any) (Death, bool) {
 		return Death{}, false
 	}
 	d := Death{
-		Queue:       p.text(t, "queue"),
-		Reason:      model.Reason(p.text(t, "reason")),
-		Count:       p.count(t["count"]),
-		Exchange:    p.text(t, "exchange"),
-		RoutingKeys: p.keys(t["routing-keys"]),
-		Time:        p.time(t["time"]),
+		Queue: p.text(t, "queue"), Reason: model.Reason(p.text(t, "reason")), Count: p.count(t["count"]),
+		Exchange: p.text(t, "exchange"), RoutingKeys: p.keys(t["routing-keys"]), Time: p.time(t["time"]),
 	}
 	if v, ok := t["original-expiration"]; ok {
 		d.OriginalExpiration = p.expiration(v)

@@ -291,8 +291,7 @@ func TestOrigin(t *testing.T) {
 				Exchange: "master.failed", RoutingKey: "ucenter@user@failed",
 				Headers: model.Table{"x-orig-routing-key": "user.create"},
 				Deaths: []Death{{
-					Queue: "ucenter@user@retry", Exchange: "master.retry",
-					RoutingKeys: []string{"ucenter@user"}, Time: at(30),
+					Queue: "ucenter@user@retry", Exchange: "master.retry", RoutingKeys: []string{"ucenter@user"}, Time: at(30),
 				}},
 			},
 			model.Address{Exchange: "master.retry", RoutingKey: "ucenter@user"},

@@ -136,8 +136,7 @@ func TestFailureOfEachConvention(t *testing.T) {
 		{
 			"Rascal",
 			Message{Headers: model.Table{"rascal": model.Table{
-				"originalQueue": "mail",
-				"error":         model.Table{"message": "smtp gateway", "code": "ETIMEDOUT"},
+				"originalQueue": "mail", "error": model.Table{"message": "smtp gateway", "code": "ETIMEDOUT"},
 			}}},
 			Failure{"ETIMEDOUT", "smtp gateway", "Rascal"},
 			"ETIMEDOUT: smtp gateway",
@@ -344,10 +343,8 @@ func TestFailureStack(t *testing.T) {
 		"NServiceBus": {Headers: model.Table{
 			"NServiceBus.ExceptionInfo.ExceptionType": "T", "NServiceBus.ExceptionInfo.StackTrace": stack,
 		}},
-		"Wolverine": {Headers: model.Table{"exception-type": "T", "exception-stack": stack}},
-		"Spring AMQP": {Headers: model.Table{
-			"x-exception-message": "m", "x-exception-stacktrace": stack,
-		}},
+		"Wolverine":   {Headers: model.Table{"exception-type": "T", "exception-stack": stack}},
+		"Spring AMQP": {Headers: model.Table{"x-exception-message": "m", "x-exception-stacktrace": stack}},
 		"Rascal": {Headers: model.Table{"rascal": model.Table{
 			"error": model.Table{"message": "m", "stack": stack},
 		}}},
@@ -405,8 +402,7 @@ func TestFailed(t *testing.T) {
 			Message{Headers: model.Table{"error": "m", "x-failed-at": at(3)}}, model.Some(at(3)), model.Some(at(3)),
 		},
 		"milliseconds": {
-			Message{Headers: model.Table{"error": "m", "failed_at": at(3).UnixMilli()}},
-			model.Some(at(3)), model.Some(at(3)),
+			Message{Headers: model.Table{"error": "m", "failed_at": at(3).UnixMilli()}}, model.Some(at(3)), model.Some(at(3)),
 		},
 		"nonsense": {
 			Message{Headers: model.Table{"error": "m", "failed_at": "yesterday", "error_time": int64(-5)}},

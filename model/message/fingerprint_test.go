@@ -24,12 +24,10 @@ func fingerprinted() Message {
 	return Message{
 		Exchange: "x", RoutingKey: "k", Body: []byte("body"),
 		Properties: Properties{
-			MessageID: "id", ContentType: "text/plain", DeliveryMode: 2,
-			Timestamp: time.Unix(1_700_000_000, 0),
+			MessageID: "id", ContentType: "text/plain", DeliveryMode: 2, Timestamp: time.Unix(1_700_000_000, 0),
 		},
 		Headers: model.Table{
-			"a": int32(1), "b": "two", "nested": model.Table{"x-delivery-count": int64(1)},
-			"list": []any{"l", nil},
+			"a": int32(1), "b": "two", "nested": model.Table{"x-delivery-count": int64(1)}, "list": []any{"l", nil},
 		},
 	}
 }
@@ -184,8 +182,7 @@ func TestEasyNetQEnvelope(t *testing.T) {
 		{"version 6", easyNetQ6, Message{
 			Exchange: "Mail, Messages", RoutingKey: "#",
 			Properties: Properties{ContentType: "application/xml", DeliveryMode: 2, Expiration: "90500", Priority: 7},
-			Headers:    model.Table{"blob": []byte{0, 1, 255}, "list": []any{"a", int64(1)}},
-			Body:       []byte("<xml>ä</xml>\n"),
+			Headers:    model.Table{"blob": []byte{0, 1, 255}, "list": []any{"a", int64(1)}}, Body: []byte("<xml>ä</xml>\n"),
 		}},
 		{
 			"no properties, an empty body",
@@ -236,8 +233,7 @@ func TestWorkerOfAMessage(t *testing.T) {
 		{"Rebus", Message{Headers: model.Table{"rbs2-source-queue": "mail", "rbs2-error-details": "E: x"}}, "mail", "Rebus"},
 		{"Rebus, that did not fail", Message{Headers: model.Table{"rbs2-source-queue": "mail"}}, "", ""},
 		{"Rascal", Message{Headers: model.Table{"rascal": model.Table{
-			"originalQueue": "mail",
-			"error":         model.Table{"message": "x"},
+			"originalQueue": "mail", "error": model.Table{"message": "x"},
 		}}}, "mail", "Rascal"},
 		{"MassTransit", Message{Headers: model.Table{
 			"MT-Fault-InputAddress": "rabbitmq://localhost/vh/send%20mail?durable=true",

@@ -81,8 +81,7 @@ func (m *Message) headJSON() MessageJSON {
 	p := m.Properties
 	out := MessageJSON{
 		Position: m.Position, MessageID: TextJSON(p.MessageID), Exchange: TextJSON(m.Exchange),
-		RoutingKey:  TextJSON(m.RoutingKey),
-		Redelivered: m.Redelivered, Properties: p.AsJSON(),
+		RoutingKey: TextJSON(m.RoutingKey), Redelivered: m.Redelivered, Properties: p.AsJSON(),
 		Headers: HeadersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []DeathJSON{},
 	}
 	for _, d := range m.Deaths {
@@ -91,8 +90,7 @@ func (m *Message) headJSON() MessageJSON {
 			keys = []string{}
 		}
 		out.Deaths = append(out.Deaths, DeathJSON{
-			d.Queue, d.Reason, d.Count, d.Exchange, keys, JSONTime(d.Time),
-			d.OriginalExpiration,
+			d.Queue, d.Reason, d.Count, d.Exchange, keys, JSONTime(d.Time), d.OriginalExpiration,
 		})
 	}
 	if f, ok := m.Failure(); ok {

@@ -27,12 +27,11 @@ func TestMessageSurvivesJSON(t *testing.T) {
 			Body: rapid.SliceOf(rapid.Byte()).Draw(t, "body"),
 			Properties: Properties{
 				ContentType: build.AnyText(t, "content type"), ContentEncoding: build.AnyText(t, "encoding"),
-				DeliveryMode: rapid.Uint8().Draw(t, "mode"),
-				Priority:     rapid.Uint8().Draw(t, "priority"), CorrelationID: build.AnyText(t, "correlation"),
-				ReplyTo:    build.AnyText(t, "reply"),
-				Expiration: build.AnyText(t, "expiration"), MessageID: build.AnyText(t, "id"),
-				Type: build.AnyText(t, "type"), UserID: build.AnyText(t, "user"),
-				AppID: build.AnyText(t, "app"), Timestamp: time.Unix(rapid.Int64().Draw(t, "timestamp"), 0),
+				DeliveryMode: rapid.Uint8().Draw(t, "mode"), Priority: rapid.Uint8().Draw(t, "priority"),
+				CorrelationID: build.AnyText(t, "correlation"), ReplyTo: build.AnyText(t, "reply"),
+				Expiration: build.AnyText(t, "expiration"), MessageID: build.AnyText(t, "id"), Type: build.AnyText(t, "type"),
+				UserID: build.AnyText(t, "user"), AppID: build.AnyText(t, "app"),
+				Timestamp: time.Unix(rapid.Int64().Draw(t, "timestamp"), 0),
 			},
 		}
 		m.BodyBytes = len(m.Body)

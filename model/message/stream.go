@@ -97,9 +97,7 @@ func writeText(w io.Writer, text []byte) error {
 }
 
 // shortEscapes are the letters behind a backslash that JSON has for some characters.
-var shortEscapes = [utf8.RuneSelf]byte{
-	'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't',
-}
+var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // appendJSONText escapes a text as model.JSONLine does: what JSON wants, and what cannot be seen.
 func appendJSONText(b, text []byte) []byte {

@@ -34,8 +34,7 @@ func diedIn(counts ...any) []message.Death {
 	var deaths []message.Death
 	for i := 0; i < len(counts); i += 2 {
 		deaths = append(deaths, message.Death{
-			Queue: counts[i].(string), Reason: model.Expired,
-			Count: int64(counts[i+1].(int)), Time: build.Noon,
+			Queue: counts[i].(string), Reason: model.Expired, Count: int64(counts[i+1].(int)), Time: build.Noon,
 		})
 	}
 	return deaths
@@ -69,16 +68,14 @@ func TestStoryAhead(t *testing.T) {
 		},
 		{
 			"counted by its framework, which waits in memory",
-			[]build.Part{
-				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.dead")), build.Queue("w.dead"),
-			},
+			[]build.Part{build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.dead")), build.Queue("w.dead")},
 			"w.dead",
 			message.Message{Headers: model.Table{"task": "charge", "id": "1", "root_id": "1", "retries": int32(2)}},
 			[]string{"tries | 3 |", "next | stays: it does not expire |"},
 		},
 		{
-			"parked by its worker, which no setting ties to the queue",
-			ladder(build.Queue("billing.parking")), "billing.parking",
+			"parked by its worker, which no setting ties to the queue", ladder(build.Queue("billing.parking")),
+			"billing.parking",
 			message.Message{Deaths: diedIn("mail.retry.10s", 2)},
 			[]string{"tries | 3 |", "next | stays: it does not expire |"},
 		},
@@ -99,10 +96,7 @@ func TestStoryAhead(t *testing.T) {
 		},
 		{
 			"into nothing",
-			[]build.Part{
-				build.Exchange("direct", "dlx"),
-				build.Queue("q", build.DLX("dlx"), build.TTL(1000)),
-			},
+			[]build.Part{build.Exchange("direct", "dlx"), build.Queue("q", build.DLX("dlx"), build.TTL(1000))},
 			"q",
 			message.Message{RoutingKey: "k"},
 			[]string{"next | is lost in ≤ 1s | through dlx, where no queue takes it"},
@@ -110,8 +104,7 @@ func TestStoryAhead(t *testing.T) {
 		{
 			"into nothing, and kept",
 			[]build.Part{
-				build.Exchange("direct", "dlx"),
-				build.Queue("q", build.AtLeastOnce, build.DLX("dlx"), build.TTL(1000)),
+				build.Exchange("direct", "dlx"), build.Queue("q", build.AtLeastOnce, build.DLX("dlx"), build.TTL(1000)),
 			},
 			"q",
 			message.Message{RoutingKey: "k"},
@@ -143,10 +136,7 @@ func TestStoryAhead(t *testing.T) {
 		},
 		{
 			"the consumers of a buffer are unknown",
-			[]build.Part{
-				build.Exchange("direct", "dlx"),
-				build.Queue("q", build.DLX("dlx"), build.TTL(1000), unconsumed),
-			},
+			[]build.Part{build.Exchange("direct", "dlx"), build.Queue("q", build.DLX("dlx"), build.TTL(1000), unconsumed)},
 			"q",
 			message.Message{RoutingKey: "k"},
 			[]string{"next | expires in ≤ 1s | through dlx, where no queue takes it; the queue's consumers are unknown"},
@@ -374,10 +364,7 @@ func TestTriesInAFlow(t *testing.T) {
 		},
 		{
 			"absurd deaths", "3.10.8", ladder(), "mail.failed",
-			message.Message{Deaths: []message.Death{{
-				Queue: "mail.retry.10s", Reason: model.Expired,
-				Count: 1<<63 - 1,
-			}}},
+			message.Message{Deaths: []message.Death{{Queue: "mail.retry.10s", Reason: model.Expired, Count: 1<<63 - 1}}},
 			"9,223,372,036,854,775,807",
 		},
 		{

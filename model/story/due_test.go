@@ -44,7 +44,8 @@ func TestDue(t *testing.T) {
 		{
 			"the lower wins: queue",
 			message.Message{Properties: own(message.Properties{}, "50000")},
-			ttl(30 * time.Second), DueAtMost, 30 * time.Second,
+			ttl(30 * time.Second),
+			DueAtMost, 30 * time.Second,
 		},
 		{"TTL 0", message.Message{}, ttl(0), DueAtMost, 0},
 		{"timestamp", message.Message{Properties: ago(10 * time.Second)}, ttl(30 * time.Second), DueExact, 21 * time.Second},
@@ -57,8 +58,7 @@ func TestDue(t *testing.T) {
 		{
 			"timestamp of the broker goes first",
 			message.Message{
-				Headers:    model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 1500},
-				Properties: ago(20 * time.Second),
+				Headers: model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 1500}, Properties: ago(20 * time.Second),
 			},
 			ttl(30 * time.Second), DueExact, 28501 * time.Millisecond,
 		},
@@ -80,17 +80,16 @@ func TestDue(t *testing.T) {
 			ttl(time.Minute), DueAtMost, time.Minute,
 		},
 		{"the stale headers of 4.x", message.Message{
-			Properties: ago(time.Second),
-			Headers:    model.Table{"x-first-death-queue": "q"},
+			Properties: ago(time.Second), Headers: model.Table{"x-first-death-queue": "q"},
 		}, ttl(time.Minute), DueAtMost, time.Minute},
 		{
 			"behind a longer one: overdue",
 			message.Message{Position: 3, Properties: own(ago(5*time.Minute), "5000")},
-			none, DueExact, 6*time.Second - 5*time.Minute,
+			none,
+			DueExact, 6*time.Second - 5*time.Minute,
 		},
 		{"the head cannot be: the timestamp is another", message.Message{
-			Position:   1,
-			Properties: own(ago(5*time.Minute), "5000"),
+			Position: 1, Properties: own(ago(5*time.Minute), "5000"),
 		}, none, DueAtMost, 5 * time.Second},
 		{
 			"nor in a queue with a TTL",
@@ -228,22 +227,22 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 		{
 			"a timestamp within what was seen", stamped(-11),
 			Sight{At: at(0), After: at(-13), Since: at(-10)},
-			DueExact,
-			19, 19.001,
+			DueExact, 19,
+			19.001,
 		},
 		{"a publisher five minutes ahead", stamped(300), Sight{At: at(0), After: at(-13), Since: at(-10)}, DueAtMost, 17, 20},
 		{
 			"a publisher five minutes behind", stamped(-300),
 			Sight{At: at(0), After: at(-13), Since: at(-10)},
-			DueAtMost,
-			17, 20,
+			DueAtMost, 17,
+			20,
 		},
 		{"a timestamp a second after it was seen is rounded", stamped(1), Sight{At: at(0)}, DueExact, 30, 30},
 		{
 			"the broker's clock 3 minutes behind", stamped(-180 - 10),
 			Sight{At: at(0), Clock: model.Clock{Ahead: -180 * time.Second, Within: 400 * time.Millisecond}},
-			DueExact,
-			19.6, 20.401,
+			DueExact, 19.6,
+			20.401,
 		},
 		{
 			"the broker's clock 3 minutes ahead", stamped(180 - 10),

@@ -48,8 +48,7 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 	if words := m.ReplayedWords(); words != "" {
 		_, last, _ := m.Replays() // which took the deaths before it off
 		events = append(events, Event{
-			Kind: Replayed, Time: last, TimeExact: !last.IsZero(), What: words,
-			Note: "by dlxtop; the time is of the last",
+			Kind: Replayed, Time: last, TimeExact: !last.IsZero(), What: words, Note: "by dlxtop; the time is of the last",
 		})
 	}
 	for i, d := range deaths {

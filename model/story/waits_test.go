@@ -204,8 +204,7 @@ func TestDueHistogram(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		// 3 s later one of 2 s is past its time behind one of 300 s; the 30 s have not passed.
-		if got, want := dueWords(topology, f, looks,
-			build.Noon.Add(3*time.Second)),
+		if got, want := dueWords(topology, f, looks, build.Noon.Add(3*time.Second)),
 			"≤ 1m 1   ≤ 10m 1   ≤ 1h 1   ≤ 1d 1   later 1   overdue 1, behind another   never 1   "+
 				"not looked at 100"; got != want {
 			t.Errorf("%s, want %s", got, want)
