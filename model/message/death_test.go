@@ -1,6 +1,8 @@
 package message
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -19,25 +21,53 @@ func TestParseDeaths(t *testing.T) {
 		"queue": "work@retry", "reason": "expired", "count": int64(3), "exchange": "retry",
 		"routing-keys": []any{"work", "cc"}, "time": build.Noon, "original-expiration": "1000",
 	}
-	with := func(key string, v any) model.Table {
-		changed := model.Table{}
-		for k, v := range whole {
-			changed[k] = v
-		}
-		changed[key] = v
-		return changed
-	}
 	read := Death{
 		Queue: "work@retry", Reason: model.Expired, Count: 3, Exchange: "retry", RoutingKeys: []string{"work", "cc"},
 		Time: build.Noon, OriginalExpiration: "1000",
 	}
-	but := func(change func(d *Death)) []Death {
-		d := read
-		change(&d)
-		return []Death{d}
-	}
 	same := []Death{read}
-
+	check := func(name string, header any, want []Death, wanted string) {
+		deaths, problem := ParseDeaths(model.Table{"x-death": header})
+		assert.NoDiff(t, cmp.Diff(want, deaths), name)
+		assert.That(t, (wanted != "" || problem == "") && strings.HasPrefix(problem, wanted),
+			"%s: problem %q, want %q", name, problem, wanted)
+	}
+	all := func(*Death) {}
+	noCount, noTime := func(d *Death) { d.Count = 0 }, func(d *Death) { d.Time = time.Time{} }
+	oneKey := func(d *Death) { d.RoutingKeys = []string{"work"} }
+	for _, c := range []struct {
+		key     string
+		value   any
+		change  func(*Death)
+		problem string // its beginning
+	}{
+		{"count", int32(3), all, ""},
+		{"count", uint8(3), all, ""},
+		{"count", 3.0, all, ""}, // as JSON has it
+		{"count", "3", all, "count is a text, not an integer"},
+		{"count", 2.5, noCount, "count is a number, not an integer"},
+		{"count", math.NaN(), noCount, "count is a number"},
+		{"count", int64(-1), noCount, "count is negative"},
+		{"time", build.Noon.Unix(), all, ""}, // as the management API has it
+		{"time", build.Noon.Format(time.RFC3339), all, ""},
+		{"time", "yesterday", noTime, "time is a text"},
+		{"time", time.Unix(0, 0), noTime, "time is a time"},
+		{"time", int64(math.MaxInt64), noTime, "time is an integer"},
+		{"routing-keys", []any{[]byte("work"), "cc"}, all, ""},
+		{"routing-keys", "work", oneKey, "routing-keys is a text, not an array"},
+		{"routing-keys", []any{int32(1), "work", nil}, oneKey, "a routing key is an integer, not a text; and 1 more problem"},
+		{"original-expiration", int64(1000), all, "original-expiration is an integer"},
+		{"reason", "bored", func(d *Death) { d.Reason = "bored" }, ""},
+	} {
+		entry, want := maps.Clone(whole), read
+		entry[c.key] = c.value
+		if c.change(&want); c.problem != "" {
+			c.problem = "entry 1 of x-death: " + c.problem
+		}
+		check(fmt.Sprintf("%s %v", c.key, c.value), []any{entry}, []Death{want}, c.problem)
+	}
+	inWork, first := maps.Clone(whole), read
+	inWork["queue"], first.Queue = "work", "work"
 	for _, c := range []struct {
 		name    string
 		header  any
@@ -45,69 +75,7 @@ func TestParseDeaths(t *testing.T) {
 		problem string // its beginning
 	}{
 		{"as the broker writes it", []any{whole}, same, ""},
-		{"two entries", []any{with("queue", "work"), whole}, append(but(func(d *Death) { d.Queue = "work" }), read), ""},
-		{"count int32", []any{with("count", int32(3))}, same, ""},
-		{"count uint8", []any{with("count", uint8(3))}, same, ""},
-		{"count float, as JSON has it", []any{with("count", 3.0)}, same, ""},
-		{"count of a text", []any{with("count", "3")}, same, "entry 1 of x-death: count is a text, not an integer"},
-		{
-			"count fraction",
-			[]any{with("count", 2.5)},
-			but(func(d *Death) { d.Count = 0 }),
-			"entry 1 of x-death: count is a number, not an integer",
-		},
-		{
-			"count NaN",
-			[]any{with("count", math.NaN())},
-			but(func(d *Death) { d.Count = 0 }),
-			"entry 1 of x-death: count is a number",
-		},
-		{
-			"count negative",
-			[]any{with("count", int64(-1))},
-			but(func(d *Death) { d.Count = 0 }),
-			"entry 1 of x-death: count is negative",
-		},
-		{"time in seconds, as the management API has it", []any{with("time", build.Noon.Unix())}, same, ""},
-		{"time of a text", []any{with("time", build.Noon.Format(time.RFC3339))}, same, ""},
-		{
-			"time of another text",
-			[]any{with("time", "yesterday")},
-			but(func(d *Death) { d.Time = time.Time{} }),
-			"entry 1 of x-death: time is a text",
-		},
-		{
-			"time zero",
-			[]any{with("time", time.Unix(0, 0))},
-			but(func(d *Death) { d.Time = time.Time{} }),
-			"entry 1 of x-death: time is a time",
-		},
-		{
-			"time absurd",
-			[]any{with("time", int64(math.MaxInt64))},
-			but(func(d *Death) { d.Time = time.Time{} }),
-			"entry 1 of x-death: time is an integer",
-		},
-		{"keys as bytes", []any{with("routing-keys", []any{[]byte("work"), "cc"})}, same, ""},
-		{
-			"keys no array",
-			[]any{with("routing-keys", "work")},
-			but(func(d *Death) { d.RoutingKeys = []string{"work"} }),
-			"entry 1 of x-death: routing-keys is a text, not an array",
-		},
-		{
-			"keys no texts",
-			[]any{with("routing-keys", []any{int32(1), "work", nil})},
-			but(func(d *Death) { d.RoutingKeys = []string{"work"} }),
-			"entry 1 of x-death: a routing key is an integer, not a text; and 1 more problem",
-		},
-		{
-			"expiration of a number",
-			[]any{with("original-expiration", int64(1000))},
-			same,
-			"entry 1 of x-death: original-expiration is an integer",
-		},
-		{"reason nobody knows", []any{with("reason", "bored")}, but(func(d *Death) { d.Reason = "bored" }), ""},
+		{"two entries", []any{inWork, whole}, []Death{first, read}, ""},
 		{"no array", "expired", nil, "x-death is a text, not an array of tables"},
 		{"nothing", nil, nil, "x-death is missing, not an array"},
 		{"one table", whole, same, "x-death is a table, not an array of tables"},
@@ -120,12 +88,7 @@ func TestParseDeaths(t *testing.T) {
 		{"empty table", []any{model.Table{}}, nil, "entry 1 of x-death: queue is missing, not a text; and 6 more problems"},
 		{"empty array", []any{}, nil, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			deaths, problem := ParseDeaths(model.Table{"x-death": c.header})
-			assert.NoDiff(t, cmp.Diff(c.deaths, deaths))
-			assert.That(t, (c.problem != "" || problem == "") && strings.HasPrefix(problem, c.problem),
-				"problem %q, want %q", problem, c.problem)
-		})
+		check(c.name, c.header, c.deaths, c.problem)
 	}
 	if deaths, problem := ParseDeaths(nil); deaths != nil || problem != "" {
 		t.Errorf("without headers: %v, %q", deaths, problem)
