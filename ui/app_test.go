@@ -56,10 +56,7 @@ func TestScreens(t *testing.T) {
 				source := &recorded{snapshot: before}
 				term := newTerminal(t, frozen(source), size.width, size.height).await("1,204")
 				source.tell(later(before, 2*time.Second, map[string]int64{"ucenter@user@retry": 1199, "test-delay": 2}))
-				term.press(keyCtrlR).await("1,199")
-				term.press(tc.keys...).await(tc.has)
-				term.settle()
-				term.golden()
+				term.press(keyCtrlR).await("1,199").press(tc.keys...).await(tc.has).settle().golden()
 			})
 		}
 	}
@@ -68,20 +65,14 @@ func TestScreens(t *testing.T) {
 func TestNothingToShow(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: recording(queue("lonely"))}), 80, 24)
 	term.await("No flows here.", "Looked at 1 queue and 1 exchange in vhost /.", "dlxtop demo")
-	term.press("3").await("No failed queues.")
-	term.press("4").await("No findings.")
+	term.press("3").await("No failed queues.").press("4").await("No findings.")
 }
 
 func TestTooSmall(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 10)
 	term.await("dlxtop needs 60 x 16, this is 60 x 10.")
 	term.press("4") // nobody sees what it would do
-	term.resize(80, 24)
-	term.await("FLOW", "ucenter@user")
-	term.resize(1, 1)
-	term.resize(60, 10)
-	term.await("dlxtop needs")
-	term.press("q")
+	term.resize(80, 24).await("FLOW", "ucenter@user").resize(1, 1).resize(60, 10).await("dlxtop needs").press("q")
 	term.awaitEnd()
 }
 
@@ -104,18 +95,13 @@ func TestSmallestTerminal(t *testing.T) {
 // TestHelpIsSearched: what a key is called finds it.
 func TestHelpIsSearched(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
-	term.press("?/half page d").await("ctrl-d", "1 of ")
-	term.awaitGone("everywhere")
+	term.press("?/half page d").await("ctrl-d", "1 of ").awaitGone("everywhere")
 	term.press(keyEsc, keyEsc).awaitGone("WHAT IT DOES")
 }
 
 func TestResize(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36).await("NEXT DUE", "LAST 5 MIN")
-	term.resize(80, 24)
-	term.awaitGone("LAST 5 MIN")
-	term.await("FAILED", "q quit")
-	term.resize(150, 50)
-	term.await("LAST 5 MIN")
+	term.resize(80, 24).awaitGone("LAST 5 MIN").await("FAILED", "q quit").resize(150, 50).await("LAST 5 MIN")
 }
 
 func TestControlCQuitsFromAnywhere(t *testing.T) {
@@ -139,9 +125,7 @@ func TestLostBrokerComesBackByItself(t *testing.T) {
 	c.advance(12 * time.Second)
 	term.await("lost 12s", "12s ago")
 	source.tell(busyBroker())
-	term.await("live")
-	term.awaitGone("stale")
-	term.awaitGone("nothing listens")
+	term.await("live").awaitGone("stale").awaitGone("nothing listens")
 }
 
 func TestNeverReached(t *testing.T) {
@@ -162,16 +146,14 @@ func TestPauseStopsThePolling(t *testing.T) {
 	source := &hanging{recorded: recorded{snapshot: busyBroker()}, turn: make(chan struct{})}
 	term := newTerminal(t, lively(source, c), 120, 36)
 	source.turn <- struct{}{}
-	term.await("ucenter@user")
-	term.press("p")
+	term.await("ucenter@user").press("p")
 	term.await("paused, ") // how old it is at first depends on how long it took
 	c.advance(9 * time.Minute)
 	term.await("paused, 9m")
 	term.press(keyCtrlR) // a read may have been under way when the pause came: then this is that one
 	term.settle()
 	source.turn <- struct{}{}
-	term.awaitGone("9m")
-	term.await("paused, ")
+	term.awaitGone("9m").await("paused, ")
 	c.advance(9 * time.Minute)
 	term.await("paused, 9m")
 	select {
@@ -191,9 +173,7 @@ func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	source := &recorded{snapshot: before}
 	term := newTerminal(t, frozen(source), 120, 36).await("service.00064")
 	term.press("2", "ssss") // by READY, the highest first
-	term.await("▼READY")
-	term.press("g", "jjjjjjj")
-	term.settle()
+	term.await("▼READY").press("g", "jjjjjjj").settle()
 	row := strings.Fields(term.cursorRow())
 	name := row[1]
 	source.tell(later(before, time.Second, map[string]int64{name: 5}))
@@ -213,15 +193,12 @@ func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	source.tell(gone)
 	term.press(keyCtrlR).await("no queue at the cursor")
 	term.press(keyEnter) // hits nothing
-	term.settle()
-	term.await("no queue at the cursor")
-	term.press("j").awaitGone("no queue at the cursor")
+	term.settle().await("no queue at the cursor").press("j").awaitGone("no queue at the cursor")
 }
 
 func TestFilterSortAndBack(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36).await("service.00064")
-	term.press("2", "/", "00008").await("3 of 300", "service.00008@retry")
-	term.press(keyEnter).await("esc clears")
+	term.press("2", "/", "00008").await("3 of 300", "service.00008@retry").press(keyEnter).await("esc clears")
 	term.press(keyEsc).awaitGone("esc clears")
 	term.await("of 300 ──") // all again, and the cursor still on its queue
 	term.press("q")
@@ -231,8 +208,7 @@ func TestFilterSortAndBack(t *testing.T) {
 // Keys that come faster than the program reads are delivered together; each still does its own work.
 func TestQuickKeys(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36).await("service.00064")
-	term.press("2jjjjkk/plain").await("/ plain", "of 300")
-	term.press(keyEsc).awaitGone("/ plain")
+	term.press("2jjjjkk/plain").await("/ plain", "of 300").press(keyEsc).awaitGone("/ plain")
 	term.press("4", "1", ":que"+keyEnter).await("UNACKED")
 }
 
@@ -248,8 +224,7 @@ func TestHostileNames(t *testing.T) {
 	o.Title = "title\x1b[2J"
 	term := newTerminal(t, o, 120, 36)
 	for _, keys := range []string{"1", "2", "3", "4", "1/evil" + keyEnter} {
-		term.press(keys)
-		term.settle()
+		term.press(keys).settle()
 		screen := term.screen()
 		must.That(t, strings.Contains(screen, "dlxtop") && strings.Contains(screen, "1 Flows") &&
 			strings.Contains(screen, "q quit"), "after %q a name has drawn over the screen:\n%s", keys, screen)
@@ -295,25 +270,17 @@ func TestABoundGetsNoWorse(t *testing.T) {
 		c.advance(after)
 		n := source.times()
 		source.tell(countedAt(c, later(s, c.now().Sub(s.TakenAt), nil)))
-		term.press(keyCtrlR)
-		term.awaitThat("another poll", func(string) bool { return source.times() > n })
-		term.settle()
+		term.press(keyCtrlR).awaitThat("another poll", func(string) bool { return source.times() > n }).settle()
 	}
 	term.await("≤ 1m")
 	again(20 * time.Second)
-	term.await("≤ 40s")
-	term.press(keyEnter).await("live, 4 counts a second", "head due in ≤ 40s")
+	term.await("≤ 40s").press(keyEnter).await("live, 4 counts a second", "head due in ≤ 40s")
 	again(time.Second)
-	term.await("head due in ≤ 39s")
-	term.press("j", keyEnter)
+	term.await("head due in ≤ 39s").press("j", keyEnter)
 	term.await("≤ 39s", "≤ 1m") // the second one was not at the head
 	c.advance(9 * time.Second)
-	term.press(keyCtrlR)
-	term.awaitThat("another look", func(string) bool { return broker.peeked() == 2 })
-	term.settle()
-	term.await("≤ 30s", "≤ 51s")
-	term.press("q").await("head due in ≤ 30s")
-	term.press("q").await("≤ 30s")
+	term.press(keyCtrlR).awaitThat("another look", func(string) bool { return broker.peeked() == 2 }).settle()
+	term.await("≤ 30s", "≤ 51s").press("q").await("head due in ≤ 30s").press("q").await("≤ 30s")
 }
 
 // What counts saw of a head is known for as long as nothing leaves: also when the polls know it only later, and when

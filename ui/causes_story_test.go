@@ -2,21 +2,15 @@ package ui
 
 import (
 	"fmt"
-	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
-	"github.com/dlxtop/dlxtop/journal"
-	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -72,23 +66,16 @@ func storyCauses() []storyCause {
 	}
 }
 
-// storyVHost makes a vhost for a test, and the program's options on it.
-func storyVHost(t *testing.T) (Options, *amqp.Channel) {
+// storyVHost makes a vhost for a test, with these queues, and the program's options on it.
+func storyVHost(t *testing.T, queues ...string) (Options, *amqp.Channel) {
 	t.Helper()
-	_, node, _ := real(t)
-	vhost := "story"
-	manageVHost(t, node, http.MethodPut, vhost)
-	t.Cleanup(func() { manageVHost(t, node, http.MethodDelete, vhost) })
-	at := node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
-	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
-	client := must.Get(broker.New(broker.Options{URL: at, Journal: kept}))(t)
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost}))(t)
-	connection := must.Get(amqp.Dial(at))(t)
-	t.Cleanup(func() { connection.Close(); client.Close(); source.Close(); kept.Close() })
-	channel := must.Get(connection.Channel())(t)
-	return Options{
-		Source: source, Broker: client, Journal: kept, Title: "test", VHost: vhost, Interval: 200 * time.Millisecond,
-	}, channel
+	node, vhost, at := ownVHost(t)
+	o, channel := optionsOn(t, node, vhost, at)
+	o.VHost = vhost
+	for _, name := range queues {
+		must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
+	}
+	return o, channel
 }
 
 // TestStoryOfCauses: 1,000 failed messages of five frameworks are seven causes; each is dealt with, and at the end the
@@ -98,9 +85,8 @@ func TestStoryOfCauses(t *testing.T) {
 		o, channel := storyVHost(t)
 		wanted, left := map[string]int{}, 0
 		for _, c := range storyCauses() {
-			for _, name := range []string{c.worker, c.worker + ".failed"} {
-				must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
-			}
+			declare(t, channel, c.worker, nil)
+			declare(t, channel, c.worker+".failed", nil)
 			messages := make([]amqp.Publishing, c.n)
 			for i := range messages {
 				messages[i] = amqp.Publishing{MessageId: fmt.Sprint(c.text, i), Headers: c.said(i), Body: []byte("{}")}
@@ -150,8 +136,7 @@ func workDown(screen *terminal, queues ...storyCause) {
 	} else {
 		workDownOne(screen, c)
 	}
-	screen.await("5 failed queues   ")
-	screen.press(keyEsc).awaitGone("esc clears")
+	screen.await("5 failed queues   ").press(keyEsc).awaitGone("esc clears")
 }
 
 // words are what the key of a cause does, and what is said when it has.
@@ -170,10 +155,8 @@ func workDownOne(screen *terminal, c storyCause) {
 	if c.n > shell.TypedAbove {
 		screen.press(fmt.Sprint(c.n))
 	}
-	screen.agree(does, fmt.Sprintf("%d messages %s", c.n, done))
-	screen.await("What happened")
-	screen.press(keyEnter).await("none of this cause is left here")
-	screen.press("q")
+	screen.agree(does, fmt.Sprintf("%d messages %s", c.n, done)).await("What happened")
+	screen.press(keyEnter).await("none of this cause is left here").press("q")
 }
 
 func workDownSeveral(screen *terminal, queues []storyCause) {
@@ -183,16 +166,13 @@ func workDownSeveral(screen *terminal, queues []storyCause) {
 	for _, c := range queues {
 		all += c.n
 	}
-	screen.press(keyEnter).await(fmt.Sprintf("%d found", all), "complete")
-	screen.press("q").await("5 failed queues   ")
+	screen.press(keyEnter).await(fmt.Sprintf("%d found", all), "complete").press("q").await("5 failed queues   ")
 	screen.press(c.key)
 	screen.await(fmt.Sprintf("%s %d messages of %d queues, as read at", does, all, len(queues)),
 		fmt.Sprintf("type %d:", all))
 	screen.press(fmt.Sprint(all))
 	screen.agree(fmt.Sprintf("%s %d messages", does, all), fmt.Sprintf(" %d messages %s", all, done))
-	screen.await("esc close")
-	screen.press("o").await("marked as resolved")
-	screen.press(keyEsc)
+	screen.await("esc close").press("o").await("marked as resolved").press(keyEsc)
 }
 
 // TestStoryOfManyQueues: one cause is in the failed queues of three workers, classic and quorum. A program mends all of
@@ -209,26 +189,20 @@ func TestStoryOfManyQueues(t *testing.T) {
 			}
 			return ready
 		}
-		screen := newTerminal(t, o, width, height).await("mail ")
-		screen.press("3")
-		screen.readFailed(3 * each)
+		screen := newTerminal(t, o, width, height).await("mail ").press("3").readFailed(3 * each)
 		screen.press("E").await("Edit 60 messages with jq", "all of the cause in 3 queues")
 		screen.press(`if .body.to == "sms-7" then error("unknown") else .body.to += "@example.com" end`, keyEnter)
 		screen.await("59 of 60 messages are changed, 1 stays in the queue", "to the replay")
 		screen.press(keyEnter).await("replay 60 messages of 3 queues")
-		screen.agree("replay 60 messages", "59 of 60 messages moved")
-		screen.await("esc close")
+		screen.agree("replay 60 messages", "59 of 60 messages moved").await("esc close")
 		screen.awaitThat("one is left", func(string) bool { return depths() == [4]int{0, 1, 0, 0} })
 		screen.press(keyEsc).await("CAUSE")
 
 		publish(t, channel, "mail.failed", unaddressed("mail-later"))
 		publish(t, channel, "push.failed", unaddressed("push-later"))
-		screen.press(keyCtrlR)
-		screen.readFailed(3)
-		screen.press("m").await("Move 3 messages")
+		screen.press(keyCtrlR).readFailed(3).press("m").await("Move 3 messages")
 		screen.press("parking", keyEnter).await("move 3 messages of 3 queues")
-		screen.agree("move 3 messages", "3 messages moved")
-		screen.await("esc close")
+		screen.agree("move 3 messages", "3 messages moved").await("esc close")
 		screen.awaitThat("all are moved", func(string) bool { return depths() == [4]int{0, 0, 0, 3} })
 		screen.press("u").await("Undo all 3: bring back 3 messages")
 		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
@@ -251,24 +225,14 @@ func TestStoryOfManyQueues(t *testing.T) {
 // each worker.
 func manyFailing(t *testing.T, channel *amqp.Channel, each int) {
 	t.Helper()
-	declare := func(name, kind string, more amqp.Table) {
-		t.Helper()
-		arguments := amqp.Table{"x-queue-type": kind}
-		for k, v := range more {
-			arguments[k] = v
-		}
-		_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
-		must.That(t, err == nil, "%v", err)
-	}
-	declare("parking", "classic", nil)
+	declare(t, channel, "parking", nil)
 	for i, w := range []string{"mail", "sms", "push"} {
-		declare(w, "classic", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": w + ".failed"})
-		declare(w+".failed", []string{"classic", "quorum"}[i%2], nil)
+		declare(t, channel, w, deadTo(w+".failed"))
+		declare(t, channel, w+".failed", amqp.Table{"x-queue-type": []string{"classic", "quorum"}[i%2]})
 		for n := range each {
 			publish(t, channel, w+".failed", unaddressed(fmt.Sprintf("%s-%d", w, n)))
 		}
-		consumes, err := channel.Consume(w, w, false, false, false, false, nil)
-		must.Do(t, err)
+		consumes := must.Get(channel.Consume(w, w, false, false, false, false, nil))(t)
 		go func() {
 			for d := range consumes {
 				if string(d.Body) == fmt.Sprintf(`{"to":  "%s@example.com"}`, d.MessageId) {
@@ -291,28 +255,18 @@ func unaddressed(id string) amqp.Publishing {
 
 // readFailed waits until so many messages of the failed queues were read, and agrees to the cost of that where it is
 // asked for.
-func (term *terminal) readFailed(n int) {
+func (term *terminal) readFailed(n int) *terminal {
 	term.t.Helper()
-	var pressed time.Time
-	term.awaitThat(fmt.Sprintf("%d are read", n), func(screen string) bool {
-		if strings.Contains(screen, fmt.Sprintf("   %d read", n)) {
-			return true
-		}
-		switch {
-		case time.Since(pressed) < time.Second:
-		case strings.Contains(screen, "enter read them"):
-			pressed = time.Now()
-			term.press(keyEnter)
-		case strings.Contains(screen, "a look has a cost"):
-			pressed = time.Now()
-			term.press("i")
-		}
-		return false
-	})
+	term.answer(fmt.Sprintf("   %d read", n), "enter read them", keyEnter, "a look has a cost", "i")
+	if strings.Contains(term.screen(), "enter read them") { // it was asked again while they were read
+		term.press(keyEsc).awaitGone("enter read them")
+	}
+	return term
 }
 
 // storySizes are the sizes of a story's screen; a sample has the first.
 func storySizes(t *testing.T, story func(t *testing.T, width, height int)) {
+	t.Parallel()
 	sizes := []struct{ width, height int }{{120, 36}, {80, 24}, {200, 50}}
 	for _, s := range sizes[:size.Of(1, len(sizes))] {
 		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) { story(t, s.width, s.height) })
@@ -325,11 +279,8 @@ func storySizes(t *testing.T, story func(t *testing.T, width, height int)) {
 func TestStoryOfMending(t *testing.T) {
 	const n = 600
 	storySizes(t, func(t *testing.T, width, height int) {
-		o, channel := storyVHost(t)
-		fails := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"}
-		for name, arguments := range map[string]amqp.Table{"orders": fails, "orders.failed": nil} {
-			must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
-		}
+		o, channel := storyVHost(t, "orders.failed")
+		declare(t, channel, "orders", deadTo("orders.failed"))
 		body := func(i int) string { return fmt.Sprintf(`{"order": %d,  "amount": "%d,50"}`, i, i) }
 		messages := make([]amqp.Publishing, n)
 		for i := range messages {
@@ -347,24 +298,18 @@ func TestStoryOfMending(t *testing.T) {
 				_ = d.Reject(false)
 			}
 		}()
-		screen := newTerminal(t, o, width, height).await("orders ")
-		screen.press("3").await("   600 read", "all 1")
+		screen := newTerminal(t, o, width, height).await("orders ").press("3").await("   600 read", "all 1")
 		mendAll(screen, n, `.body.amount = 0`)
-		screen.await("c canary")
-		screen.press("c").await("c no canary")
-		screen.agree("replay", "1 of 600 messages moved")
+		screen.await("c canary").press("c").await("c no canary").agree("replay", "1 of 600 messages moved")
 		screen.await("What happened", "1 of 1 came back", "untouched 599")
 		must.Do(t, channel.Cancel("worker", false))
 		<-over
-		screen.press(keyEnter, "q").await("CAUSE")
-		screen.press(keyCtrlR).await("   600 read", "all 2")
+		screen.press(keyEnter, "q").await("CAUSE").press(keyCtrlR).await("   600 read", "all 2")
 		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
-		screen.agree("replay", "599 messages moved")
-		screen.await("What happened")
+		screen.agree("replay", "599 messages moved").await("What happened")
 		here, there := depth.Of(t, channel, "orders.failed"), depth.Of(t, channel, "orders")
 		must.That(t, here == 1 && there == n-1, "%d are in the failed queue, %d in the worker's", here, there)
-		screen.press("u").await("bring back 599 messages", "type 599:")
-		screen.press("599")
+		screen.press("u").await("bring back 599 messages", "type 599:").press("599")
 		screen.agree("bring back", "599 of 599 messages brought back")
 		changed := 0
 		for range n {
@@ -384,9 +329,7 @@ func TestStoryOfMending(t *testing.T) {
 // mendAll opens the replay of all messages of the one cause, as a program changes them.
 func mendAll(screen *terminal, n int, program string) {
 	screen.t.Helper()
-	screen.awaitThat("the cause is under the cursor", func(string) bool {
-		return strings.Contains(screen.cursorRow(), "ValueError: no amount")
-	})
+	screen.awaitRow("ValueError: no amount")
 	screen.press("E").await(fmt.Sprintf("Edit %d messages with jq", n), "all of the cause")
 	screen.press(program, keyEnter).await(fmt.Sprintf("%d of %[1]d messages are changed", n), "to the replay")
 	screen.press(keyEnter).await(fmt.Sprintf("Replay %d messages", n), fmt.Sprintf("type %d:", n))
@@ -402,7 +345,7 @@ func TestStoryOfOneOrder(t *testing.T) {
 		wanted := queues * 2 / 3
 		for q := range queues {
 			name := fmt.Sprintf("orders-%03d.failed", q)
-			must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
+			declare(t, channel, name, nil)
 			messages := make([]amqp.Publishing, each)
 			for i := range messages {
 				id := fmt.Sprintf("A-%06d", q*each+i)
@@ -413,12 +356,10 @@ func TestStoryOfOneOrder(t *testing.T) {
 			}
 			publish(t, channel, name, messages...)
 		}
-		screen := newTerminal(t, o, width, height).await("No flows here")
-		screen.command("find b-4711", "▸ find b-4711")
+		screen := newTerminal(t, o, width, height).await("No flows here").command("find b-4711", "▸ find b-4711")
 		screen.press(keyEnter)
 		queue := fmt.Sprintf("orders-%03d.failed", wanted)
-		screen.await("1 found", queue)
-		screen.await(fmt.Sprintf("%d queues", queues))
+		screen.await("1 found", queue).await(fmt.Sprintf("%d queues", queues))
 		screen.press(keyEnter).await(queue+"   ", fmt.Sprintf("▸ %6d ", each/2+1))
 	})
 }

@@ -77,43 +77,24 @@ func (b *recordedBroker) looksAt(queue string) (n int) {
 	return n
 }
 
-func TestCausesGolden(t *testing.T) {
-	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}} {
-		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
-			o, _, _, _ := manyFailed()
-			term := onCauses(t, o, size.width, size.height).await("88 of 90 read", "not read: 2 of lots.failed")
-			term.settle()
-			term.golden()
-		})
-	}
-}
-
 // What a look costs is asked for, and paid once.
 func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36).await("88 of 90 read", "not read: 2 of lots.failed: a look has a cost")
 	must.Equal(t, b.looksAt("lots.failed"), 0, "it was looked at")
 	term.press("i").await("Read 1 failed queue", "lots.failed, 2 messages", "delivery limit")
-	term.press(keyEsc).awaitGone("Read 1 failed queue")
-	term.press("i").await("Read 1 failed queue")
-	term.press(keyEnter).await("   90 read", "KeyError")
-	term.press(keyCtrlR)
-	term.settle()
-	term.await("   90 read")
+	term.press(keyEsc).awaitGone("Read 1 failed queue").press("i").await("Read 1 failed queue")
+	term.press(keyEnter).await("   90 read", "KeyError").press(keyCtrlR).settle().await("   90 read")
 	assert.Equal(t, b.looksAt("lots.failed"), 1, "it was looked at")
 }
 
 // A cause opens those of its messages that are in one queue, and acts on them alone.
 func TestCauseOpensItsMessages(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address")
-	term.press(keyDown, keyEnter)
+	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address").press(keyDown, keyEnter)
 	term.await("cause: ValueError: the user has no valid e-mail address", "47 messages", "showing 23")
-	if strings.Contains(term.screen(), "TimeoutError") {
-		t.Errorf("messages of another cause are shown:\n%s", term.screen())
-	}
-	term.press("/", "user3@", keyEnter).await("showing 1 ")
-	term.press(keyEsc).await("showing 23 ")
+	term.lacks("TimeoutError", "messages of another cause are shown")
+	term.press("/", "user3@", keyEnter).await("showing 1 ").press(keyEsc).await("showing 23 ")
 	term.press("q").await("CAUSE")
 	term.press("d").await("Drop 23 messages", "all of the cause, as read at 03:04:05", "enter drop")
 	term.press(keyEnter).await("What happened")
@@ -124,21 +105,15 @@ func TestCauseOpensItsMessages(t *testing.T) {
 // In the list of a cause's queues an action is for the queue at the cursor alone.
 func TestOneQueueOfACause(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onSMTP(t, o, 120, 36)
-	term.press(keyEnter).await("messages of a cause")
+	term := onSMTP(t, o, 120, 36).press(keyEnter).await("messages of a cause")
 	term.press("f").await("OF THE CAUSE", "mail.failed", failedQueue)
 	term.press("m").await("Move 40 messages", "Type a part of the queue's name")
-	term.press(keyEsc).await("41 messages", "showing 40")
-	term.press("q").await("OF THE CAUSE")
+	term.press(keyEsc).await("41 messages", "showing 40").press("q").await("OF THE CAUSE")
 	term.press(keyDown, "d").await("Drop 24 messages", failedQueue, "enter drop")
-	term.press(keyEnter).await("What happened", "enter close")
-	term.press(keyEnter).await("24 messages dropped")
+	term.press(keyEnter).await("What happened", "enter close").press(keyEnter).await("24 messages dropped")
 	wantFroms(t, b, failedQueue+" 24")
-	b.mu.Lock()
-	b.messages[ref("mail.failed")] = nil
-	b.mu.Unlock()
-	term.press("q").await("OF THE CAUSE")
-	term.press(keyUp, "d").await("no message of this cause is in the queue any more")
+	b.leave("mail.failed", 0, 0)
+	term.press("q").await("OF THE CAUSE").press(keyUp, "d").await("no message of this cause is in the queue any more")
 }
 
 // A cause that comes later stands behind those that are there, however many messages it has, until a key sorts them.
@@ -146,14 +121,13 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
 	term := onCauses(t, o, 120, 36).await("88 of 90 read")
-	before := term.cursorRow()
 	for i := range 200 {
 		b.put("mail.failed", failedFor(1000+i, "KeyError: 'customer_id'"))
 	}
 	c.advance(causes.Pause + time.Second)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 241})))
 	term.await("KeyError: 'customer_id'", "288 of 290 read")
-	assert.Contains(t, term.cursorRow(), smtpCause, "the cursor went from %q to", before)
+	term.awaitRow(smtpCause)
 	order := func() (rows []string) {
 		for _, line := range strings.Split(term.screen(), "\n") {
 			for _, text := range []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"} {
@@ -178,27 +152,21 @@ func TestCausesForget(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
 	term := onCauses(t, o, 120, 36).await("88 of 90 read", "ValueError")
-	b.mu.Lock()
-	b.messages[ref(failedQueue)] = nil
-	b.mu.Unlock()
+	b.leave(failedQueue, 0, 0)
 	c.advance(causes.Pause + time.Second)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{failedQueue: 0})))
-	term.await("41 of 43 read")
-	term.awaitGone("ValueError")
+	term.await("41 of 43 read").awaitGone("ValueError")
 	s := later(source.snapshot, 0, nil)
 	s.Queues = slices.DeleteFunc(slices.Clone(s.Queues), func(q model.Queue) bool { return q.Name == "mail.failed" })
 	source.tell(countedAt(c, s))
-	term.await("0 of 2 read")
-	term.awaitGone("smtp gateway")
+	term.await("0 of 2 read").awaitGone("smtp gateway")
 }
 
 // What a message says is drawn, and does nothing else.
 func TestHostileCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	b.put(failedQueue, failedFor(100, "Evil\x1b[2J\x1b]0;title\x07: \u202egnp "+strings.Repeat("x y ", 1<<18)))
-	term := onCauses(t, o, 120, 36).await("89 of 91 read")
-	term.press("G")
-	term.settle()
+	term := onCauses(t, o, 120, 36).await("89 of 91 read").press("G").settle()
 	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\x07\u202e") || !strings.Contains(screen, "q quit") {
 		t.Errorf("it drew over the screen:\n%q", screen)
 	}
@@ -264,9 +232,8 @@ func TestCausesBudget(t *testing.T) {
 // F shows the causes of one flow, and reads its queues only.
 func TestCausesOfAFlow(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := newTerminal(t, o, 120, 36).await("ucenter@user ")
-	term.press("/ucenter@user", keyEnter)
-	term.awaitThat("it is under the cursor", func(string) bool { return strings.Contains(term.cursorRow(), "@user ") })
+	term := newTerminal(t, o, 120, 36).await("ucenter@user ").press("/ucenter@user", keyEnter)
+	term.awaitRow("@user ")
 	term.press("F").await("1 failed queue ", "47 messages", "   47 read", smtpCause)
 	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
 	term.press(keyEnter).await("showing 24", "cause: "+smtpCause)
@@ -279,8 +246,7 @@ func TestCausesFromThePicture(t *testing.T) {
 	term.press("F").awaitGone("MOVED  ") // the flow has the same list below its picture
 	term.await("1 failed queue ", "47 messages", "   47 read", smtpCause)
 	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
-	term.press("q").await("MOVED  ", "F causes of failures")
-	term.press("f").await("Story")
+	term.press("q").await("MOVED  ", "F causes of failures").press("f").await("Story")
 }
 
 // E on a cause changes all its messages, and no others.
@@ -289,8 +255,7 @@ func TestMendACause(t *testing.T) {
 	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address")
 	term.press(keyDown, "E").await("Edit 23 messages with jq", "all of the cause, as read at 03:04:05")
 	term.press(".body.name = 5", keyEnter).await("23 of 23 messages are changed")
-	term.press(keyEnter).await("Replay 23 messages", "enter replay")
-	term.press(keyEnter).await("What happened")
+	term.press(keyEnter).await("Replay 23 messages", "enter replay").press(keyEnter).await("What happened")
 	plans := b.executed()
 	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].Mend != nil, "it did %+v", plans)
 }
@@ -299,24 +264,18 @@ func TestMendACause(t *testing.T) {
 func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36)
-	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
+	term.awaitRow(smtpCause)
 	term.press(keyEnter).await("messages of a cause   64 found", "complete", "cause: "+smtpCause, "MESSAGE ID")
-	term.press(keyEnter).await("showing 40 ", "mail.failed")
-	term.press("q").await("64 found")
+	term.press(keyEnter).await("showing 40 ", "mail.failed").press("q").await("64 found")
 	term.press("G", keyEnter).await("showing 24 ", failedQueue)
-	term.awaitThat("the cursor is on the last", func(string) bool { return strings.Contains(term.cursorRow(), " 47 ") })
-	term.press("q").await("64 found")
-	term.press("f").await("OF THE CAUSE")
-	term.press("q").await("64 found")
+	term.awaitRow(" 47 ")
+	term.press("q").await("64 found").press("f").await("OF THE CAUSE").press("q").await("64 found")
 	term.press("G", "d") // as everywhere, the message under the cursor
 	term.await("Drop 1 message", "the message under the cursor: #47")
 	term.press(keyEsc, "q").await("64 found", "R replay all 64")
-	term.press("D").await("drop 64 messages of 2 queues", "mail.failed", failedQueue)
-	term.press(keyEsc).await("64 found")
+	term.press("D").await("drop 64 messages of 2 queues", "mail.failed", failedQueue).press(keyEsc).await("64 found")
 	term.press("o").await("marked as resolved")
-	b.mu.Lock()
-	b.messages = map[model.QueueRef][]message.Message{}
-	b.mu.Unlock()
+	b.change(func() { b.messages = map[model.QueueRef][]message.Message{} })
 	term.press(keyCtrlR).await("0 found", "none of this cause is left")
 	unread := messages.FindScreen{Topology: &model.Topology{}, Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
 	unread.Missed = make([]find.Reason, 1)
@@ -343,18 +302,17 @@ func onMarked(t *testing.T, path string, width, height int) (*terminal, *recorde
 func TestResolvedCauseComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
 	term, b, source, c := onMarked(t, path, 120, 36)
-	term.awaitThat("it is new", func(string) bool { return strings.Contains(term.cursorRow(), "new") })
+	term.awaitRow("new")
 	term.press("o").await("marked as resolved")
-	term.awaitThat("it is resolved", func(string) bool { return strings.Contains(term.cursorRow(), "resolved") })
+	term.awaitRow("resolved")
+	term.press("o").awaitThat("it is not", func(string) bool { return strings.Contains(term.cursorRow(), "seen") })
 	term.press("o")
-	term.awaitThat("it is not", func(string) bool { return strings.Contains(term.cursorRow(), "seen") })
-	term.press("o")
-	term.awaitThat("it is resolved", func(string) bool { return strings.Contains(term.cursorRow(), "resolved") })
+	term.awaitRow("resolved")
 
 	c.advance(time.Minute)
 	b.put("mail.failed", failedAt(500, "TimeoutError: smtp gateway did not answer in 500 s", c.now()))
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 42})))
-	term.awaitThat("it is back", func(string) bool { return strings.Contains(term.cursorRow(), "! back 03:05") })
+	term.awaitRow("! back 03:05")
 	term.await("back: it came again after it was resolved")
 
 	again, _, _, _ := onMarked(t, path, 120, 36)
@@ -362,7 +320,7 @@ func TestResolvedCauseComesBack(t *testing.T) {
 		return strings.Contains(again.cursorRow(), "! back") && strings.Contains(again.cursorRow(), "smtp gateway")
 	})
 	again.press("O")
-	again.awaitThat("it is ignored", func(string) bool { return strings.Contains(again.cursorRow(), "ignored") })
+	again.awaitRow("ignored")
 }
 
 // A note stays with its cause.
@@ -379,8 +337,7 @@ func TestNoteOfACause(t *testing.T) {
 func TestEmptiedCauseIsResolved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
 	term, _, _, _ := onMarked(t, path, 120, 36)
-	term.press(keyDown, "d").await("Drop 23 messages", "enter drop")
-	term.press(keyEnter).await("What happened", "23")
+	term.press(keyDown, "d").await("Drop 23 messages", "enter drop").press(keyEnter).await("What happened", "23")
 	term.press(keyEnter).await("none of this cause is left here: o marks it as resolved")
 	term.press("o").await("marked as resolved")
 }
@@ -388,10 +345,8 @@ func TestEmptiedCauseIsResolved(t *testing.T) {
 // One that is resolved already is not offered: the key would take that back.
 func TestEmptiedCauseStaysResolved(t *testing.T) {
 	term, _, _, _ := onMarked(t, filepath.Join(t.TempDir(), kept.CausesName), 120, 36)
-	term.press(keyDown, "o").await("marked as resolved")
-	term.press("d").await("Drop 23 messages", "enter drop")
-	term.press(keyEnter).await("What happened", "23")
-	term.press(keyEnter).await("none of this cause is left here")
+	term.press(keyDown, "o").await("marked as resolved").press("d").await("Drop 23 messages", "enter drop")
+	term.press(keyEnter).await("What happened", "23").press(keyEnter).await("none of this cause is left here")
 	if strings.Contains(term.screen(), "marks it as resolved") {
 		t.Error(term.screen())
 	}
@@ -405,7 +360,7 @@ func TestDamagedMarks(t *testing.T) {
 	o.Marks = f
 	term := onCauses(t, o, 120, 36).await("the states of causes cannot be used")
 	term.press("o").await("states of causes were damaged: they begin again", "causes.json.damaged")
-	term.awaitThat("it is resolved", func(string) bool { return strings.Contains(term.cursorRow(), "resolved") })
+	term.awaitRow("resolved")
 	text, err := (kept.File{Path: f.Path + ".damaged"}).Load()
 	assert.That(t, string(text) == "{damaged" && err == nil, "what was set aside has %q: %v", text, err)
 }
@@ -420,10 +375,7 @@ func TestReadingCausesGoesOn(t *testing.T) {
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 40})))
 	term.await("not read again: mail.failed: access to queue 'mail.failed' refused", "88 of 90 read", smtpCause)
 	b.fail(nil)
-	b.mu.Lock()
-	b.messages[ref("mail.failed")] = b.messages[ref("mail.failed")][:40]
-	b.mu.Unlock()
+	b.leave("mail.failed", 0, 40)
 	c.advance(causes.Retry + time.Second)
-	term.press("j").await("87 of 89 read")
-	term.awaitGone("refused")
+	term.press("j").await("87 of 89 read").awaitGone("refused")
 }

@@ -60,8 +60,7 @@ func TestBlockedWhileItLasts(t *testing.T) {
 		c.advance(2 * time.Second)
 		term.press(keyDown).await("overdue 4")
 		c.advance(time.Second)
-		term.press(keyDown).await("left")
-		term.awaitGone("blocks")
+		term.press(keyDown).await("left").awaitGone("blocks")
 		assert.Equal(t, b.peeked(), 1, "it was looked")
 	})
 }
@@ -74,8 +73,7 @@ func TestNothingBlocked(t *testing.T) {
 		screen := term.screen()
 		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind"), "%v", screen)
 		c.advance(900 * time.Millisecond)
-		term.press(keyDown)
-		term.settle()
+		term.press(keyDown).settle()
 	}
 }
 
@@ -87,22 +85,17 @@ func TestALookIsRemembered(t *testing.T) {
 		o, source, b := waiting(c, 50, 4, 3, 2, 1)
 		term := onFlow(t, o, "worker-queue", width, height).await("head due: unknown")
 		term.press("k").await("each message has a TTL of its own, enter looks at them")
-		term.press(keyEnter).await("50s", "blocks 4 messages")
-		term.press("q")
+		term.press(keyEnter).await("50s", "blocks 4 messages").press("q")
 		c.advance(3500 * time.Millisecond)
-		term.press("k")
-		term.await("47s, blocks 3", "message 1 (TTL 50s) blocks 4 messages; it leaves in 47s; 3 are overdue")
-		term.golden()
-		term.press("q", keyDown)
+		term.press("k").await("47s, blocks 3", "message 1 (TTL 50s) blocks 4 messages; it leaves in 47s; 3 are overdue")
+		term.golden().press("q", keyDown)
 		if width >= 120 {
 			term.await("blocked 3")
 		}
 		c.advance(20 * time.Second)
 		// somebody took three
 		source.tell(countedAt(c, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2})))
-		term.press(keyCtrlR)
-		term.awaitThat("the new count", func(string) bool { return source.times() == 2 })
-		term.settle()
+		term.press(keyCtrlR).awaitThat("the new count", func(string) bool { return source.times() == 2 }).settle()
 		term.awaitGone("blocked")
 		assert.Equal(t, b.peeked(), 1, "it was looked")
 	})
@@ -165,8 +158,7 @@ func TestHostileTimes(t *testing.T) {
 	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "buffer-queue", 120, 36)
 	term.await("6 messages", "≤ 5s", "never", "the publisher's clock is at least")
 	for range 6 {
-		term.press(keyDown)
-		term.settle()
+		term.press(keyDown).settle()
 		for _, bad := range []string{"-1", "-2", "-3", "-5m", "292"} {
 			for _, line := range strings.Split(term.screen(), "\n") {
 				assert.That(t, !strings.Contains(line, "in "+bad) && !strings.Contains(line, "≤ "+bad) &&
@@ -203,9 +195,7 @@ func TestComeBack(t *testing.T) {
 	look(2)
 	term.awaitGone("come back")
 	c.advance(32 * time.Second)
-	b.mu.Lock()
-	b.messages[ref("ucenter@user@retry")] = b.messages[ref("ucenter@user@retry")][1:2]
-	b.mu.Unlock()
+	b.leave("ucenter@user@retry", 1, 2)
 	look(3)
 	term.await("a message has come back since it was seen here: id user-1")
 	c.advance(32 * time.Second)
@@ -251,7 +241,6 @@ func delayed(id int, ttl time.Duration) amqp.Publishing {
 // Five messages of 12, 8, 7, 6, 5 s: that the first blocks the others is on the screen while it lasts, with who is
 // overdue by then, and gone when they are. Of 6, 7, 8, 9, 10 s nothing is said to block.
 func TestBlockedOnARealBroker(t *testing.T) {
-	t.Parallel()
 	o, _, channel := real(t)
 	// A busy machine may look after one is overdue, when the look itself sets some free, or not look while all are: its
 	// next messages wait twice as long.
@@ -326,7 +315,6 @@ var (
 
 // The flow and the list of flows tell what a look told, without another one, while it lasts.
 func TestBlockedFlowOnARealBroker(t *testing.T) {
-	t.Parallel()
 	o, _, channel := real(t)
 	// Long enough for a busy machine to look before one is overdue, and to see that all are; where it looks later, its
 	// next messages wait twice as long.
@@ -338,9 +326,7 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 		for i := range 4 {
 			publish(t, channel, buffer, delayed(i+1, time.Duration(9-i)*second))
 		}
-		term = onFlow(t, o, name, 120, 36)
-		term.await("head due: unknown")
-		term.press("k").await("enter looks at them")
+		term = onFlow(t, o, name, 120, 36).await("head due: unknown").press("k").await("enter looks at them")
 		term.press(keyEnter)
 		blocks := false
 		term.awaitThat("it was looked at", func(screen string) bool {
@@ -352,10 +338,8 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 			break
 		}
 	}
-	term.await("blocks 4 messages")
-	term.press("q").await("blocks 4", "4 are overdue")
-	term.press("q", "/", name, keyEnter).await("blocked 4")
-	term.awaitGone("blocked 4")
+	term.await("blocks 4 messages").press("q").await("blocks 4", "4 are overdue")
+	term.press("q", "/", name, keyEnter).await("blocked 4").awaitGone("blocked 4")
 	if got := depth.Of(t, channel, name); got < 5 {
 		// They were to leave together; the last of them may be on its way.
 		term.awaitThat("all arrived", func(string) bool { return depth.Of(t, channel, name) == 5 })
@@ -463,8 +447,7 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 				return depth.Of(t, channel, worker) == 2 &&
 					depth.Of(t, channel, buffer) == 1
 			})
-			screen := term.screen()
-			assert.That(t, !strings.Contains(screen, "blocks"), "something is said to block still:\n%s", screen)
+			term.lacks("blocks", "something is said to block still")
 		})
 	}
 }
@@ -475,11 +458,9 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	buffer := delayLine(t, channel, "ui.seen", amqp.Table{"x-message-ttl": 8000})
 	term := onFlow(t, o, "ui.seen", 120, 36).await("delayed 8s", "deliveries to consumers")
-	began := time.Now()
-	publish(t, channel, buffer, amqp.Publishing{Body: []byte("x")})
-	published := time.Now()
 	due := regexp.MustCompile(`head due in (\d)s`)
-	var first, left int
+	var began, published time.Time
+	var first, left, sent int
 	seen := func(screen string) bool { // a busy machine does not draw each second
 		found := due.FindStringSubmatch(screen)
 		if found != nil {
@@ -488,6 +469,14 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 		return found != nil
 	}
 	term.awaitThat("it is said when it leaves", func(screen string) bool { // what is seen may be old
+		// A busy machine may not see one arrive: then the next one.
+		if !seen(screen) && depth.Of(t, channel, "ui.seen") == sent {
+			must.That(t, sent < 8, "of %d messages it was not said when they leave", sent)
+			began, sent = time.Now(), sent+1
+			publish(t, channel, buffer, amqp.Publishing{Body: []byte("x")})
+			published = time.Now()
+			return false
+		}
 		if !seen(screen) {
 			return false
 		}
@@ -498,9 +487,9 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 	})
 	first = left
 	term.awaitThat("it counts down", func(screen string) bool {
-		return seen(screen) && left < first || depth.Of(t, channel, "ui.seen") == 1
+		return seen(screen) && left < first || depth.Of(t, channel, "ui.seen") == sent
 	})
-	term.awaitThat("it has arrived", func(string) bool { return depth.Of(t, channel, "ui.seen") == 1 })
+	term.awaitThat("it has arrived", func(string) bool { return depth.Of(t, channel, "ui.seen") == sent })
 	waited := time.Since(began)
 	assert.That(t, waited >= 7900*time.Millisecond, "it arrived after %v", waited)
 }

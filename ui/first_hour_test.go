@@ -8,17 +8,13 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // The keys that people try first do what they do elsewhere: tab goes through the screens, n and N through matches, and
 // ":q" leaves.
 func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
-		o, channel := storyVHost(t)
-		for _, name := range []string{"mail", "sms"} {
-			must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
-		}
+		o, channel := storyVHost(t, "mail", "sms")
 		failInto(t, channel, "mail.failed", "classic", "ValueError: no address", 9)
 		failInto(t, channel, "sms.failed", "classic", "TimeoutError: too late", 8)
 		failInto(t, channel, "sms.failed", "classic", "TimeoutError: much too late", 7)
@@ -29,16 +25,13 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 				Headers: amqp.Table{"x-error": "KeyError: 'needle'"}, Body: []byte(body),
 			})
 		}
-		screen := newTerminal(t, o, width, height)
-		screen.await("mail ")
+		screen := newTerminal(t, o, width, height).await("mail ")
 		at := func(text string) {
 			t.Helper()
-			screen.awaitThat("the cursor is on "+text, func(string) bool { return strings.Contains(screen.cursorRow(), text) })
+			screen.awaitRow(text)
 		}
-		screen.press("3")
-		screen.await("   26 read", "ValueError", "TimeoutError", "KeyError", "f queues")
-		screen.press("n", "N", "/", "Timeout", keyEnter)
-		screen.await("2 of 4", "n next  N previous")
+		screen.press("3").await("   26 read", "ValueError", "TimeoutError", "KeyError", "f queues")
+		screen.press("n", "N", "/", "Timeout", keyEnter).await("2 of 4", "n next  N previous")
 		at("too late")
 		screen.press("n")
 		at("much too late")
@@ -46,23 +39,12 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 		at("TimeoutError: too late")
 		screen.press("N")
 		at("much too late")
-		screen.press(keyEsc)
-		screen.awaitGone("esc clears")
-		screen.press(keyTab)
-		screen.await("No findings")
-		screen.press(keyTab)
-		screen.await("Nothing was done yet")
-		screen.press(keyBackTab, keyBackTab, "f")
-		screen.await("FAILED QUEUE")
-		screen.press(keyTab)
+		screen.press(keyEsc).awaitGone("esc clears").press(keyTab).await("No findings").press(keyTab)
+		screen.await("Nothing was done yet").press(keyBackTab, keyBackTab, "f").await("FAILED QUEUE").press(keyTab)
 		screen.await("No findings")
 
-		screen.press(":queue mail.failed", keyEnter)
-		screen.await("11 messages")
-		screen.press("/", "needle", keyEnter)
-		screen.await("match 1 of 2 in 11")
-		screen.press(keyEnter)
-		screen.await("message 1 of 2")
+		screen.press(":queue mail.failed", keyEnter).await("11 messages").press("/", "needle", keyEnter)
+		screen.await("match 1 of 2 in 11").press(keyEnter).await("message 1 of 2")
 		if !strings.Contains(screen.screen(), "▸ Story") {
 			screen.press(keyTab) // with a list above, it begins with the body
 		}
@@ -70,15 +52,10 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 		for _, step := range []struct{ key, message, pane string }{
 			{"n", "1", "Headers"}, {"n", "1", "Body"}, {"n", "1", "Body"}, {"n", "2", "Story"}, {"N", "1", "Body"},
 		} {
-			screen.press(step.key)
-			screen.await("message "+step.message+" of 2", "▸ "+step.pane)
+			screen.press(step.key).await("message "+step.message+" of 2", "▸ "+step.pane)
 		}
-		screen.await("another needle")
-		screen.press("/", "a needle", keyEnter)
-		screen.await("line 1 of 1", "a needle")
-		screen.press("n", "N", "n")
-		screen.await("message 1 of 2", "line 1 of 1")
-		screen.press(":q", keyEnter)
+		screen.await("another needle").press("/", "a needle", keyEnter).await("line 1 of 1", "a needle")
+		screen.press("n", "N", "n").await("message 1 of 2", "line 1 of 1").press(":q", keyEnter)
 		screen.awaitEnd()
 	})
 }
@@ -89,9 +66,8 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
 		for worker, n := range map[string]int{"alpha": 3, "mail": 1939, "zulu": 5} {
-			for _, name := range []string{worker, worker + ".failed"} {
-				must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
-			}
+			declare(t, channel, worker, nil)
+			declare(t, channel, worker+".failed", nil)
 			messages := make([]amqp.Publishing, n)
 			for i := range messages {
 				messages[i] = amqp.Publishing{
@@ -101,17 +77,11 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 			}
 			publish(t, channel, worker+".failed", messages...)
 		}
-		for name, arguments := range map[string]amqp.Table{
-			"pool": {"x-message-ttl": int32(600_000)},
-			"ring": {"x-message-ttl": int32(600_000), "x-dead-letter-exchange": "none"},
-		} {
-			_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
-			must.That(t, err == nil, "%v", err)
-		}
-		screen := newTerminal(t, o, width, height)
-		screen.await("3 Failed 1,947", "4 Findings 2")
+		declare(t, channel, "pool", amqp.Table{"x-message-ttl": int32(600_000)})
+		declare(t, channel, "ring", amqp.Table{"x-message-ttl": int32(600_000), "x-dead-letter-exchange": "none"})
+		screen := newTerminal(t, o, width, height).await("3 Failed 1,947", "4 Findings 2")
 		screen.awaitThat("the flow with the most failed messages is the first of its kind", func(s string) bool {
-			at := func(worker string) int { return strings.Index(s, "story/"+worker+" ") }
+			at := func(worker string) int { return strings.Index(s, o.VHost+"/"+worker+" ") }
 			return 0 < at("mail") && at("mail") < at("zulu") && at("zulu") < at("alpha")
 		})
 		header, _, _ := strings.Cut(screen.screen(), "\n")
@@ -126,26 +96,14 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 		screen.await("messages are lost when they expire", "the dead-letter exchange does not", "enter what it means")
 		screen.press(keyEnter)
 		screen.await("enter messages") // below the page
-		screen.press(keyEnter)
-		screen.await("the queue is empty", "story/ring")
-		screen.press("q", "q", "3")
-		screen.await("1,008 of 1,947 read; M reads the rest", "≥ 1,000", "story/mail.failed ≥ 1,000")
-		screen.press(keyEnter)
-		screen.await("1,000 of 1,939 read; M reads the rest")
-		screen.press("/", "error", keyEnter)
-		screen.await("in 1,000 read")
-		screen.press("M")
-		screen.await("1,939 messages", "in 1,939")
-		screen.press("G")
-		screen.awaitThat("the last is numbered", func(string) bool { return strings.Contains(screen.cursorRow(), "1,939") })
+		screen.press(keyEnter).await("the queue is empty", o.VHost+"/ring").press("q", "q", "3")
+		screen.await("1,008 of 1,947 read; M reads the rest", "≥ 1,000", o.VHost+"/mail.failed ≥ 1,000").press(keyEnter)
+		screen.await("1,000 of 1,939 read; M reads the rest").press("/", "error", keyEnter).await("in 1,000 read")
+		screen.press("M").await("1,939 messages", "in 1,939").press("G")
+		screen.awaitRow("1,939")
 		grouped()
-		screen.press(keyEsc)
-		screen.awaitGone("esc clears")
-		screen.press("q")
-		screen.await("≥ 1,000")
-		screen.press("M")
-		screen.await("1,947 messages   1,947 read")
-		screen.awaitGone("≥")
+		screen.press(keyEsc).awaitGone("esc clears").press("q").await("≥ 1,000").press("M")
+		screen.await("1,947 messages   1,947 read").awaitGone("≥")
 		grouped()
 	})
 }

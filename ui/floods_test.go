@@ -34,8 +34,7 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 				if keys == "d" {
 					term.await("user.created") // the look is over
 				}
-				term.press(keys)
-				term.settle()
+				term.press(keys).settle()
 				screen := term.screen()
 				lines := strings.Split(screen, "\n")
 				for _, line := range lines {

@@ -28,19 +28,6 @@ func onFlow(t *testing.T, o Options, name string, width, height int) *terminal {
 	})
 }
 
-func TestFlowGolden(t *testing.T) {
-	for _, worker := range []string{"ucenter@user", "worker-queue", "RetryQueue"} {
-		t.Run(worker, func(t *testing.T) {
-			atSizes(t, func(t *testing.T, width, height int) {
-				o, _, _ := failedOptions(47)
-				term := onFlow(t, o, worker, width, height).await("MOVED  ")
-				term.awaitGone("reading the failed")
-				term.golden()
-			})
-		})
-	}
-}
-
 // movedBroker is a broker and the same one two seconds later, when messages had passed.
 func movedBroker() (before, after *model.Snapshot) {
 	before = recording(
@@ -64,9 +51,7 @@ func TestFlowMoves(t *testing.T) {
 	c := newClock()
 	o := Options{Source: source, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour}
 	term := onFlow(t, o, "worker-queue", 120, 36).await("25 ready", "nothing moved while this is open")
-	if strings.Contains(term.screen(), picture.MarkDot) {
-		t.Errorf("dots move though nothing does:\n%s", term.screen())
-	}
+	term.lacks(picture.MarkDot, "dots move though nothing does")
 	source.tell(after)
 	term.press(keyCtrlR).await("5 left buffer-queue, 5 arrived in worker-queue", "2.5/s", picture.MarkDot)
 }
@@ -124,12 +109,9 @@ func TestBufferThatIsAnExchange(t *testing.T) {
 func TestFlowCursor(t *testing.T) {
 	o, _, _ := failedOptions(4)
 	term := onFlow(t, o, "ucenter@user", 120, 36).await("▸ ucenter@user ")
-	term.press(keyTab).await("▸ ucenter@user@retry ")
-	term.press("j").await("▸ ucenter@user@failed ")
-	term.press(keyTab).await("▸ ucenter@user ")
-	term.press("f").await("4 messages", "ucenter@user › ucenter@user@failed")
-	term.press("q").await("MOVED  ")
-	term.press(keyTab, keyEnter).await("ucenter@user › ucenter@user@retry")
+	term.press(keyTab).await("▸ ucenter@user@retry ").press("j").await("▸ ucenter@user@failed ")
+	term.press(keyTab).await("▸ ucenter@user ").press("f").await("4 messages", "ucenter@user › ucenter@user@failed")
+	term.press("q").await("MOVED  ").press(keyTab, keyEnter).await("ucenter@user › ucenter@user@retry")
 }
 
 func TestFlowVanishes(t *testing.T) {
@@ -152,14 +134,11 @@ func TestFlowWithManyBuffers(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		c := newClock()
 		o := Options{Source: &recorded{snapshot: recording(parts...)}, Broker: newRecordedBroker(c), Now: c.now}
-		term := onFlow(t, o, "work", width, height).await("MOVED  ")
-		term.press("g").await("▸ work.delay.00")
+		term := onFlow(t, o, "work", width, height).await("MOVED  ").press("g").await("▸ work.delay.00")
 		for range 29 {
 			term.press("j")
 		}
-		term.await("▸ work.delay.29")
-		term.press("G").await("▸ work.failed  failed queue")
-		term.awaitGone("reading the failed")
+		term.await("▸ work.delay.29").press("G").await("▸ work.failed  failed queue").awaitGone("reading the failed")
 		term.golden()
 	})
 }
@@ -167,8 +146,7 @@ func TestFlowWithManyBuffers(t *testing.T) {
 // TestSortMarkCutsNoTitle: the mark of a title that fills its column stands in the gap before it, and nothing is moved.
 func TestSortMarkCutsNoTitle(t *testing.T) {
 	source := &recorded{snapshot: busyBroker()}
-	term := newTerminal(t, frozen(source), 120, 36).await("  WAITING  ")
-	term.press("ss")
+	term := newTerminal(t, frozen(source), 120, 36).await("  WAITING  ").press("ss")
 	term.awaitThat("the mark is there", func(screen string) bool {
 		return strings.Contains(screen, " ▼WAITING  ") || strings.Contains(screen, " ▲WAITING  ")
 	})
@@ -189,9 +167,8 @@ func (term *terminal) agreed(numbers *regexp.Regexp, screen string) int {
 // number of them. Polls are an hour apart here: what only they told would differ.
 func TestOneCountOnAScreen(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
-		o, channel := storyVHost(t)
+		o, channel := storyVHost(t, "ship")
 		o.Interval = time.Hour
-		must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
 		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
 		publish(t, channel, "ship.failed", make([]amqp.Publishing, 699)...)
 		screen := newTerminal(t, o, width, height).await("3 Failed 700", "700 ready")
@@ -235,7 +212,7 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	screen := newTerminal(t, o, 120, 36)
 	screen.awaitThat("it moves", func(s string) bool { return regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString(s) })
-	screen.press(keyEnter).await("story/ship", "MOVED  ")
+	screen.press(keyEnter).await(o.VHost+"/ship", "MOVED  ")
 	rate := regexp.MustCompile(picture.MarkDot + `| (0\.[1-9]|[1-9]\d*\.\d)/s`)
 	moving := func(s string) {
 		must.That(t, !rate.MatchString(s) || !strings.Contains(s, "nothing moved"),
@@ -326,12 +303,9 @@ func TestNextDue(t *testing.T) {
 // read where a look is free, and only while they are seen.
 func TestFlowBesideItsCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onFlow(t, o, "ucenter@user", 80, 24).await("MOVED  ")
-	term.settle()
+	term := onFlow(t, o, "ucenter@user", 80, 24).await("MOVED  ").settle()
 	assert.Equal(t, b.looksAt(failedQueue), 0, "without room for its causes the queue was looked at")
-	term.resize(200, 50)
-	term.await("1 failed queue   47 messages   47 read", "TimeoutError: smtp gateway did")
-	term.settle()
+	term.resize(200, 50).await("1 failed queue   47 messages   47 read", "TimeoutError: smtp gateway did").settle()
 	term.golden()
 	assert.Equal(t, b.looksAt("mail.failed"), 0, "a queue of another flow was looked at")
 }
@@ -343,8 +317,7 @@ func TestFlowBesideWhatIsNotRead(t *testing.T) {
 			q.Type = model.Quorum
 		}
 	}
-	term := onFlow(t, o, "ucenter@user", 120, 36)
-	term.await("0 of 47 read", "no messages were read", "not read: 47 of ")
+	onFlow(t, o, "ucenter@user", 120, 36).await("0 of 47 read", "no messages were read", "not read: 47 of ")
 	assert.Equal(t, b.looksAt(failedQueue), 0, "it was looked at")
 }
 
@@ -352,24 +325,19 @@ func TestFlowBesideWhatIsNotRead(t *testing.T) {
 // it says what, and only a key reads.
 func TestFlowAboveItsCauses(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
-		o, channel := storyVHost(t)
-		must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
+		o, channel := storyVHost(t, "ship")
 		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 3)
 		failInto(t, channel, "ship.dead", "quorum", "TimeoutError: too late", 2)
-		screen := newTerminal(t, o, width, height).await("3 Failed 5")
-		screen.press(keyEnter).await("ValueError: no address")
+		screen := newTerminal(t, o, width, height).await("3 Failed 5").press(keyEnter).await("ValueError: no address")
 		screen.awaitThat("the other queue is read, or has a cost", func(s string) bool {
 			return strings.Contains(s, "TimeoutError") || strings.Contains(s, "i reads 2, at a cost")
 		})
 		if !strings.Contains(screen.screen(), "TimeoutError") { // before 4.3
 			screen.await("3 of 5 read", "a look has a cost: ")
 			screen.press("i").await("Read 1 failed queue", "costs more than the mark")
-			screen.press(keyEsc).awaitGone("Read 1 failed queue")
-			screen.await("i reads 2, at a cost")
-			screen.press("i", keyEnter)
+			screen.press(keyEsc).awaitGone("Read 1 failed queue").await("i reads 2, at a cost").press("i", keyEnter)
 		}
-		screen.await("2 failed queues   5 messages   5 read", "TimeoutError: too late")
-		screen.press("G")
+		screen.await("2 failed queues   5 messages   5 read", "TimeoutError: too late").press("G")
 		screen.awaitThat("only the causes of the queue under the cursor", func(s string) bool {
 			return strings.Contains(s, "ship.failed of 2 failed queues") && !strings.Contains(s, "TimeoutError")
 		})
@@ -391,9 +359,7 @@ func TestHomeMoves(t *testing.T) {
 		return strings.Contains(screen, picture.MarkDot)
 	})
 	b.set(nil, map[string]int64{"buffer-queue": 3, "worker-queue": 22})
-	term.await("3 ready", "22 ready")
-	term.resize(200, 50)
-	term.await("3 ready", "22 ready")
+	term.await("3 ready", "22 ready").resize(200, 50).await("3 ready", "22 ready")
 	term.awaitThat("list and picture stand side by side", func(string) bool {
 		return sideBySideOn(term.screen())
 	})
@@ -412,15 +378,8 @@ func sideBySideOn(screen string) bool {
 // TestHomeFollowsTheCursor: the picture follows the cursor.
 func TestHomeFollowsTheCursor(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36).await("example.delay.life  ")
-	term.press("j").await("ucenter@user@retry ─", "via master.retry")
-	term.awaitGone("example.delay.life ─")
+	term.press("j").await("ucenter@user@retry ─", "via master.retry").awaitGone("example.delay.life ─")
 	term.press("/", "user-monitor", keyEnter).await("▸ user-monitor ─")
-}
-
-func TestHomeWide(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 200, 50).await("example.delay.life  ")
-	term.settle()
-	term.golden()
 }
 
 // TestProductionIsSeen: its header has a colour of its own, and the word where there are no colours.

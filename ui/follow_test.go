@@ -2,15 +2,12 @@ package ui
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -19,16 +16,10 @@ import (
 // the dialog stays open or not: what fails again waits in its retry buffer before it is back.
 func TestReplayIsFollowedToItsEnd(t *testing.T) {
 	o, node, channel := real(t)
-	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
-	t.Cleanup(func() { j.Close() })
-	o.Journal = j
-	o.Broker = must.Get(broker.New(broker.Options{URL: node.AMQP(), Journal: j}))(t)
 	const worker, failed = "ui.followed", "ui.followed.failed"
 	declare(t, channel, failed, nil)
-	declare(t, channel, worker, amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ui.followed.retry"})
-	declare(t, channel, "ui.followed.retry", amqp.Table{
-		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": worker, "x-message-ttl": int64(2000),
-	})
+	declare(t, channel, worker, deadTo("ui.followed.retry"))
+	declare(t, channel, "ui.followed.retry", waitingFor(2000, worker))
 	publish(t, channel, failed, amqp.Publishing{MessageId: "bad"}, amqp.Publishing{MessageId: "good"})
 	conn := must.Get(dial.AMQP(node.AMQP()))(t)
 	work := must.Get(conn.Channel())(t)
@@ -50,12 +41,9 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { conn.Close(); <-over })
-	term := onQueue(t, o, failed, 120, 36).await("2 messages")
-	term.press("R")
-	term.agree("replay", "What happened")
+	term := onQueue(t, o, failed, 120, 36).await("2 messages").press("R").agree("replay", "What happened")
 	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
-	term.await("after     all taken", "1 came back; watched for ")
-	term.press(keyEnter).awaitGone("What happened")
+	term.await("after     all taken", "1 came back; watched for ").press(keyEnter).awaitGone("What happened")
 	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
 }
 
@@ -78,12 +66,9 @@ func TestEndOfASequelIsTold(t *testing.T) {
 		progress(s)
 		return s, nil
 	}
-	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
-	term.press("R")
-	term.agree("replay", "What happened")
+	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages").press("R").agree("replay", "What happened")
 	term.await("40 of 47 taken, 38 of 47 acknowledged, none came back, 7 still waiting;", "watched until 1m39s after all")
-	term.golden()
-	term.press(keyEnter, "1").await("DUE")
+	term.golden().press(keyEnter, "1").await("DUE")
 	close(over)
 	term.await("the replay of " + failedQueue + ": all taken, 38 of 47 acknowledged, 2 came back within 1m39s")
 }

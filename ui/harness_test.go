@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -119,7 +120,7 @@ func (term *terminal) screen() string { return term.glass.text() }
 // await waits until all texts are on the screen.
 func (term *terminal) await(texts ...string) *terminal {
 	term.t.Helper()
-	term.awaitThat("there is "+strings.Join(texts, ", "), func(screen string) bool {
+	return term.awaitThat("there is "+strings.Join(texts, ", "), func(screen string) bool {
 		for _, text := range texts {
 			if !strings.Contains(screen, text) {
 				return false
@@ -127,23 +128,36 @@ func (term *terminal) await(texts ...string) *terminal {
 		}
 		return true
 	})
-	return term
 }
 
 // awaitGone waits until a text is not on the screen.
-func (term *terminal) awaitGone(text string) {
+func (term *terminal) awaitGone(text string) *terminal {
 	term.t.Helper()
-	term.awaitThat("there is no "+text, func(screen string) bool { return !strings.Contains(screen, text) })
+	return term.awaitThat("there is no "+text, func(screen string) bool { return !strings.Contains(screen, text) })
+}
+
+// awaitRow waits until a text is in the row under the cursor.
+func (term *terminal) awaitRow(text string) *terminal {
+	term.t.Helper()
+	return term.awaitThat("the cursor is on "+text, func(string) bool { return strings.Contains(term.cursorRow(), text) })
+}
+
+// lacks checks that a text is not on the screen now.
+func (term *terminal) lacks(text, why string) *terminal {
+	term.t.Helper()
+	screen := term.screen()
+	assert.That(term.t, !strings.Contains(screen, text), "%s: there is %s in\n%s", why, text, screen)
+	return term
 }
 
 // awaitThat waits until the screen is as it is wanted.
-func (term *terminal) awaitThat(what string, wanted func(screen string) bool) {
+func (term *terminal) awaitThat(what string, wanted func(screen string) bool) *terminal {
 	term.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
 		screen := term.screen()
 		if wanted(screen) {
-			return
+			return term
 		}
 		if time.Now().After(deadline) {
 			term.t.Fatalf("not on the screen within %v: %s\n%s", patience, what, screen)
@@ -166,20 +180,22 @@ func (terms *terminal) cursorRow() string {
 	return ""
 }
 
-func (term *terminal) resize(width, height int) {
+func (term *terminal) resize(width, height int) *terminal {
 	term.glass.resize(width, height)
 	term.program.Send(tea.WindowSizeMsg{Width: width, Height: height})
+	return term
 }
 
 // golden compares the screen with the recorded one; go test ./ui -update records it again. A poll that took long on a
 // busy machine is told of in the first line, until the next one.
-func (term *terminal) golden() {
+func (term *terminal) golden() *terminal {
 	term.t.Helper()
-	term.awaitThat("the last poll was quick", func(screen string) bool {
+	term.settle().awaitThat("the last poll was quick", func(screen string) bool {
 		header, _, _ := strings.Cut(screen, "\n")
 		return !strings.Contains(header, "old, every ") && !strings.Contains(header, "slow, ")
 	})
 	golden.RequireEqual(term.t, term.screen())
+	return term
 }
 
 // awaitEnd waits until the program has ended by itself.

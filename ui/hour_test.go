@@ -76,7 +76,7 @@ var (
 	headerCount = regexp.MustCompile(`([\d,]+) failed `)
 	readyCount  = regexp.MustCompile(`([\d,]+) ready`)
 	listHeads   = regexp.MustCompile(`^   +(FLOW|QUEUE|CAUSE|#|FAILED QUEUE) `)
-	queueLine   = regexp.MustCompile(`(?m)^ story/(\S+)   (?:([\d,]+) messages?|[\d,]+ of ([\d,]+) read)`)
+	queueLine   = regexp.MustCompile(`(?m)^ vh\d+/(\S+)   (?:([\d,]+) messages?|[\d,]+ of ([\d,]+) read)`)
 )
 
 func numberOf(text string) int {
@@ -155,7 +155,7 @@ func differsInList(head string, rows []string, there map[string]int, failed int)
 			sum += n
 			continue
 		}
-		name := strings.TrimPrefix(fields[0], "story/")
+		name := fields[0][strings.Index(fields[0], "/")+1:]
 		wants := map[string]int{"READY": there[name]}
 		if strings.Contains(head, "FLOW") {
 			wants = map[string]int{"FAILED": there[name+".failed"], "IN WORKER": there[name]}
@@ -248,6 +248,7 @@ func (h *hour) unfiltered() {
 
 // TestTheHour plays the tutorial: after each step header, tabs, lists and cursor agree with the broker.
 func TestTheHour(t *testing.T) {
+	t.Parallel()
 	sizes := []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}}
 	for _, s := range sizes[size.Of(1, 0):size.Of(2, 3)] {
 		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) { playHour(t, s.width, s.height) })
@@ -256,18 +257,17 @@ func TestTheHour(t *testing.T) {
 
 func playHour(t *testing.T, width, height int) {
 	o, channel := storyVHost(t)
-	_, node, _ := real(t)
 	kind := "classic"
-	if model.ParseVersion(node.Version()).AtLeast(4, 0) {
+	if model.ParseVersion(must.Get(theNode())(t).Version()).AtLeast(4, 0) {
 		kind = "quorum"
 	}
 	arguments := amqp.Table{"x-queue-type": kind}
 	for _, name := range []string{"mail", "sms"} {
-		must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
+		declare(t, channel, name, arguments)
 	}
-	must.Get(channel.QueueDeclare("mail.retry", true, false, false, false, amqp.Table{
-		"x-queue-type": kind, "x-message-ttl": 30_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail",
-	}))(t)
+	retry := waitingFor(30_000, "mail")
+	retry["x-queue-type"] = kind
+	declare(t, channel, "mail.retry", retry)
 	order := 0
 	for _, f := range []struct {
 		queue, text string
@@ -278,7 +278,7 @@ func playHour(t *testing.T, width, height int) {
 		{"mail.failed", "ValueError: no address", 3},
 		{"sms.failed", "ValueError: no address", 2},
 	} {
-		must.Get(channel.QueueDeclare(f.queue, true, false, false, false, arguments))(t)
+		declare(t, channel, f.queue, arguments)
 		for range f.n {
 			order++
 			publish(t, channel, f.queue, amqp.Publishing{
@@ -290,7 +290,7 @@ func playHour(t *testing.T, width, height int) {
 	o.Files, o.Editor = export.Files{}, ""
 	o.Editor, _ = scripted(t, `sed -i 's/A-10/B-10/' "$f"`)
 	h := &hour{terminal: newTerminal(t, o, width, height), channel: channel}
-	h.await("story/mail ", "story/sms ")
+	h.await("/mail ", "/sms ")
 	h.agrees()
 	h.messages(filepath.Join(t.TempDir(), "left.jsonl"))
 	h.causes()
@@ -382,7 +382,7 @@ func (h *hour) orders() {
 		h.press(":find A-1014", keyEnter)
 		h.look("1 found")
 		h.press(keyEnter)
-		h.look("story/sms.failed   2 messages")
+		h.look("/sms.failed   2 messages")
 		h.awaitThat("the cursor is on it", func(string) bool {
 			return strings.HasPrefix(strings.TrimSpace(h.cursorRow()), "▸      2 ")
 		})

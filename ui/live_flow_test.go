@@ -102,11 +102,9 @@ func TestCountsStopWhenNobodyLooks(t *testing.T) {
 		got := b.times()
 		assert.That(t, got == asked, "counted %d times %s", got-asked, why)
 	}
-	term.await("live, 4 counts a second")
-	term.press("2").await("QUEUE")
+	term.await("live, 4 counts a second").press("2").await("QUEUE")
 	still("while another tab is seen")
-	term.press("1")
-	term.awaitThat("it is counted again", func(string) bool { return b.times() > 6 })
+	term.press("1").awaitThat("it is counted again", func(string) bool { return b.times() > 6 })
 	term.press("p").await("paused")
 	still("while paused")
 	term.press("p")
@@ -274,7 +272,6 @@ func TestRatesOfLevels(t *testing.T) {
 // that holds it, an eta dates it there, and it arrives.
 func TestDelayLevelsOnARealBroker(t *testing.T) {
 	size.Long(t)
-	t.Parallel()
 	o, _, channel := real(t)
 	worker := declareCeleryDelays(t, channel)
 	due := time.Now().Add(96 * time.Second).UTC()
@@ -285,12 +282,10 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 	})
 	term := onFlow(t, o, worker, 120, 36).await("celery_delayed_0…27", "1 ready in 1 level", "celery_delayed_27")
 	publishTo(t, channel, "celery_delayed_27", levelKey(16, worker), amqp.Publishing{MessageId: "soon"})
-	term.await("2 ready in 2 levels")
-	term.await("1 ready in 1 level")
+	term.await("2 ready in 2 levels").await("1 ready in 1 level")
 	term.press("k").await("1 in celery_delayed_6; enter opens celery_delayed_6")
 	term.press(keyEnter).await("celery_delayed_6", "i reads it, at a cost").press("i")
-	term.await("1 message ", "at the earliest", "shop.charge")
-	term.press("q")
+	term.await("1 message ", "at the earliest", "shop.charge").press("q")
 	term.awaitThat("the first has arrived", func(string) bool { return depth.Of(t, channel, worker) == 1 })
 	term.await("1 in celery_delayed_5; enter opens celery_delayed_5")
 	term.awaitThat("both have arrived", func(string) bool { return depth.Of(t, channel, worker) == 2 })
@@ -362,10 +357,8 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	})
 	bindIn(t, channel, "entry", "work.#", "entry.work")
 	bindIn(t, channel, "entry.retry", "#", "entry.work.wait")
-	term := onFlow(t, o, "entry.work", 120, 36)
-	term.await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
-	screen := term.screen()
-	assert.That(t, !strings.Contains(screen, "sent again"), "nothing is sent again by the worker:\n%s", screen)
+	term := onFlow(t, o, "entry.work", 120, 36).await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
+	term.lacks("sent again", "nothing is sent again by the worker")
 	worker := must.Get(channel.Consume("entry.work", "", false, false, false, false, nil))(t)
 	p := amqp.Publishing{Body: []byte("m")}
 	must.Do(t, channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p))
@@ -400,13 +393,11 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	}))(t)
 	ok, err := confirm.WaitContext(t.Context())
 	must.That(t, err == nil && ok, "not confirmed: %v", err)
-	term := newTerminal(t, o, 120, 36).await("ways.audit")
+	term := newTerminal(t, o, 120, 36).await("MOVED/s").press("/", "ways", keyEnter).await("ways.audit")
 	screen := term.screen()
 	must.That(t, !strings.Contains(screen, "ways.save"), "no binding says that ways.later leads to ways.save:\n%s", screen)
-	term.press("/", "w", "a", "y", "s", keyEnter, keyEnter).await("▸ ways.audit", "MOVED  ")
-	term.press(keyTab).await("▸ ways.later")
-	term.press(keyEnter).await("1 message", "save.created")
-	term.press("q", "q").await("ways.audit", "ways.save")
+	term.press(keyEnter).await("▸ ways.audit", "MOVED  ").press(keyTab).await("▸ ways.later")
+	term.press(keyEnter).await("1 message", "save.created").press("q", "q").await("ways.audit", "ways.save")
 }
 
 // A worker that sends its failures to a buffer with keys in CC, as Rascal does: a look shows it, which no binding does.
@@ -435,8 +426,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	ok, err := confirm.WaitContext(t.Context())
 	must.That(t, err == nil && ok, "not confirmed: %v", err)
 	term := onFlow(t, o, "back.save", 120, 36).await("delayed 10m", "╭ back.delay ╮")
-	term.press(keyTab).await("▸ back.later")
-	term.press(keyEnter).await("1 message", "back.save.created")
+	term.press(keyTab).await("▸ back.later").press(keyEnter).await("1 message", "back.save.created")
 	term.press("q").await("retry 10m", "via back.delay", "╭ back.in ")
 }
 
@@ -444,9 +434,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 func TestAWorkerThatRequeues(t *testing.T) {
 	o, _, channel := real(t)
 	declare(t, channel, "again.dead", nil)
-	declare(t, channel, "again.work", amqp.Table{
-		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "again.dead",
-	})
+	declare(t, channel, "again.work", deadTo("again.dead"))
 	publish(t, channel, "again.work", amqp.Publishing{Body: []byte("m")}, amqp.Publishing{Body: []byte("m")})
 	must.Do(t, channel.Qos(1, 0, false))
 	got := must.Get(channel.Consume("again.work", "worker", false, false, false, false, nil))(t)
@@ -470,7 +458,6 @@ func TestAWorkerThatRequeues(t *testing.T) {
 	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",
 		"returns its 2 messages and receives them again", "seen", "since ")
 	term.press("q", "/", "again.work", keyEnter)
-	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "seen", "since ")
-	term.resize(80, 24)
+	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "seen", "since ").resize(80, 24)
 	term.press(keyEnter).await("/s redelivered", "1 consumer")
 }

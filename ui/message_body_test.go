@@ -69,11 +69,9 @@ func TestBodyRawAndFolded(t *testing.T) {
 	b.put(failedQueue, packedMessage(t))
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	term := onQueue(t, o, failedQueue, 80, 24).await("1 message")
-	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "gzip → JSON", `"event": {`)
-	term.press("z")
+	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "gzip → JSON", `"event": {`).press("z")
 	term.await("▸ Body (folded)", `"event": { … 2 lines }`, `"payload": (JSON in a string) { … 5 lines }`)
-	term.press("b").await("▸ Body (raw)", "00000000  1f 8b 08")
-	term.press("b", "z").awaitGone("(folded)")
+	term.press("b").await("▸ Body (raw)", "00000000  1f 8b 08").press("b", "z").awaitGone("(folded)")
 	term.await(`"event": {`, `"name": "guan yu"`)
 }
 
@@ -85,8 +83,7 @@ func TestBrokenJSONIsNamed(t *testing.T) {
 	m.Body = []byte(`{"id":121,}`)
 	b.put(failedQueue, m)
 	term := onQueue(t, Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}, failedQueue, 80, 24)
-	term.await("1 message")
-	term.press(keyEnter, keyTab, keyTab)
+	term.await("1 message").press(keyEnter, keyTab, keyTab)
 	term.await("▸ Body", "! not valid JSON, although its content type says so: byte 11", `{"id":121,}`)
 }
 
@@ -146,10 +143,8 @@ func TestStepThroughMatches(t *testing.T) {
 	terms := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
 	terms.press("/", "valueerror").await("match 1 of 23 in 47")
 	terms.press(keyEnter, "n").await("match 2 of 23 in 47", "user3@")
-	terms.press("n").await("match 3 of 23 in 47", "user5@")
-	terms.press("N", "N", "N").await("match 23 of 23 in 47")
-	terms.press("n").await("match 1 of 23 in 47", "user1@")
-	terms.press(keyEnter).await("message 1 of 23")
+	terms.press("n").await("match 3 of 23 in 47", "user5@").press("N", "N", "N").await("match 23 of 23 in 47")
+	terms.press("n").await("match 1 of 23 in 47", "user1@").press(keyEnter).await("message 1 of 23")
 	terms.press("n").await("message 2 of 23", "user3@")
 }
 
@@ -194,34 +189,15 @@ func TestFilterCompletes(t *testing.T) {
 	terms.press("/").await("text in any case, or = and an expression: =deaths > 3, or a saved one: =@often")
 	terms.press("=").await("tab completes  body  json  headers  exchange")
 	terms.press("fail").await("tab completes  failure  failure_kind  failure_message")
-	terms.press(keyTab, keyTab).await("/ =failure_kind")
-	terms.press(keyBackTab, ` contains "x" and json.em`)
-	terms.await(`/ =failure contains "x" and json.em`, "tab completes  json.email")
-	terms.press(keyTab, " ==")
+	terms.press(keyTab, keyTab).await("/ =failure_kind").press(keyBackTab, ` contains "x" and json.em`)
+	terms.await(`/ =failure contains "x" and json.em`, "tab completes  json.email").press(keyTab, " ==")
 	terms.await(`/ =failure contains "x" and json.email ==`, "! the filter cannot be read at character", "showing 0")
 	terms.press(` "user3@example.com" or headers["x-er`).await(`tab completes  headers["x-error"]`)
 	terms.press(keyTab, ` == 1 or json.email == "user3@example.com"`).await("match 1 of 1 in 47", "user3@")
 	terms.press(keyEsc, "/", "=@s").await("tab completes  @smtp")
-	terms.press(keyTab).await("/ =@smtp", "match 4 of 24 in 47")
-	terms.press("x")
+	terms.press(keyTab).await("/ =@smtp", "match 4 of 24 in 47").press("x")
 	terms.await("! there is no saved filter @smtpx: [filters] in the configuration file has @often, @smtp")
 	terms.press(keyEnter, "D").await("the filter is not complete")
-}
-
-func TestFilterLineGolden(t *testing.T) {
-	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}} {
-		for name, text := range map[string]string{"completes": "=json.", "wrong": "=deaths > > ", "text": "valueerror"} {
-			t.Run(fmt.Sprintf("%s/%dx%d", name, size.width, size.height), func(t *testing.T) {
-				o, _, _ := failedOptions(47)
-				terms := onQueue(t, o, failedQueue, size.width, size.height).await("47 messages")
-				terms.press("/", text)
-				terms.await(map[string]string{
-					"completes": "tab completes  json.active", "wrong": "character 10: unexpected token", "text": "of 23 in 47",
-				}[name])
-				terms.golden()
-			})
-		}
-	}
 }
 
 // traced has two messages: one with a trace, one without.
@@ -254,8 +230,7 @@ func TestActionsOnMessages(t *testing.T) {
 	terms.press("\x14").await("trace: opened and copied: https://t.example/ab%20c%2F%1B%5B2J")
 	assert.That(t, opened.String() == "https://t.example/ab%20c%2F%1B%5B2J" &&
 		strings.HasPrefix(copied.String(), "\x1b]52;"), "opened %q, copied %q", opened.String(), copied.String())
-	terms.press("a").await(`say: it is ab c/\x1b[2J`)
-	terms.press(keyDown).awaitGone("ctrl-t trace")
+	terms.press("a").await(`say: it is ab c/\x1b[2J`).press(keyDown).awaitGone("ctrl-t trace")
 	terms.press("\x14").await("trace: not opened: this message has no headers.trace")
 	terms.press("a").await("say: not run: this message has no headers.trace")
 }
@@ -270,8 +245,7 @@ func TestActionWithoutADesktop(t *testing.T) {
 			a.env.Clipboard = io.Discard
 			a.env.Opener = func(context.Context, string) error { return err }
 		})
-		terms.await("2 messages")
-		terms.press("\x14").await(want)
+		terms.await("2 messages").press("\x14").await(want)
 	}
 }
 
@@ -324,34 +298,25 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 
 // TestWidthsByContent: lists and panes have the columns and the widths that their contents need, on a real broker.
 func TestWidthsByContent(t *testing.T) {
-	o, channel := storyVHost(t)
 	const worker = "checkout.invoice-service"
-	for name, arguments := range map[string]amqp.Table{
-		worker: nil, worker + ".failed": nil,
-		worker + ".retry": {"x-message-ttl": 30_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": worker},
-	} {
-		_, err := channel.QueueDeclare(name, true, false, false, false, arguments)
-		must.That(t, err == nil, "%v", err)
-	}
+	o, channel := storyVHost(t, worker, worker+".failed")
+	declare(t, channel, worker+".retry", waitingFor(30_000, worker))
 	publish(t, channel, worker+".failed", amqp.Publishing{Body: []byte(`{"order": 1}`), Headers: amqp.Table{
 		"x-exception-message": "customer 7 has no address for the invoice",
 		"x-exception-stacktrace": "java.lang.IllegalStateException: customer 7 has no address for the invoice\n" +
 			"\tat com.acme.AddressBook.require(AddressBook.java:88)\n\tat com.acme.Invoices.render(Invoices.java:142)",
 	}})
-	wide := newTerminal(t, o, 200, 50).await("story/"+worker+" ", "NEXT DUE", "LAST 5 MIN", "── story/"+worker)
+	wide := newTerminal(t, o, 200, 50).await(o.VHost+"/"+worker+" ", "NEXT DUE", "LAST 5 MIN", "── "+o.VHost+"/"+worker)
 
-	term := newTerminal(t, o, 80, 24).await("story/" + worker)
-	term.press("3")
+	term := newTerminal(t, o, 80, 24).await(o.VHost + "/" + worker).press("3")
 	term.await(`body      {"order": 1}`, "trace     java.lang.IllegalStateException: customer 7",
 		"\n                 at com.acme.AddressBook.require(AddressBook.java:88)")
-	term.press("1")
-	term.press("f").await("IllegalStateException: customer 7", "FAILURE")
+	term.press("1").press("f").await("IllegalStateException: customer 7", "FAILURE")
 	head := strings.Split(term.screen(), "\n")[5]
 	failure := strings.Index(head, "FAILURE")
 	assert.That(t, failure <= strings.Index(head, "ROUTING KEY") && failure >= 0 && !strings.Contains(head, "DEATHS"),
 		"the columns are %q", head)
-	wide.press("f")
-	wide.await("failed  IllegalStateException: customer 7 has no address for the invoice ", `"order": 1`)
+	wide.press("f").await("failed  IllegalStateException: customer 7 has no address for the invoice ", `"order": 1`)
 
 	term.press(keyEnter, keyTab)
 	term.await("▸ Headers", "\n   java.lang.IllegalStateException",
@@ -398,13 +363,11 @@ func TestProtobufByName(t *testing.T) {
 				b.put(failedQueue, m)
 			}
 			o.Schemas = test.schemas
-			term := onQueue(t, o, failedQueue, 160, 36).await("2 messages")
-			term.press(keyEnter).await(test.seen...)
+			term := onQueue(t, o, failedQueue, 160, 36).await("2 messages").press(keyEnter).await(test.seen...)
 			if test.name != "its type" {
 				return
 			}
-			term.press("q").await("2 messages")
-			term.press(" ", keyDown, " ", "=")
+			term.press("q").await("2 messages").press(" ", keyDown, " ", "=")
 			term.await("protobuf shop.Order", `"customer": "guan yu"`, `"customer": "zhang fei"`)
 		})
 	}

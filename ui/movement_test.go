@@ -3,9 +3,6 @@ package ui
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +13,6 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/depth"
-	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -63,18 +59,10 @@ func (w statistics) are(t *model.Topology, vhost string) bool {
 
 func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 	t.Helper()
-	node, err := theNode()
-	must.Do(t, err)
-	vhost := strings.ReplaceAll(t.Name(), "/", ".")
-	manageVHost(t, node, http.MethodPut, vhost)
-	t.Cleanup(func() { manageVHost(t, node, http.MethodDelete, vhost) })
-	u, err := url.Parse(node.AMQP())
-	must.Do(t, err)
-	u.Path = "/" + vhost
-	s := &stage{
-		T: t, url: u.String(), worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics),
-	}
+	_, vhost, at := ownVHost(t)
+	s := &stage{T: t, url: at, worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics)}
 	must.Do(t, played.Declare(t.Context(), s.url))
+	var err error
 	if s.conn, err = amqp.Dial(s.url); err != nil {
 		t.Fatal(err)
 	}
@@ -86,12 +74,6 @@ func scenario(t *testing.T, name string) demo.Scenario {
 	t.Helper()
 	s := must.Get(demo.ScenarioNamed(name))(t)
 	return s
-}
-
-// manageVHost makes or deletes a vhost.
-func manageVHost(t *testing.T, node *demo.Node, method, name string) {
-	t.Helper()
-	must.Get(manage.Send(context.WithoutCancel(t.Context()), method, node.API()+"/api/vhosts/"+name, ""))(t)
 }
 
 // follow counts and polls until stop is called. It returns when the publishers' totals can be compared with what is
@@ -344,7 +326,6 @@ func TestMovementsAreWhatApplicationsCount(t *testing.T) {
 }
 
 func retryQueueMoves(t *testing.T) {
-	t.Parallel()
 	s := stageOf(t, scenario(t, "retry-queue"), "RetryQueue")
 	got := s.consume("RetryQueue", func(d amqp.Delivery) { // some are lost: rejected without a dead-letter exchange
 		if len(d.MessageId) == 1 {
@@ -369,7 +350,6 @@ func retryQueueMoves(t *testing.T) {
 }
 
 func delayedMoves(t *testing.T) {
-	t.Parallel()
 	s := stageOf(t, scenario(t, "delayed"), "worker-queue")
 	s.follow(totals{"buffer-queue", 0, 0})
 	s.send(sent, "out.exchange", "out.routing.key",
@@ -395,7 +375,6 @@ func (s *stage) wantAllMoved(buffer, worker string) {
 }
 
 func delayedMovesTTLOfTheQueue(t *testing.T) {
-	t.Parallel()
 	s := stageOf(t, scenario(t, "delayed"), "worker-queue-5s")
 	s.follow(totals{"buffer-queue-5s", 0, 0})
 	s.send(sent, "out.exchange-5s", "out.routing.key-5s")
@@ -407,7 +386,6 @@ func delayedMovesTTLOfTheQueue(t *testing.T) {
 }
 
 func delayedRetryMoves(t *testing.T) {
-	t.Parallel()
 	// Empty, as that of pubsub: what is there before is sent on a connection that stays.
 	s := stageOf(t, scenario(t, "delayed-retry").Empty(), "retry.worker-queue")
 	again := s.publisher()
@@ -436,7 +414,6 @@ func delayedRetryMoves(t *testing.T) {
 }
 
 func pubsubMoves(t *testing.T) {
-	t.Parallel()
 	// Empty: of a connection as short as that of the first messages a busy broker's statistics may lose some.
 	s := stageOf(t, scenario(t, "pubsub").Empty(), "ucenter@user")
 	fail := s.publisher()
@@ -472,7 +449,6 @@ func pubsubMoves(t *testing.T) {
 }
 
 func lifecycleMoves(t *testing.T) {
-	t.Parallel()
 	s := stageOf(t, scenario(t, "lifecycle"), "example.delay.heaven")
 	s.follow(totals{"example.delay.life", 0, 0})
 	publish := s.publisher()

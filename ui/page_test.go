@@ -59,8 +59,7 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 		a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(below),
 			a.env.NewPage(messages.NewScreen(a.env, ref(failedQueue))))
 	})
-	term.await("5 messages")
-	term.press("d").await("enter drop 1 message")
+	term.await("5 messages").press("d").await("enter drop 1 message")
 	term.press(keyEnter).await("What happened", "1 message dropped")
 	assert.That(t, below.of(shell.TopologyMsg{}) != 0, "a screen of the tab that is seen got no poll")
 	for name, o := range map[string]*overhearing{"below": below, "beside": beside} {
@@ -178,15 +177,13 @@ func remembering(m *memory) Options {
 // What is hidden stays so, from start to start, until it is shown again.
 func TestColumnsAreChosenAndKept(t *testing.T) {
 	m := &memory{}
-	term := newTerminal(t, remembering(m), 120, 36).await("IN WORKER")
-	term.command("columns", "▸ columns")
+	term := newTerminal(t, remembering(m), 120, 36).await("IN WORKER").command("columns", "▸ columns")
 	term.press(keyEnter).await("columns of flows", "[x] WAITING", "▸ [x] WAITING")
 	term.press(" ", keyDown, keyDown, " ").await("[ ] WAITING", "[ ] NEXT DUE")
 	m.awaitKept(term, "WAITING", "NEXT DUE")
 	head := func(term *terminal) string { return strings.Split(term.screen(), "\n")[3] }
 	term.awaitThat("the list hides them, too", func(string) bool { return !strings.Contains(head(term), "NEXT DUE") })
-	term.golden()
-	term.press(keyEsc).awaitGone("columns of flows")
+	term.golden().press(keyEsc).awaitGone("columns of flows")
 	if h := head(term); strings.Contains(h, "WAITING") || strings.Contains(h, "NEXT DUE") || !strings.Contains(h, "FLOW") {
 		t.Errorf("the head is %q", h)
 	}
@@ -195,15 +192,11 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 
 	again := newTerminal(t, remembering(m), 120, 36).await("IN WORKER")
 	again.awaitThat("what was hidden is", func(string) bool { return !strings.Contains(head(again), "WAITING") })
-	again.press(":", keyUp).await(" : columns ")
-	again.press(keyEnter).await("[ ] WAITING")
+	again.press(":", keyUp).await(" : columns ").press(keyEnter).await("[ ] WAITING")
 	again.press("*").await("[x] WAITING", "[x] NEXT DUE")
 	again.awaitThat("nothing is hidden", func(string) bool { return !strings.Contains(m.now(), "hidden_columns") })
-	again.press(keyEsc).awaitGone("columns of flows")
-	again.command("findings", "▸ findings")
-	again.press(keyEnter).await("WHERE")
-	again.command("columns", "▸ columns")
-	again.press(keyEnter).await("columns are chosen on 1 flows, 2 queues and 3 failed")
+	again.press(keyEsc).awaitGone("columns of flows").command("findings", "▸ findings").press(keyEnter).await("WHERE")
+	again.command("columns", "▸ columns").press(keyEnter).await("columns are chosen on 1 flows, 2 queues and 3 failed")
 }
 
 // A file that is damaged, foreign or full of what cannot be is no error; one that cannot be written is said once.
@@ -211,11 +204,9 @@ func TestChoicesOfAnyFile(t *testing.T) {
 	many := `{"commands":["` + strings.Repeat(`queue x\u001b[2J","flows","`, 5000) + `queues"]}`
 	for _, text := range []string{"", "{", "[1]", "\x00\xff", `{"commands":7}`, `{"hidden_columns":{"flows":["FLOW","NO SUCH"]}}`, many} {
 		m := &memory{text: text, err: errors.New("read-only file system")}
-		term := newTerminal(t, remembering(m), 80, 24).await("FLOW", "WAITING")
-		term.command("queues", "▸ queues")
+		term := newTerminal(t, remembering(m), 80, 24).await("FLOW", "WAITING").command("queues", "▸ queues")
 		term.press(keyEnter).await("! columns and commands are not kept for the next start: read-only file system")
-		term.command("flows", "▸ flows")
-		term.press(keyEnter)
+		term.command("flows", "▸ flows").press(keyEnter)
 		term.awaitThat("it was tried again", func(string) bool {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -238,8 +229,7 @@ func TestCommandsOfEarlierStarts(t *testing.T) {
 	m := &memory{text: `{"commands":["journal","queue evil\u001b[2J\u202e"]}`}
 	term := newTerminal(t, remembering(m), 80, 24).await("WAITING")
 	term.awaitThat("they are read", func(string) bool {
-		term.press(":", keyUp)
-		term.settle()
+		term.press(":", keyUp).settle()
 		screen := term.screen()
 		must.That(t, !strings.ContainsAny(screen, "\x1b\u202e"), "something unprintable is on the screen:\n%q", screen)
 		return strings.Contains(screen, "evil")
@@ -253,28 +243,27 @@ const (
 )
 
 // click presses and releases the left button on a text of the screen.
-func (term *terminal) click(text string) {
+func (term *terminal) click(text string) *terminal {
 	term.t.Helper()
-	for y, line := range strings.Split(term.screen(), "\n") {
-		if before, _, ok := strings.Cut(line, text); ok {
-			at := fmt.Sprintf("%d;%d", ansi.StringWidthWc(before)+1, y+1)
-			term.press("\x1b[<0;"+at+"M", "\x1b[<0;"+at+"m")
-			return
-		}
-	}
-	term.t.Fatalf("there is no %s to click on:\n%s", text, term.screen())
+	return term.clickFrom(0, text)
 }
 
 // clickLast is the same on the last line.
-func (term *terminal) clickLast(text string) {
+func (term *terminal) clickLast(text string) *terminal {
 	term.t.Helper()
-	lines := strings.Split(strings.TrimRight(term.screen(), "\n"), "\n")
-	before, _, ok := strings.Cut(lines[len(lines)-1], text)
-	if !ok {
-		term.t.Fatalf("there is no %s to click on in the last line:\n%s", text, term.screen())
+	return term.clickFrom(strings.Count(term.screen(), "\n")-1, text)
+}
+
+func (term *terminal) clickFrom(first int, text string) *terminal {
+	term.t.Helper()
+	for y, line := range strings.Split(term.screen(), "\n")[first:] {
+		if before, _, ok := strings.Cut(line, text); ok {
+			at := fmt.Sprintf("%d;%d", ansi.StringWidthWc(before)+1, first+y+1)
+			return term.press("\x1b[<0;"+at+"M", "\x1b[<0;"+at+"m")
+		}
 	}
-	at := fmt.Sprintf("%d;%d", ansi.StringWidthWc(before)+1, len(lines))
-	term.press("\x1b[<0;"+at+"M", "\x1b[<0;"+at+"m")
+	term.t.Fatalf("there is no %s to click on:\n%s", text, term.screen())
+	return nil
 }
 
 func clicking(n int) (Options, *recordedBroker) {
@@ -285,74 +274,46 @@ func clicking(n int) (Options, *recordedBroker) {
 
 func TestMouse(t *testing.T) {
 	o, broker := clicking(47)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user ")
-	term.press(wheelDown)
-	term.awaitThat("the cursor is three rows on", func(string) bool {
-		return strings.Contains(term.cursorRow(), "ucenter@enterprise")
-	})
+	term := newTerminal(t, o, 120, 36).await("ucenter@user ").press(wheelDown)
+	term.awaitRow("ucenter@enterprise")
 	term.press(wheelUp)
-	term.awaitThat("the cursor is back", func(string) bool {
-		return strings.Contains(term.cursorRow(), "example.delay.heaven")
-	})
-	term.click("3 Failed")
-	term.await("3 failed queues")
-	term.press("f").await("FAILED QUEUE")
+	term.awaitRow("example.delay.heaven")
+	term.click("3 Failed").await("3 failed queues").press("f").await("FAILED QUEUE")
 	before := broker.peeked()
 	term.click("ucenter@enterprise@failed")
-	term.awaitThat("the cursor is on the row", func(string) bool {
-		return strings.Contains(term.cursorRow(), "ucenter@enterprise@failed")
-	})
+	term.awaitRow("ucenter@enterprise@failed")
 	term.click("ucenter@user@failed  ")
-	term.awaitThat("the cursor is on the other row", func(string) bool {
-		return strings.Contains(term.cursorRow(), "ucenter@user@failed")
-	})
+	term.awaitRow("ucenter@user@failed")
 	assert.Equal(t, broker.peeked()-before, 0, "the first click on a row has opened it")
-	term.click("ucenter@user@failed  ")
-	term.await("47 messages")
+	term.click("ucenter@user@failed  ").await("47 messages")
 	term.click("0f3c9a") // in the detail: no row
-	term.click("r replay")
-	term.await("enter replay")
-	term.click("c canary")
-	term.await("c no canary")
-	term.clickLast("enter replay")
-	term.click("enter replay")
-	term.settle()
+	term.click("r replay").await("enter replay").click("c canary").await("c no canary").clickLast("enter replay")
+	term.click("enter replay").settle()
 	assert.Equal(t, len(broker.executed()), 0, "plans were executed by mouse")
-	term.await("enter replay")
-	term.clickLast("esc back")
-	term.awaitGone("enter replay")
-	term.clickLast("q back")
-	term.await("FAILED QUEUE")
-	term.clickLast("? help")
-	term.await("WHAT IT DOES", "everywhere")
+	term.await("enter replay").clickLast("esc back").awaitGone("enter replay").clickLast("q back")
+	term.await("FAILED QUEUE").clickLast("? help").await("WHAT IT DOES", "everywhere")
 }
 
 // The cursor that a key has put on a row is no first click.
 func TestClickAfterAKey(t *testing.T) {
 	o, broker := clicking(5)
-	term := newTerminal(t, o, 80, 24).await("ucenter@user ")
-	term.press("3").await("TimeoutError")
+	term := newTerminal(t, o, 80, 24).await("ucenter@user ").press("3").await("TimeoutError")
 	term.press("f").await("▸ ucenter@user@failed")
 	before := broker.peeked()
-	term.click("ucenter@user@failed  ")
-	term.settle()
+	term.click("ucenter@user@failed  ").settle()
 	term.click("FAILED QUEUE") // the head
 	term.settle()
 	assert.Equal(t, broker.peeked()-before, 0, "one click has opened the row")
-	term.click("ucenter@user@failed  ")
-	term.await("5 messages")
+	term.click("ucenter@user@failed  ").await("5 messages")
 }
 
 // Without the option, and where nobody sees what a click would do, the mouse does nothing.
 func TestNoMouse(t *testing.T) {
 	o, _ := clicking(5)
 	o.Mouse = false
-	term := newTerminal(t, o, 80, 24).await("ucenter@user ")
-	term.click("3 Failed")
-	term.press(wheelDown)
-	term.settle()
+	term := newTerminal(t, o, 80, 24).await("ucenter@user ").click("3 Failed").press(wheelDown).settle()
 	term.await("BUFFERS")
-	assert.Contains(t, term.cursorRow(), "example.delay.heaven", "the cursor is on")
+	term.awaitRow("example.delay.heaven")
 }
 
 // An editor gets a terminal without a mouse, and the dashboard takes it again: Bubble Tea leaves that to its program.

@@ -53,16 +53,16 @@ func (v *voice) heard() (lines []string) {
 }
 
 // onRow waits until the terminal's cursor is on a row with a text.
-func (terms *terminal) onRow(text string) {
+func (terms *terminal) onRow(text string) *terminal {
 	terms.t.Helper()
-	terms.awaitThat("the terminal's cursor is on "+text, func(s string) bool {
+	return terms.awaitThat("the terminal's cursor is on "+text, func(s string) bool {
 		_, y := terms.glass.cursor()
 		return strings.Contains(strings.Split(s, "\n")[y], text)
 	})
 }
 
 // awaitPolls waits for so many more of them.
-func (terms *terminal) awaitPolls(n int) {
+func (terms *terminal) awaitPolls(n int) *terminal {
 	terms.t.Helper()
 	for range n {
 		var before time.Time
@@ -73,19 +73,18 @@ func (terms *terminal) awaitPolls(n int) {
 			return !a.poller.readAt.Equal(before)
 		})
 	}
+	return terms
 }
 
 // TestPlainScreen: a screen reader hears the row to which the cursor came, what changed on the broker, nothing else.
 func TestPlainScreen(t *testing.T) {
-	o, channel := storyVHost(t)
+	o, channel := storyVHost(t, "mail", "push", "sms")
 	for name, n := range map[string]int{"mail": 6, "push": 4, "sms": 2} {
-		must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 		failInto(t, channel, name+".failed", "classic", "ValueError: no address", n)
 	}
 	o.Plain = true
 	screen := newTerminal(t, o, 120, 24)
-	screen.await("[1 Flows]", "3 Failed 12", "story/mail ", "story/push ", "story/sms ")
-	screen.onRow("mail ")
+	screen.await("[1 Flows]", "3 Failed 12", o.VHost+"/mail ", o.VHost+"/push ", o.VHost+"/sms ").onRow("mail ")
 	said := []string{""}
 	for tries := 0; len(said) > 0; tries++ { // until the statistics have the new queues
 		screen.voice.heard()
@@ -93,38 +92,30 @@ func TestPlainScreen(t *testing.T) {
 		said = screen.voice.heard()
 		must.That(t, tries < 20, "nothing happens but time, and it says %q", said)
 	}
-	screen.press("j")
-	screen.onRow("push ")
-	if said = screen.voice.heard(); len(said) != 1 || !strings.HasPrefix(said[0], "story/push ") {
+	screen.press("j").onRow("push ")
+	if said = screen.voice.heard(); len(said) != 1 || !strings.HasPrefix(said[0], o.VHost+"/push ") {
 		t.Errorf("j said %q", said)
 	}
 	failInto(t, channel, "sms.failed", "classic", "ValueError: no address", 1)
-	screen.await("3 Failed 13")
-	screen.awaitThat("the row has it", regexp.MustCompile(`sms .* 3\n`).MatchString)
+	screen.await("3 Failed 13").awaitThat("the row has it", regexp.MustCompile(`sms .* 3\n`).MatchString)
 	for _, line := range screen.voice.heard() {
-		assert.That(t, strings.HasPrefix(line, "story/sms ") || strings.Contains(line, "3 Failed 13"),
+		assert.That(t, strings.HasPrefix(line, o.VHost+"/sms ") || strings.Contains(line, "3 Failed 13"),
 			"said %q, which did not change", line)
 	}
 	screen.onRow("push ")
 	screen.press("z") // the pane, in turn
-	screen.await("failed queue", "2 of 3")
-	screen.press("z")
-	screen.onRow("push ")
+	screen.await("failed queue", "2 of 3").press("z").onRow("push ")
 }
 
 // TestPlainListScrolls: a row at a time, and the terminal's cursor is where one types; a dialog stands alone.
 func TestPlainListScrolls(t *testing.T) {
-	o, channel := storyVHost(t)
-	must.Get(channel.QueueDeclare("mail", true, false, false, false, nil))(t)
+	o, channel := storyVHost(t, "mail")
 	for i := range 30 {
 		failInto(t, channel, "mail.failed", "classic", fmt.Sprint("ValueError: number ", i), 1)
 	}
 	o.Plain = true
-	screen := newTerminal(t, o, 120, 24)
-	screen.onRow("mail ")
-	screen.press("f").await("story/mail.failed   30 messages")
-	screen.onRow("number 0 ")
-	screen.awaitPolls(2)
+	screen := newTerminal(t, o, 120, 24).onRow("mail ").press("f").await(o.VHost + "/mail.failed   30 messages")
+	screen.onRow("number 0 ").awaitPolls(2)
 	screen.voice.heard()
 	alone := 0
 	for i := range 25 { // more than a screen

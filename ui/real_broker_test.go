@@ -3,9 +3,12 @@ package ui
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,8 +19,10 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -44,16 +49,60 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// onTheNode is the node, for a test that runs beside the others on it: they wait most of the time.
+func onTheNode(t *testing.T) *demo.Node {
+	t.Helper()
+	t.Parallel()
+	return must.Get(theNode())(t)
+}
+
+// vhosts counts those that tests have made.
+var vhosts atomic.Int64
+
+// ownVHost makes a vhost for a test. All their names have the width of "story".
+func ownVHost(t *testing.T) (node *demo.Node, vhost, at string) {
+	t.Helper()
+	node = onTheNode(t)
+	vhost = fmt.Sprintf("vh%03d", vhosts.Add(1))
+	manage := func(method string) {
+		must.Get(manage.Send(context.WithoutCancel(t.Context()), method, node.API()+"/api/vhosts/"+vhost, ""))(t)
+	}
+	manage(http.MethodPut)
+	t.Cleanup(func() { manage(http.MethodDelete) })
+	return node, vhost, node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
+}
+
 // real is the program's options on the real broker, and a connection of the test's own to see what is there.
 func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
 	t.Helper()
-	node := must.Get(theNode())(t)
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
-	client := must.Get(broker.New(broker.Options{URL: node.AMQP()}))(t)
-	conn := must.Get(amqp.Dial(node.AMQP()))(t)
-	t.Cleanup(func() { conn.Close() })
-	channel := must.Get(conn.Channel())(t)
-	return Options{Source: source, Broker: client, Title: "test", Interval: 200 * time.Millisecond}, node, channel
+	node := onTheNode(t)
+	o, channel := optionsOn(t, node, "/", node.AMQP())
+	return o, node, channel
+}
+
+// optionsOn are the program's options on a vhost, with a journal, and a connection of the test's own.
+func optionsOn(t *testing.T, node *demo.Node, vhost, at string) (Options, *amqp.Channel) {
+	t.Helper()
+	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
+	client := must.Get(broker.New(broker.Options{URL: at, Journal: kept}))(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost}))(t)
+	connection := must.Get(amqp.Dial(at))(t)
+	t.Cleanup(func() { connection.Close(); client.Close(); source.Close(); kept.Close() })
+	return Options{
+		Source: source, Broker: client, Journal: kept, Title: "test", Interval: 200 * time.Millisecond,
+	}, must.Get(connection.Channel())(t)
+}
+
+// deadTo are the arguments of a queue whose dead letters go to another one.
+func deadTo(queue string) amqp.Table {
+	return amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue}
+}
+
+// waitingFor are those of one whose messages go there after a time, in ms.
+func waitingFor(ttl int64, queue string) amqp.Table {
+	arguments := deadTo(queue)
+	arguments["x-message-ttl"] = ttl
+	return arguments
 }
 
 // declare makes a durable queue that is deleted after the test.
@@ -98,10 +147,8 @@ func TestReplayOnARealBroker(t *testing.T) {
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
-	term.await(fmt.Sprintf("%d messages", failed), deaths, "user.created")
-	term.press(keyDown)
-	term.awaitThat("the second message is aimed at",
-		func(string) bool { return strings.Contains(term.cursorRow(), " 2 ") })
+	term.await(fmt.Sprintf("%d messages", failed), deaths, "user.created").press(keyDown)
+	term.awaitRow(" 2 ")
 	term.press("r").await("through master, key ucenter@user", "reaches   ucenter@user", "strips", "#2, id ")
 	dialog := term.screen()
 	id, _, _ := strings.Cut(dialog[strings.Index(dialog, "#2, id ")+len("#2, id "):], " ")
@@ -127,16 +174,15 @@ func TestReplayOnARealBroker(t *testing.T) {
 
 func TestDropOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
+	o.Journal = nil
 	declare(t, channel, "ui.drop", nil)
 	var messages []amqp.Publishing
 	for i := range 6 {
 		messages = append(messages, amqp.Publishing{MessageId: fmt.Sprintf("drop-%d", i), Body: []byte("a body")})
 	}
 	publish(t, channel, "ui.drop", messages...)
-	term := onQueue(t, o, "ui.drop", 80, 24).await("6 messages")
-	term.press(" ", keyDown, " ").await("2 selected")
-	term.press("d").await("Drop 2 messages", "there is no undo")
-	term.press(keyEnter).await("2 messages dropped")
+	term := onQueue(t, o, "ui.drop", 80, 24).await("6 messages").press(" ", keyDown, " ").await("2 selected")
+	term.press("d").await("Drop 2 messages", "there is no undo").press(keyEnter).await("2 messages dropped")
 	term.press(keyEnter).await("4 messages")
 	var left []string
 	for {
@@ -154,10 +200,7 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	o, _, channel := real(t)
 	const n = 7000
 	declare(t, channel, "ui.stop", nil)
-	declare(t, channel, "ui.stop.retry", amqp.Table{
-		"x-message-ttl": 600_000, "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "ui.stop",
-	})
+	declare(t, channel, "ui.stop.retry", waitingFor(600_000, "ui.stop"))
 	declare(t, channel, "ui.stop.failed", nil)
 	messages := make([]amqp.Publishing, n)
 	for i := range messages {
@@ -165,11 +208,8 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	}
 	publish(t, channel, "ui.stop.failed", messages...)
 	term := onQueue(t, o, "ui.stop.failed", 120, 36).await("500 of 7,000 read")
-	term.press("M").await("5,000 of 7,000 read")
-	term.press("R").await("Replay 5,000 messages", "reaches   ui.stop")
-	term.press("5,000")
-	term.agree("replay", "Replaying 5,000 messages")
-	term.press(keyEsc).await("What happened")
+	term.press("M").await("5,000 of 7,000 read").press("R").await("Replay 5,000 messages", "reaches   ui.stop")
+	term.press("5,000").agree("replay", "Replaying 5,000 messages").press(keyEsc).await("What happened")
 	var here, there int
 	term.awaitThat("what was released is back, and none is lost", func(string) bool {
 		here, there = depth.Of(t, channel, "ui.stop.failed"), depth.Of(t, channel, "ui.stop")
@@ -184,18 +224,25 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 }
 
 // agree presses enter until a text is there: statistics of fresh queues come late, and change a plan that is shown.
-func (term *terminal) agree(to, text string) {
+func (term *terminal) agree(to, text string) *terminal {
+	term.t.Helper()
+	return term.answer(text, "enter "+to+" ", keyEnter)
+}
+
+// answer waits for a text, and presses the key behind each question that is on the screen until then: once a second,
+// and on what is drawn when the key before was handled.
+func (term *terminal) answer(text string, questions ...string) *terminal {
 	term.t.Helper()
 	var pressed time.Time
-	term.awaitThat("there is "+text, func(screen string) bool {
-		if strings.Contains(screen, text) {
-			return true
+	return term.awaitThat("there is "+text, func(screen string) bool {
+		for i := 0; i < len(questions) && !strings.Contains(screen, text); i += 2 {
+			if strings.Contains(screen, questions[i]) && time.Since(pressed) > time.Second {
+				pressed = time.Now()
+				term.press(questions[i+1]).settle()
+				return false
+			}
 		}
-		if strings.Contains(screen, "enter "+to+" ") && time.Since(pressed) > time.Second {
-			pressed = time.Now()
-			term.press(keyEnter)
-		}
-		return false
+		return strings.Contains(screen, text)
 	})
 }
 
@@ -214,8 +261,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 		amqp.Publishing{MessageId: "binary", Body: []byte{0, 1, 2, 0xff, 0xfe, 0x1b, '[', '2', 'J'}},
 	)
 	term := onQueue(t, o, "ui.hostile", 120, 36).await("3 messages", "10M")
-	term.press(keyDown).await("malformed", "x-death")
-	term.press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
+	term.press(keyDown).await("malformed", "x-death").press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
 	if lines := strings.Split(term.screen(), "\n"); !strings.HasPrefix(lines[0], " dlxtop") {
 		t.Errorf("a message moved the screen:\n%s", term.screen())
 	}
@@ -225,10 +271,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 func TestFlowMovesOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	declare(t, channel, "ui.moves", nil)
-	declare(t, channel, "ui.moves.delay", amqp.Table{
-		"x-message-ttl": 1500, "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "ui.moves",
-	})
+	declare(t, channel, "ui.moves.delay", waitingFor(1500, "ui.moves"))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -129,8 +130,9 @@ func (b *recordedBroker) Resume(
 func (b *recordedBroker) put(queue string, messages ...message.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	before := len(b.messages[ref(queue)])
 	all := append(b.messages[ref(queue)], messages...)
-	for i := range all {
+	for i := before; i < len(all); i++ {
 		all[i].Position = i + 1
 		all[i].BodyBytes = max(len(all[i].Body), all[i].BodyBytes)
 		if all[i].Fingerprint == (message.Fingerprint{}) {
@@ -139,6 +141,18 @@ func (b *recordedBroker) put(queue string, messages ...message.Message) {
 		all[i].Deaths, all[i].DeathsError = message.ParseDeaths(all[i].Headers)
 	}
 	b.messages[ref(queue)] = all
+}
+
+// change does something to the broker between two calls.
+func (b *recordedBroker) change(do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	do()
+}
+
+// leave lets these messages of a queue stay, by their places, and no others.
+func (b *recordedBroker) leave(queue string, from, to int) {
+	b.change(func() { b.messages[ref(queue)] = slices.Clone(b.messages[ref(queue)][from:to]) })
 }
 
 func (b *recordedBroker) Peek(_ context.Context, plan peek.Plan) (peek.Peeked, error) {
@@ -450,10 +464,8 @@ func TestThemeOfTheMoment(t *testing.T) {
 		dress(a.env, term.Dark)
 		e = a.env
 	})
-	terminal.await("ucenter@user")
-	terminal.press(":theme").await("theme THEME")
-	terminal.press(" li", keyEnter).awaitGone("tab completes")
-	terminal.press("q")
+	terminal.await("ucenter@user").press(":theme").await("theme THEME")
+	terminal.press(" li", keyEnter).awaitGone("tab completes").press("q")
 	terminal.awaitEnd()
 	assert.That(t, *e.Styles == *term.NewStyles(term.Light, termenv.TrueColor) && e.Theme == term.Light, "the theme is %s",
 		e.Theme)
@@ -464,8 +476,6 @@ func TestThemeOfTheMoment(t *testing.T) {
 func TestOwnThemeIsOffered(t *testing.T) {
 	o, _, _ := failedOptions(3)
 	o.OwnThemes = map[string]map[string]string{"night": {"danger": "#ff00ff"}}
-	screen := newTerminal(t, o, 80, 24).await("ucenter@user")
-	screen.command("theme ni", "▸ theme night")
-	screen.press(keyEnter)
+	screen := newTerminal(t, o, 80, 24).await("ucenter@user").command("theme ni", "▸ theme night").press(keyEnter)
 	screen.awaitInside("the theme is worn", func(a app) bool { return a.env.Theme == "night" })
 }

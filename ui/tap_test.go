@@ -73,8 +73,7 @@ func TestTapGolden(t *testing.T) {
 			term.press("t").await("Tap dlx.exchange", "what enters by out.exchange", "enter").golden()
 		})
 		t.Run("shows", func(t *testing.T) {
-			term := onFlow(t, works, "worker-queue", width, height).await("25 ready")
-			term.press("t").await("Tap dlx.exchange")
+			term := onFlow(t, works, "worker-queue", width, height).await("25 ready").press("t").await("Tap dlx.exchange")
 			term.press(keyEnter).await("7 seen", "2 messages missed", "published")
 			term.press(keyDown).await("800ms of it").golden()
 		})
@@ -95,17 +94,12 @@ func TestTapKeys(t *testing.T) {
 		return nil
 	})
 	term := onFlow(t, o, "worker-queue", 120, 36).await("25 ready")
-	term.press("t").await("1 of 2", "what enters by out.exchange")
-	term.press(keyEsc)
+	term.press("t").await("1 of 2", "what enters by out.exchange").press(keyEsc)
 	term.await("MOVED  ") // back on the flow
-	term.press("t").await("1 of 2", "what enters by out.exchange")
-	term.press(keyTab).await("2 of 2")
-	term.awaitGone("what enters by")
-	term.press("*").await("mandatory", "only messages that queues take")
+	term.press("t").await("1 of 2", "what enters by out.exchange").press(keyTab).await("2 of 2")
+	term.awaitGone("what enters by").press("*").await("mandatory", "only messages that queues take")
 	term.press("*", keyTab, keyEnter).await("buffer-queue", "7 seen", "none missed")
-	term.press("/", "order-2", keyEnter).await("2 of 7")
-	term.press(keyEsc).await("all 7")
-	term.press("p").await("list paused")
+	term.press("/", "order-2", keyEnter).await("2 of 7").press(keyEsc).await("all 7").press("p").await("list paused")
 	close(more)
 	term.await("8 seen")
 	assert.That(t, strings.Contains(term.screen(), "all 7"), "the list goes on while it is paused")
@@ -128,17 +122,14 @@ func TestTapThatEnds(t *testing.T) {
 	o := tapped(func(context.Context, func(*message.Message, time.Time), func(trace.TapCounts)) error {
 		return errors.New("the connection to the broker was lost: \x1bEOF")
 	})
-	term := onFlow(t, o, "worker-queue", 80, 24).await("25 ready")
-	term.press("t").await("Tap dlx.exchange")
+	term := onFlow(t, o, "worker-queue", 80, 24).await("25 ready").press("t").await("Tap dlx.exchange")
 	term.press(keyEnter).await("ended", "✗ the connection to the broker was lost", "enter tap again")
 	term.press(":", "tap amq.none", keyEnter).await("there is no exchange amq.none")
 	term.press(keyEsc).awaitGone("there is no exchange amq.none")
 	term.press(":", "tap out.exchange", keyEnter).await("Tap out.exchange")
 
 	o.ReadOnly = true
-	term = onFlow(t, o, "worker-queue", 80, 24)
-	term.await("25 ready")
-	term.press("t").await("not possible: read-only:")
+	term = onFlow(t, o, "worker-queue", 80, 24).await("25 ready").press("t").await("not possible: read-only:")
 	term.press(keyEnter).await("Tap dlx.exchange")
 }
 
@@ -157,8 +148,7 @@ func TestTapOnARealBroker(t *testing.T) {
 	for queue, x := range map[string]string{"tap.buffer": "tap.front", "tap.worker": "tap.dlx"} {
 		must.Do(t, channel.QueueBind(queue, "w", x, false, nil))
 	}
-	term := onFlow(t, o, "tap.worker", 120, 36).await("tap.buffer", "ready")
-	term.press("t").await("Tap tap.dlx")
+	term := onFlow(t, o, "tap.worker", 120, 36).await("tap.buffer", "ready").press("t").await("Tap tap.dlx")
 	term.press(keyEnter).await("nothing has passed yet")
 	must.Do(t, channel.Publish("tap.front", "w", false, false, amqp.Publishing{MessageId: "one"}))
 	term.await("published", "expired", "2 seen", "none missed")
@@ -210,8 +200,7 @@ func arrives(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResul
 
 func openProbe(t *testing.T, o Options, worker string, width, height int) *terminal {
 	t.Helper()
-	term := onFlow(t, o, worker, width, height).await("MOVED  ")
-	term.press(":").await("what waits, moves")
+	term := onFlow(t, o, worker, width, height).await("MOVED  ").press(":").await("what waits, moves")
 	term.press("probe", keyEnter).await("Send a probe through " + worker)
 	return term
 }
@@ -226,8 +215,7 @@ func TestProbeGolden(t *testing.T) {
 		term.await("not sent: applications", "i sends it anyway")
 		t.Run("asks", func(t *testing.T) { term.t = t; term.golden() })
 		term.t = t
-		term.press(keyEnter)
-		term.settle()
+		term.press(keyEnter).settle()
 		must.That(t, sent <= 0, "the consumers got a probe that nobody wanted them to get")
 		term.press("i").await("they will get it", "enter send the probe")
 		term.press(keyEnter).await("the probe arrived", "after 5.003s, TTL 5s", "once more")
@@ -239,22 +227,17 @@ func TestProbeIsAskedForOnProduction(t *testing.T) {
 	o.Production = true
 	term := openProbe(t, o, "worker-queue", 120, 36)
 	term.press("i").await("Production: to send 1 probe into buffer-queue, type 1:")
-	term.press(keyEnter).await("Nothing was changed: first type 1.")
-	term.press("1").await("enter send the probe")
-	term.press(keyEnter).await("the probe arrived")
-	term.press(keyEsc).await("MOVED  ")
+	term.press(keyEnter).await("Nothing was changed: first type 1.").press("1").await("enter send the probe")
+	term.press(keyEnter).await("the probe arrived").press(keyEsc).await("MOVED  ")
 
 	o = probing(func(trace.ProbePlan, func(trace.ProbeStep)) (trace.ProbeResult, error) {
 		return trace.ProbeResult{}, fmt.Errorf("the probe was not taken: \x1bno queue took it")
 	})
-	term = openProbe(t, o, "worker-queue", 80, 24)
-	term.press("i").await("they will get it")
+	term = openProbe(t, o, "worker-queue", 80, 24).press("i").await("they will get it")
 	term.press(keyEnter).await("✗ nothing was sent: the probe was not taken")
 
 	o.ReadOnly = true
-	term = openProbe(t, o, "worker-queue", 80, 24)
-	term.await("read-only:")
-	term.press(":")
+	term = openProbe(t, o, "worker-queue", 80, 24).await("read-only:").press(":")
 	term.press("probe nobody", keyEnter).await("there is no flow nobody")
 }
 
@@ -272,8 +255,7 @@ func TestProbeOnARealBroker(t *testing.T) {
 	term := openProbe(t, o, "probe.worker", 120, 36)
 	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again",
 		"enter send the probe")
-	term.agree("send the probe", "the probe arrived")
-	term.await("the probe arrived", "TTL 300ms", "and taken out again")
+	term.agree("send the probe", "the probe arrived").await("the probe arrived", "TTL 300ms", "and taken out again")
 	assert.Equal(t, depth.Of(t, channel, "probe.worker")+depth.Of(t, channel, "probe.buffer"), 0, "messages are left")
 }
 
@@ -301,8 +283,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	term.press(keyCtrlR).await("enters    wait.b", "other buffer, 1 of 2")
 	term.press("i").await("they will get it", "enter send the probe")
 	source.tell(broker(4, "wait.b", "wait.c"))
-	term.press(keyCtrlR)
-	term.await("this has changed while you looked at it", "i sends it anyway: 4 consumers may get it")
+	term.press(keyCtrlR).await("this has changed while you looked at it", "i sends it anyway: 4 consumers may get it")
 	term.press("i").await("they will get it")
 	term.press(keyEnter) // nobody can have read it yet
 	term.settle()
@@ -313,8 +294,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	source.tell(broker(4, "wait.b", "wait.c"))
 	term.press(keyCtrlR).await("enters    wait.b", "i sends it anyway")
 	c.advance(shell.ChangeGuard)
-	term.press("i").await("they will get it")
-	term.press(keyEnter).await("the probe arrived")
+	term.press("i").await("they will get it").press(keyEnter).await("the probe arrived")
 	p := <-sent
 	assert.That(t, p.Buffer.Name == "wait.b" && p.Consumed == 4, "sent %+v", p)
 }

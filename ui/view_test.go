@@ -334,9 +334,7 @@ func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
 	t.Helper()
 	o, _, _ := failedOptions(5)
 	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.Styles = term.NewStyles(term.Dark, termenv.TrueColor) })
-	screen.await("ucenter@user")
-	screen.press("2").await("UNACKED")
-	screen.command("snapshot "+path, "▸ snapshot /")
+	screen.await("ucenter@user").press("2").await("UNACKED").command("snapshot "+path, "▸ snapshot /")
 	screen.press(keyEnter).await("this screen is in ")
 	text := must.Get(os.ReadFile(path))(t)
 	return screen, string(text)
@@ -353,10 +351,8 @@ func TestSnapshot(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	term.command("snapshot "+path, "▸ snapshot /")
-	term.press(keyEnter).await("the file exists already")
-	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /")
-	term.press(keyEnter).await("not written to")
+	term.command("snapshot "+path, "▸ snapshot /").press(keyEnter).await("the file exists already")
+	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /").press(keyEnter).await("not written to")
 }
 
 // :snapshot FILE.ansi writes the screen in its colours; what would have to be a picture is refused.
@@ -364,8 +360,7 @@ func TestSnapshotInColours(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame.ANSI")
 	screen, text := snapshotOfQueues(t, path)
 	assert.That(t, strings.Contains(text, "38;2;255;123;113") && strings.Count(text, "\n") == 36, "%q", text)
-	screen.command("snapshot "+path+".png", "▸ snapshot /")
-	screen.press(keyEnter).await("a snapshot is text")
+	screen.command("snapshot "+path+".png", "▸ snapshot /").press(keyEnter).await("a snapshot is text")
 	_, err := os.Stat(path + ".png")
 	assert.That(t, err != nil, "there is a picture")
 }
@@ -477,9 +472,9 @@ func (m marked) View() string {
 type inside func(a app)
 
 // awaitInside waits until the program is in a state that the screen does not show.
-func (term *terminal) awaitInside(what string, wanted func(a app) bool) {
+func (term *terminal) awaitInside(what string, wanted func(a app) bool) *terminal {
 	term.t.Helper()
-	term.awaitThat(what, func(string) bool {
+	return term.awaitThat(what, func(string) bool {
 		answer := make(chan bool, 1)
 		term.program.Send(inside(func(a app) { answer <- wanted(a) }))
 		select {
@@ -495,9 +490,9 @@ func markOf(n int) string { return fmt.Sprint("mark ", n) }
 
 // settle waits until everything that was pressed so far has been handled and drawn. What a command answers later may
 // still come.
-func (term *terminal) settle() {
+func (term *terminal) settle() *terminal {
 	term.t.Helper()
 	term.marks++
 	term.press(keyMark)
-	term.awaitThat("the mark behind the keys", func(string) bool { return term.glass.mark() == markOf(term.marks) })
+	return term.awaitThat("the mark behind the keys", func(string) bool { return term.glass.mark() == markOf(term.marks) })
 }
