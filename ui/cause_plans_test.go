@@ -97,26 +97,6 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 }
 
-// What runs can be stopped: what is done stays done, and no further queue begins.
-func TestCauseIsStopped(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	began := make(chan struct{}, 1)
-	b.execute = func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
-		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: 3}
-		progress(a)
-		began <- struct{}{}
-		<-ctx.Done()
-		a.Stopped = "by a key"
-		return a, nil
-	}
-	term := onSMTP(t, o, 120, 36).press("r").await("enter replay 64 messages").press(keyEnter)
-	<-began
-	term.await("3 of 40", "esc stop", "then 24 messages of 1 queue")
-	term.press("q", "1", keyTab) // none leads away while it runs
-	term.press(keyEsc).await("3 of 40 messages moved", "it ended before 1 queue", "by a key")
-	wantFroms(t, b, "mail.failed 40")
-}
-
 // What is not possible in one queue is said and left out; a plan that changes after it was read is asked about again.
 func TestCausePlansThatChange(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}} {
@@ -315,27 +295,6 @@ func TestCauseThatWasNotReadWhole(t *testing.T) {
 	wantFroms(t, b, failedQueue+" 24")
 }
 
-// A stop counts also when the queue that runs is done with already: no further one begins.
-func TestCauseIsStoppedAtTheEndOfAQueue(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	began := make(chan struct{}, 1)
-	b.execute = func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
-		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: p.Planned}
-		progress(a)
-		began <- struct{}{}
-		<-ctx.Done()
-		return a, nil
-	}
-	term := onSMTP(t, o, 120, 36).press("r").await("enter replay 64 messages")
-	term.press("S") // the last queue first; what runs is under the cursor all the same
-	term.press(keyEnter)
-	<-began
-	term.await("40 of 40", "esc stop")
-	term.awaitRow("mail.failed")
-	term.press(keyEsc).await("40 messages moved", "it ended before 1 queue: 24 messages are untouched")
-	wantFroms(t, b, "mail.failed 40")
-}
-
 // A click agrees to nothing.
 func TestCauseIsNotAgreedToByAClick(t *testing.T) {
 	o, b, _, _ := manyFailed()
@@ -367,5 +326,36 @@ func TestProgramOfACauseIsKept(t *testing.T) {
 	term.press(keyEnter).await("64 messages moved", "esc close")
 	for _, p := range b.executed() {
 		assert.That(t, p.Mend != nil && p.Mend.Text == ".headers.fixed = true", "%s ran with %v", p.From, p.Mend)
+	}
+}
+
+// What runs can be stopped: what is done stays done, and no further queue begins, also when the one that runs is done
+// with already. The last queue first: what runs is under the cursor all the same.
+func TestCauseIsStopped(t *testing.T) {
+	for _, test := range []struct {
+		moved          int
+		why            string
+		before, during string // keys
+		want           []string
+	}{
+		// none of these keys leads away
+		{3, "by a key", "", "q1" + keyTab, []string{"3 of 40 messages moved", "it ended before 1 queue", "by a key"}},
+		{40, "", "S", "", []string{"40 messages moved", "it ended before 1 queue: 24 messages are untouched"}},
+	} {
+		o, b, _, _ := manyFailed()
+		began := make(chan struct{}, 1)
+		b.execute = func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+			a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: test.moved}
+			progress(a)
+			began <- struct{}{}
+			<-ctx.Done()
+			a.Stopped = test.why
+			return a, nil
+		}
+		term := onSMTP(t, o, 120, 36).press("r").await("enter replay 64 messages").press(test.before, keyEnter)
+		<-began
+		term.await(fmt.Sprint(test.moved, " of 40"), "esc stop", "then 24 messages of 1 queue").awaitRow("mail.failed")
+		term.press(test.during, keyEsc).await(test.want...)
+		wantFroms(t, b, "mail.failed 40")
 	}
 }

@@ -311,15 +311,18 @@ func TestStoryOfMending(t *testing.T) {
 		must.That(t, here == 1 && there == n-1, "%d are in the failed queue, %d in the worker's", here, there)
 		screen.press("u").await("bring back 599 messages", "type 599:").press("599")
 		screen.agree("bring back", "599 of 599 messages brought back")
-		changed := 0
-		for range n {
-			d, ok, err := channel.Get("orders.failed", true)
-			must.That(t, err == nil && ok, "a message is missing: %v", err)
-			var i int
-			if _, err := fmt.Sscan(d.MessageId, &i); err != nil || string(d.Body) != body(i) {
-				changed++ // the canary's: it was another one when it came back
+		changed, back := 0, 0
+		screen.awaitThat("all are back", func(string) bool { // a look may hold some of them
+			for d, ok, err := channel.Get("orders.failed", true); ok; d, ok, err = channel.Get("orders.failed", true) {
+				must.Do(t, err)
+				var i int
+				if _, err := fmt.Sscan(d.MessageId, &i); err != nil || string(d.Body) != body(i) {
+					changed++ // the canary's: it was another one when it came back
+				}
+				back++
 			}
-		}
+			return back == n
+		})
 		if left := depth.Of(t, channel, "orders"); changed != 1 || left != 0 {
 			t.Errorf("%d are not what they were, %d are left in the worker's queue", changed, left)
 		}

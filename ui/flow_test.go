@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,46 +187,41 @@ func TestOneCountOnAScreen(t *testing.T) {
 	})
 }
 
-// TestChartAndDotsAreOfThePicture: the chart's rates are those of the box, and where dots move it is not said that
-// nothing did.
+// TestChartAndDotsAreOfThePicture: what moves through a buffer to a worker does so on the screen. The chart's rates are
+// those of the box, and where dots move it is not said that nothing did.
 func TestChartAndDotsAreOfThePicture(t *testing.T) {
-	o, channel := storyVHost(t)
-	must.Get(channel.QueueDeclare("ship", true, false, false, false, nil))(t)
+	o, channel := storyVHost(t, "ship")
+	declare(t, channel, "ship.delay", waitingFor(500, "ship"))
 	failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
 	deliveries := must.Get(channel.Consume("ship", "", true, false, false, false, nil))(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
 	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			_ = channel.PublishWithContext(ctx, "", "ship", false, false, amqp.Publishing{})
-			select {
-			case <-ctx.Done():
-			case <-deliveries:
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
+		for range deliveries { // until the channel is closed
 		}
 	}()
-	defer func() { cancel(); <-done }()
-	screen := newTerminal(t, o, 120, 36)
-	screen.awaitThat("it moves", func(s string) bool { return regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString(s) })
-	screen.press(keyEnter).await(o.VHost+"/ship", "MOVED  ")
+	ctx, cancel := context.WithCancel(t.Context())
+	var publishes sync.WaitGroup
+	publishes.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			_ = channel.PublishWithContext(ctx, "", "ship.delay", false, false, amqp.Publishing{})
+			<-tick.C
+		}
+	})
+	defer func() { cancel(); publishes.Wait() }()
+	screen := newTerminal(t, o, 120, 36).awaitThat("it moves", regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString)
+	screen.press(keyEnter).await(o.VHost+"/ship", "MOVED  ", "delayed 500ms", picture.MarkDot)
 	rate := regexp.MustCompile(picture.MarkDot + `| (0\.[1-9]|[1-9]\d*\.\d)/s`)
 	moving := func(s string) {
 		must.That(t, !rate.MatchString(s) || !strings.Contains(s, "nothing moved"),
 			"there are rates or dots, and nothing moved:\n%s", s)
 	}
-	screen.press("c")
-	screen.awaitThat("the rate is in the box and in the chart", func(s string) bool {
+	screen.press("c").awaitThat("the rate is in the box and in the chart", func(s string) bool {
 		moving(s)
 		both := screen.agreed(regexp.MustCompile(`(\d+\.\d)/s out|out (\d+\.\d)/s`), s)
 		return both == 2 && !strings.Contains(s, "out 0.0/s")
 	})
-	screen.press("c")
-	screen.awaitThat("it is delivered", func(s string) bool {
+	screen.press("c").awaitThat("it is delivered", func(s string) bool {
 		moving(s)
 		return strings.Contains(s, "delivered")
 	})

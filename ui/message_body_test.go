@@ -139,8 +139,7 @@ func TestDumpFitsItsPane(t *testing.T) {
 
 // n and N go from match to match, round the end, and say which one it is.
 func TestStepThroughMatches(t *testing.T) {
-	o, _, _ := failedOptions(47)
-	terms := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+	terms := ofFailed(47)(t, 120, 36)
 	terms.press("/", "valueerror").await("match 1 of 23 in 47")
 	terms.press(keyEnter, "n").await("match 2 of 23 in 47", "user3@")
 	terms.press("n").await("match 3 of 23 in 47", "user5@").press("N", "N", "N").await("match 23 of 23 in 47")

@@ -49,8 +49,7 @@ func atSizes(t *testing.T, test func(t *testing.T, width, height int)) {
 }
 
 func TestMessageDetailPanes(t *testing.T) {
-	o, _, _ := failedOptions(3)
-	term := onQueue(t, o, failedQueue, 80, 24).await("3 messages")
+	term := ofFailed(3)(t, 80, 24)
 	term.press(keyEnter).await("▸ Story", "published  user.created")
 	term.press(keyTab).await("▸ Headers", "x-orig-routing-key", "message_id")
 	term.press(keyTab).await("▸ Body", `"email": "user0@example.com"`)
@@ -139,8 +138,7 @@ func TestFilter(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
-	o, _, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("S")
+	term := ofFailed(5)(t, 120, 36).press("S")
 	term.awaitThat("the last message stands first", func(screen string) bool {
 		return strings.Index(screen, `{"id":124`) < strings.Index(screen, `{"id":120`)
 	})
@@ -203,18 +201,6 @@ func TestHostileMessage(t *testing.T) {
 	})
 }
 
-func TestHugeBody(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
-	body := []byte(`{"items":["` + strings.Repeat("x", 250_000) + `"]`)
-	b.put(failedQueue, message.Message{
-		RoutingKey: "big", Body: body[:128_000], BodyBytes: 10 << 20,
-		Properties: message.Properties{ContentType: "application/json"},
-	})
-	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
-	onQueue(t, o, failedQueue, 120, 36).await("1 message", "10M").press(keyEnter, "G").await("▸ Body")
-}
-
 func TestCopy(t *testing.T) {
 	var copied lockedBuilder
 	o, _, _ := failedOptions(3)
@@ -263,8 +249,7 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 }
 
 func TestResizeWithDialog(t *testing.T) {
-	o, _, _ := failedOptions(47)
-	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages").press("r").await("Replay 1 message")
+	term := ofFailed(47)(t, 120, 36).press("r").await("Replay 1 message")
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 10}, {1, 1}, {120, 36}} {
 		term.resize(size[0], size[1])
 	}

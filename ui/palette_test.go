@@ -286,11 +286,3 @@ func TestMoveToAQueueOfChoice(t *testing.T) {
 	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Move && plans[0].To() == "queue:ucenter@user@retry" &&
 		!plans[0].Mark, "executed %+v", plans)
 }
-
-func TestReadOnlyMovesNothing(t *testing.T) {
-	o, b, _ := failedOptions(5)
-	o.ReadOnly = true
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("m", keyEnter).await("read-only:")
-	term.press(keyEnter, keyEnter).settle()
-	wantFroms(t, b)
-}

@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -26,7 +27,6 @@ import (
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -261,35 +261,12 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 		amqp.Publishing{MessageId: "binary", Body: []byte{0, 1, 2, 0xff, 0xfe, 0x1b, '[', '2', 'J'}},
 	)
 	term := onQueue(t, o, "ui.hostile", 120, 36).await("3 messages", "10M")
+	term.press(keyEnter, "G").await("▸ Body").press("q").await("3 messages")
 	term.press(keyDown).await("malformed", "x-death").press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
 	if lines := strings.Split(term.screen(), "\n"); !strings.HasPrefix(lines[0], " dlxtop") {
 		t.Errorf("a message moved the screen:\n%s", term.screen())
 	}
 	assert.Equal(t, depth.Of(t, channel, "ui.hostile"), 3, "messages are there after the look")
-}
-
-func TestFlowMovesOnARealBroker(t *testing.T) {
-	o, _, channel := real(t)
-	declare(t, channel, "ui.moves", nil)
-	declare(t, channel, "ui.moves.delay", waitingFor(1500, "ui.moves"))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			if err := channel.PublishWithContext(ctx, "", "ui.moves.delay", false, false,
-				amqp.Publishing{Body: []byte("x")}); err != nil {
-				return
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}()
-	defer func() { cancel(); <-done }()
-	term := onFlow(t, o, "ui.moves", 120, 36)
-	term.await("ui.moves.delay", "delayed 1.5s", "ui.moves.delay ", "/s", picture.MarkDot)
 }
 
 // A real broker goes away while two dashboards show it, and comes back: one polls often, and has no AMQP; the other
@@ -433,4 +410,65 @@ func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	c.advance(112 * time.Second)
 	acted()
 	wantNext(2 * time.Second)
+}
+
+// TestReplayIsFollowedToItsEnd: the account goes on after a replay, and the Journal has the same line later, whether
+// the dialog stays open or not: what fails again waits in its retry buffer before it is back.
+func TestReplayIsFollowedToItsEnd(t *testing.T) {
+	o, node, channel := real(t)
+	const worker, failed = "ui.followed", "ui.followed.failed"
+	declare(t, channel, failed, nil)
+	declare(t, channel, worker, deadTo("ui.followed.retry"))
+	declare(t, channel, "ui.followed.retry", waitingFor(2000, worker))
+	publish(t, channel, failed, amqp.Publishing{MessageId: "bad"}, amqp.Publishing{MessageId: "good"})
+	conn := must.Get(dial.AMQP(node.AMQP()))(t)
+	work := must.Get(conn.Channel())(t)
+	deliveries := must.Get(work.Consume(worker, "", false, false, false, false, nil))(t)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for d := range deliveries {
+			switch _, tried := d.Headers["x-death"]; {
+			case d.MessageId == "good":
+				_ = d.Ack(false)
+			case tried:
+				_ = work.PublishWithContext(t.Context(), "", failed, false, false,
+					amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers})
+				_ = d.Ack(false)
+			default:
+				_ = d.Reject(false)
+			}
+		}
+	}()
+	t.Cleanup(func() { conn.Close(); <-over })
+	term := onQueue(t, o, failed, 120, 36).await("2 messages").press("R").agree("replay", "What happened")
+	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
+	term.await("after     all taken", "1 came back; watched for ").press(keyEnter).awaitGone("What happened")
+	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
+}
+
+// TestEndOfASequelIsTold: how long it is watched counts down, and what came back is told on every screen.
+func TestEndOfASequelIsTold(t *testing.T) {
+	o, b, c := failedOptions(47)
+	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+		return plan.Account{Operation: p.Operation, From: p.From, Planned: 47, Moved: 47, Mark: "M"}, nil
+	}
+	over := make(chan struct{})
+	b.follow = func(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error) {
+		s := plan.Sequel{Sent: 47, Taken: 40, Acked: model.Some[int64](38), Watch: f.Watch, Until: c.now().Add(f.Watch)}
+		progress(s)
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return s, nil
+		}
+		s.Taken, s.Back, s.Over = 47, 2, true
+		progress(s)
+		return s, nil
+	}
+	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages").press("R").agree("replay", "What happened")
+	term.await("40 of 47 taken, 38 of 47 acknowledged, none came back, 7 still waiting;", "watched until 1m39s after all")
+	term.golden().press(keyEnter, "1").await("DUE")
+	close(over)
+	term.await("the replay of " + failedQueue + ": all taken, 38 of 47 acknowledged, 2 came back within 1m39s")
 }
