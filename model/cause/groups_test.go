@@ -259,8 +259,8 @@ func TestRecallRefuses(t *testing.T) {
 	refused("another broker", kept, "rabbit@two", mail)
 	refused("another queue", kept, "rabbit@one", stock)
 	refused("longer", sealed(append(bytes.Clone(kept[:len(kept)-4]), 0)), "rabbit@one", mail)
-	for _, other := range []string{"causes 3", "causes 5"} {
-		text := bytes.Replace(kept[:len(kept)-4], []byte("causes 4"), []byte(other), 1)
+	for _, other := range []string{"causes 4", "causes 6"} {
+		text := bytes.Replace(kept[:len(kept)-4], []byte("causes 5"), []byte(other), 1)
 		refused(other, sealed(text), "rabbit@one", mail)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/hex"
 	"errors"
 	"hash/crc32"
@@ -39,12 +40,26 @@ func IndexName(broker string, queue model.QueueRef) string {
 }
 
 const (
-	indexMagic = "dlxtop causes 4\n" // with the FingerprintKind; what begins otherwise is foreign, or of another version
+	indexMagic = "dlxtop causes 5\n" // with the FingerprintKind; what begins otherwise is foreign, or of another version
 	mostKept   = 100_000             // messages of one queue: 4 MB
 )
 
 // errIndex is that what is kept of a queue is damaged, foreign, of another version or of another queue.
 var errIndex = errors.New("not what this version keeps of that queue")
+
+// index is what is kept of a queue. Its messages are columns, which encoding/gob writes in a few bytes each.
+type index struct {
+	Broker       string
+	Queue        model.QueueRef
+	Earlier      Earlier
+	Causes       []Cause
+	Workers      []string
+	Fingerprints []byte
+	Cause        []int // by their places in Causes
+	Worker       []int
+	First, Took  []int64 // ms
+	Original     []uint64
+}
 
 // Keep is what a later start needs to show the causes of a queue's messages before it has read them again: their
 // fingerprints, causes, workers and times. No text of theirs but the causes' is in it. It is nil of a queue without
@@ -58,37 +73,22 @@ func (g *Groups) Keep(broker string, queue model.QueueRef, e Earlier) []byte {
 	if len(all) > 0 && all[len(all)-1].of.cause.Level != Whole {
 		return nil
 	}
-	var texts table[string]
+	all = all[:min(len(all), mostKept)]
+	x := index{Broker: broker, Queue: queue, Earlier: Earlier{e.At.UTC(), max(e.Depth, 0), len(all)}}
+	var workers table[string]
 	var causes table[Cause]
-	var members []byte
-	e.Messages = min(len(all), mostKept)
-	for _, m := range all[:e.Messages] {
-		members = append(members, m.fingerprint[:]...)
-		members = binary.AppendUvarint(members, causes.of(m.of.cause))
-		members = binary.AppendUvarint(members, texts.of(m.worker))
-		members = binary.AppendVarint(members, m.first)
-		members = binary.AppendVarint(members, m.last-m.first)
-		members = binary.BigEndian.AppendUint64(members, m.original)
+	for _, m := range all {
+		x.Fingerprints = append(x.Fingerprints, m.fingerprint[:]...)
+		x.Cause, x.Worker = append(x.Cause, causes.of(m.of.cause)), append(x.Worker, workers.of(m.worker))
+		x.First, x.Took = append(x.First, m.first), append(x.Took, m.last-m.first)
+		x.Original = append(x.Original, m.original)
 	}
-	var named []byte
-	for _, c := range causes.list {
-		for _, part := range [...]string{string(c.Evidence), c.Kind, c.Text, c.Frame, c.Queue} {
-			named = binary.AppendUvarint(named, texts.of(part))
-		}
+	x.Causes, x.Workers = causes.list, workers.list
+	out := bytes.NewBufferString(indexMagic)
+	if gob.NewEncoder(out).Encode(x) != nil {
+		return nil // no value of these types fails
 	}
-	out := []byte(indexMagic)
-	for _, text := range [...]string{broker, queue.VHost, queue.Name} {
-		out = appendText(out, text)
-	}
-	out = binary.AppendVarint(out, e.At.UnixMilli())
-	out = binary.AppendUvarint(out, uint64(max(e.Depth, 0)))
-	out = binary.AppendUvarint(out, uint64(len(texts.list)))
-	for _, text := range texts.list {
-		out = appendText(out, text)
-	}
-	out = append(binary.AppendUvarint(out, uint64(len(causes.list))), named...)
-	out = append(binary.AppendUvarint(out, uint64(e.Messages)), members...)
-	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out))
+	return binary.BigEndian.AppendUint32(out.Bytes(), crc32.ChecksumIEEE(out.Bytes()))
 }
 
 // keptMember is a message with its group as it is now.
@@ -120,148 +120,52 @@ func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earli
 		binary.BigEndian.Uint32(kept[n:]) != crc32.ChecksumIEEE(kept[:n]) {
 		return Earlier{}, errIndex
 	}
-	r := indexReader{rest: kept[len(indexMagic):n]}
-	if r.text() != broker || r.text() != queue.VHost || r.text() != queue.Name {
+	var x index
+	rest := bytes.NewReader(kept[len(indexMagic):n])
+	if gob.NewDecoder(rest).Decode(&x) != nil || rest.Len() > 0 || x.Broker != broker || x.Queue != queue || !x.valid() {
 		return Earlier{}, errIndex
 	}
-	e := Earlier{At: time.UnixMilli(r.signed()).UTC(), Depth: int64(r.number(1 << 62))}
-	texts := make([]string, r.count(1))
-	for i := range texts {
-		texts[i] = r.text()
-	}
-	causes := make([]Cause, r.count(5))
-	for i := range causes {
-		of := func() string { return at(texts, &r) }
-		causes[i] = Cause{Evidence: Evidence(of()), Kind: of(), Text: of(), Frame: of(), Queue: of()}
-		switch causes[i].Evidence {
-		case ByError, ByDeath, Nothing:
-		default:
-			r.bad = true
+	groups := make([]*group, len(x.Causes))
+	for i, c := range x.Cause {
+		if groups[c] == nil {
+			groups[c] = g.place(x.Causes[c])
 		}
-	}
-	e.Messages = r.count(len(message.Fingerprint{}) + 4 + 8)
-	read := make([]recalled, e.Messages)
-	for i := range read {
-		m := &read[i]
-		copy(m.fingerprint[:], r.take(len(m.fingerprint)))
-		m.cause = r.number(uint64(max(len(causes), 1)) - 1)
-		m.worker = at(texts, &r)
-		m.first = r.signed()
-		m.last = m.first + r.signed()
-		if original := r.take(8); original != nil {
-			m.original = binary.BigEndian.Uint64(original)
+		at, fingerprint := groups[c].current(), message.Fingerprint(x.Fingerprints[i*len(message.Fingerprint{}):])
+		if at.messages == 0 {
+			at.sample, at.untold = Sample{Queue: queue, Fingerprint: fingerprint}, true
 		}
+		g.put(queue, fingerprint, member{at, x.Workers[x.Worker[i]], x.First[i], x.First[i] + x.Took[i], x.Original[i]})
 	}
-	if r.bad || len(r.rest) > 0 || e.Messages > 0 && len(causes) == 0 {
-		return Earlier{}, errIndex
-	}
-	g.recall(queue, causes, read)
-	return e, nil
+	x.Earlier.At = x.Earlier.At.UTC()
+	return x.Earlier, nil
 }
 
-// recalled is one message of an index.
-type recalled struct {
-	fingerprint message.Fingerprint
-	cause       uint64
-	worker      string
-	first, last int64
-	original    uint64
-}
-
-func (g *Groups) recall(queue model.QueueRef, causes []Cause, read []recalled) {
-	groups := make([]*group, len(causes))
-	for _, m := range read {
-		at := groups[m.cause]
-		if at == nil {
-			at = g.place(causes[m.cause])
-			groups[m.cause] = at
-		}
-		if at = at.current(); at.messages == 0 {
-			at.sample, at.untold = Sample{Queue: queue, Fingerprint: m.fingerprint}, true
-		}
-		g.put(queue, m.fingerprint, member{
-			group: at, worker: m.worker, first: m.first, last: m.last, original: m.original,
+// valid reports whether the columns belong together.
+func (x *index) valid() bool {
+	n := x.Earlier.Messages
+	beyond := func(length int) func(int) bool { return func(i int) bool { return i < 0 || i >= length } }
+	return x.Earlier.Depth >= 0 && len(x.Fingerprints) == n*len(message.Fingerprint{}) && len(x.Cause) == n &&
+		len(x.Worker) == n && len(x.First) == n && len(x.Took) == n && len(x.Original) == n &&
+		!slices.ContainsFunc(x.Cause, beyond(len(x.Causes))) && !slices.ContainsFunc(x.Worker, beyond(len(x.Workers))) &&
+		!slices.ContainsFunc(x.Causes, func(c Cause) bool {
+			return c.Level != Whole || c.Evidence != ByError && c.Evidence != ByDeath && c.Evidence != Nothing
 		})
-	}
 }
 
 // table numbers values.
 type table[T comparable] struct {
 	list  []T
-	index map[T]uint64
+	index map[T]int
 }
 
-func (t *table[T]) of(value T) uint64 {
+func (t *table[T]) of(value T) int {
 	n, known := t.index[value]
 	if !known {
 		if t.index == nil {
-			t.index = map[T]uint64{}
+			t.index = map[T]int{}
 		}
-		n = uint64(len(t.list))
+		n = len(t.list)
 		t.list, t.index[value] = append(t.list, value), n
 	}
 	return n
-}
-
-func appendText(out []byte, text string) []byte {
-	return append(binary.AppendUvarint(out, uint64(len(text))), text...)
-}
-
-// indexReader reads an index that may be damaged: then bad is set, and all else that it brings is nothing.
-type indexReader struct {
-	rest []byte
-	bad  bool
-}
-
-// take takes the next n bytes; nil when there are fewer.
-func (r *indexReader) take(n int) []byte {
-	if r.bad || n > len(r.rest) {
-		r.bad = true
-		return nil
-	}
-	taken := r.rest[:n]
-	r.rest = r.rest[n:]
-	return taken
-}
-
-// number is a number that is at most so large.
-func (r *indexReader) number(most uint64) uint64 {
-	n, size := binary.Uvarint(r.rest)
-	if size <= 0 || n > most {
-		r.bad = true
-		return 0
-	}
-	r.take(size)
-	return n
-}
-
-func (r *indexReader) signed() int64 {
-	n, size := binary.Varint(r.rest)
-	if size <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.take(size)
-	return n
-}
-
-// count is a number of things, each of at least this size in bytes.
-func (r *indexReader) count(size int) int {
-	n := r.number(uint64(len(r.rest) / size))
-	if r.bad {
-		return 0
-	}
-	return int(n)
-}
-
-func (r *indexReader) text() string { return string(r.take(r.count(1))) }
-
-// at is one of several texts.
-func at(texts []string, r *indexReader) string {
-	n := r.number(uint64(len(texts)))
-	if r.bad || n >= uint64(len(texts)) {
-		r.bad = true
-		return ""
-	}
-	return texts[n]
 }
