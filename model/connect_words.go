@@ -28,6 +28,10 @@ func (t ConnectTrouble) With(v ConnectValues) *ConnectError {
 	return &ConnectError{Kind: t.kind, Cause: fill.Replace(t.cause), Next: fill.Replace(t.next)}
 }
 
+func trouble(kind ConnectKind, cause, next string) ConnectTrouble {
+	return ConnectTrouble{kind: kind, cause: cause, next: next}
+}
+
 // allowed is how many the limit allows: "1 connection (max-connections), and it is in use".
 func (t ConnectTrouble) allowed(number string) string {
 	n, err := strconv.Atoi(number)
@@ -61,232 +65,126 @@ const (
 
 // Both ways in.
 var (
-	CertificateExpired = ConnectTrouble{
-		kind: TLSMismatch, cause: "the certificate of {at} is not valid at this time ({detail})",
-		next: "renew it, or set this machine's clock",
-	}
-	CertificateUntrusted = ConnectTrouble{
-		kind: TLSMismatch, cause: "the certificate of {at} cannot be trusted ({detail})", next: "have it replaced",
-	}
+	CertificateExpired = trouble(TLSMismatch, "the certificate of {at} is not valid at this time ({detail})",
+		"renew it, or set this machine's clock")
+	CertificateUntrusted = trouble(TLSMismatch, "the certificate of {at} cannot be trusted ({detail})", "have it replaced")
 	// LeadsElsewhere names the cluster now, and as {detail} the one before.
-	LeadsElsewhere = ConnectTrouble{
-		kind: TwoBrokers, next: "to work on that one, start dlxtop again",
-		cause: "{at} belongs to the cluster {name} now, and belonged to {detail} when dlxtop began",
-	}
+	LeadsElsewhere = trouble(TwoBrokers, "{at} belongs to the cluster {name} now, and belonged to {detail} when dlxtop "+
+		"began", "to work on that one, start dlxtop again")
 )
 
 // The management API.
 var (
-	APIWantsLogin = ConnectTrouble{
-		kind: BadCredentials, cause: "{at} asks for a user and a password",
-		next: "name them in the URL, for example --api http://user:password@{at}",
-	}
-	APIRefusesLogin = ConnectTrouble{
-		kind: BadCredentials, cause: "{at} does not accept user {user} with this password",
-		next: "check both; on the broker's machine, `rabbitmqctl authenticate_user {user} PASSWORD` tries them",
-	}
-	APIHidesVHost = ConnectTrouble{
-		kind: NoSuchVHost, cause: "vhost {vhost} does not exist on {at}, or user {user} may not see it",
-		next: "check --vhost; `rabbitmqctl list_vhosts` names those that exist, and `rabbitmqctl " +
-			"list_user_permissions {user}` those that the user may see",
-	}
-	APINotHere = ConnectTrouble{
-		kind: NoManagement, cause: "{at} has no RabbitMQ management API at this address (404)", next: nameIt,
-	}
-	APIAnswersOtherwise = ConnectTrouble{
-		kind: NoManagement, cause: "{at} answers {detail}",
-		next: "check the broker's log; if this is not RabbitMQ's management API, name its address with --api: its " +
-			"port is usually 15672",
-	}
-	APIRedirects = ConnectTrouble{
-		kind: NoManagement, cause: "{at} redirects to {detail}, and dlxtop follows no redirect, which would get the password",
-		next: "if that is RabbitMQ's management API, name its address with --api, without the part from /api on",
-	}
-	APIWithoutTag = ConnectTrouble{
-		kind: NotAllowed, cause: "user {user} may not use the management API of {at}",
-		next: "give the user the tag: rabbitmqctl set_user_tags {user} management",
-	}
-	APILocalOnly = ConnectTrouble{
-		kind: NotAllowed, cause: "{at} lets user {user} in only from its own machine",
-		next: "run dlxtop there, or use another user",
-	}
-	APIWithoutVHost = ConnectTrouble{
-		kind: NotAllowed, cause: "user {user} has no permission on vhost {vhost} of {at}",
-		next: "give it one: rabbitmqctl set_permissions -p {vhost} {user} '^$' '.*' '.*'",
-	}
-	APIWithoutAnyVHost = ConnectTrouble{
-		kind: NotAllowed, cause: "user {user} has no permission on any vhost of {at}",
-		next: "give it one: rabbitmqctl set_permissions -p / {user} '^$' '.*' '.*'",
-	}
-	APINotAllowed = ConnectTrouble{
-		kind: NotAllowed, cause: "{at} does not allow this to user {user} ({detail})",
-		next: "give the user the tag and a permission: rabbitmqctl set_user_tags {user} management",
-	}
-	APIIsAMQP = ConnectTrouble{
-		kind: NoManagement, cause: "{at} looks like the AMQP port, not the management API",
-		next: "name the API with --api: its port is usually 15672 (15671 with TLS)",
-	}
-	APIWantsTLS   = ConnectTrouble{kind: TLSMismatch, cause: wantsTLS, next: writeHTTPS}
-	APIWithoutTLS = ConnectTrouble{
-		kind: TLSMismatch, cause: withoutTLS,
-		next: "write http:// instead of https:// in --api, or name the port that has TLS (usually 15671)",
-	}
-	APINoHTTP      = ConnectTrouble{kind: NoManagement, cause: "{at} does not speak HTTP", next: nameIt}
-	APINoAuthority = ConnectTrouble{
-		kind: TLSMismatch, cause: noAuthority,
-		next: "make it trust that authority, for example with SSL_CERT_FILE=authority.pem in the environment",
-	}
-	APIOtherName = ConnectTrouble{
-		kind: TLSMismatch, cause: otherName, next: "use the name that the certificate has in --api",
-	}
-	APIHandshake = ConnectTrouble{
-		kind: TLSMismatch, cause: "{at} refuses the TLS handshake ({detail})",
-		next: "check whether it asks for a client certificate or for another version of TLS",
-	}
-	APIEndless = ConnectTrouble{
-		kind: NoManagement, cause: "{at} answers without an end: reading stopped after {detail}",
-		next: "if the broker has that much to list, narrow it down with --vhost; else " + nameIt,
-	}
-	APIOtherJSON = ConnectTrouble{
-		kind: NoManagement, cause: "{at} answers, but not as RabbitMQ's management API does", next: nameIt,
-	}
-	APINoHost   = ConnectTrouble{kind: NoSuchHost, cause: noHost, next: "check the name in --api"}
-	APINoLookup = ConnectTrouble{
-		kind: NoSuchHost, cause: "the name {name} cannot be looked up ({detail})",
-		next: "check the network, or write the broker's IP address in --api",
-	}
-	APINothingListens = ConnectTrouble{kind: Unreachable, cause: nothingListens, next: startIt}
-	APINotReached     = ConnectTrouble{kind: Unreachable, cause: notReached, next: startIt}
-	APIBrokeOff       = ConnectTrouble{
-		kind: NoAnswer, cause: "the answer of {at} broke off",
-		next: "try again; if it fails again, check the broker's log, and the log of any proxy in front of it",
-	}
-	APIHungUp = ConnectTrouble{
-		kind: NoAnswer, cause: "{at} closed the connection without an answer",
-		next: "check that the broker runs, and that --api names its management port, with https:// if that port has TLS",
-	}
-	APISilent = ConnectTrouble{
-		kind: TooSlow, cause: "{at} accepted the connection and gave no answer within {detail}",
-		next: "check the broker's load and its log, and the log of any proxy in front of it",
-	}
-	APISlow = ConnectTrouble{
-		kind: NoAnswer, cause: "{at} gave no answer within {detail}",
-		next: "check the network and the load of the broker, or name another with --api",
-	}
-	APILate = ConnectTrouble{
-		kind: NoAnswer, cause: "{at} gave no answer in time",
-		next: "check the network and the load of the broker, or name another with --api",
-	}
-	PollLate = ConnectTrouble{
-		kind: NoAnswer, cause: "the broker did not answer within {detail}", next: "dlxtop asks again by itself",
-	}
-	PollFailed = ConnectTrouble{kind: NoAnswer, cause: "{detail}", next: "dlxtop asks again by itself"}
+	APIWantsLogin = trouble(BadCredentials, "{at} asks for a user and a password",
+		"name them in the URL, for example --api http://user:password@{at}")
+	APIRefusesLogin = trouble(BadCredentials, "{at} does not accept user {user} with this password",
+		"check both; on the broker's machine, `rabbitmqctl authenticate_user {user} PASSWORD` tries them")
+	APIHidesVHost = trouble(NoSuchVHost, "vhost {vhost} does not exist on {at}, or user {user} may not see it",
+		"check --vhost; `rabbitmqctl list_vhosts` names those that exist, and `rabbitmqctl list_user_permissions {user}` "+
+			"those that the user may see")
+	APINotHere          = trouble(NoManagement, "{at} has no RabbitMQ management API at this address (404)", nameIt)
+	APIAnswersOtherwise = trouble(NoManagement, "{at} answers {detail}", "check the broker's log; if this is not "+
+		"RabbitMQ's management API, name its address with --api: its port is usually 15672")
+	APIRedirects = trouble(NoManagement, "{at} redirects to {detail}, and dlxtop follows no redirect, which would get "+
+		"the password", "if that is RabbitMQ's management API, name its address with --api, without the part from /api on")
+	APIWithoutTag = trouble(NotAllowed, "user {user} may not use the management API of {at}",
+		"give the user the tag: rabbitmqctl set_user_tags {user} management")
+	APILocalOnly = trouble(NotAllowed, "{at} lets user {user} in only from its own machine",
+		"run dlxtop there, or use another user")
+	APIWithoutVHost = trouble(NotAllowed, "user {user} has no permission on vhost {vhost} of {at}",
+		"give it one: rabbitmqctl set_permissions -p {vhost} {user} '^$' '.*' '.*'")
+	APIWithoutAnyVHost = trouble(NotAllowed, "user {user} has no permission on any vhost of {at}",
+		"give it one: rabbitmqctl set_permissions -p / {user} '^$' '.*' '.*'")
+	APINotAllowed = trouble(NotAllowed, "{at} does not allow this to user {user} ({detail})",
+		"give the user the tag and a permission: rabbitmqctl set_user_tags {user} management")
+	APIIsAMQP = trouble(NoManagement, "{at} looks like the AMQP port, not the management API",
+		"name the API with --api: its port is usually 15672 (15671 with TLS)")
+	APIWantsTLS   = trouble(TLSMismatch, wantsTLS, writeHTTPS)
+	APIWithoutTLS = trouble(TLSMismatch, withoutTLS,
+		"write http:// instead of https:// in --api, or name the port that has TLS (usually 15671)")
+	APINoHTTP      = trouble(NoManagement, "{at} does not speak HTTP", nameIt)
+	APINoAuthority = trouble(TLSMismatch, noAuthority,
+		"make it trust that authority, for example with SSL_CERT_FILE=authority.pem in the environment")
+	APIOtherName = trouble(TLSMismatch, otherName, "use the name that the certificate has in --api")
+	APIHandshake = trouble(TLSMismatch, "{at} refuses the TLS handshake ({detail})",
+		"check whether it asks for a client certificate or for another version of TLS")
+	APIEndless = trouble(NoManagement, "{at} answers without an end: reading stopped after {detail}",
+		"if the broker has that much to list, narrow it down with --vhost; else "+nameIt)
+	APIOtherJSON = trouble(NoManagement, "{at} answers, but not as RabbitMQ's management API does", nameIt)
+	APINoHost    = trouble(NoSuchHost, noHost, "check the name in --api")
+	APINoLookup  = trouble(NoSuchHost, "the name {name} cannot be looked up ({detail})",
+		"check the network, or write the broker's IP address in --api")
+	APINothingListens = trouble(Unreachable, nothingListens, startIt)
+	APINotReached     = trouble(Unreachable, notReached, startIt)
+	APIBrokeOff       = trouble(NoAnswer, "the answer of {at} broke off",
+		"try again; if it fails again, check the broker's log, and the log of any proxy in front of it")
+	APIHungUp = trouble(NoAnswer, "{at} closed the connection without an answer",
+		"check that the broker runs, and that --api names its management port, with https:// if that port has TLS")
+	APISilent = trouble(TooSlow, "{at} accepted the connection and gave no answer within {detail}",
+		"check the broker's load and its log, and the log of any proxy in front of it")
+	APISlow = trouble(NoAnswer, "{at} gave no answer within {detail}",
+		"check the network and the load of the broker, or name another with --api")
+	APILate = trouble(NoAnswer, "{at} gave no answer in time",
+		"check the network and the load of the broker, or name another with --api")
+	PollLate   = trouble(NoAnswer, "the broker did not answer within {detail}", "dlxtop asks again by itself")
+	PollFailed = trouble(NoAnswer, "{detail}", "dlxtop asks again by itself")
 )
 
 // AMQP.
 var (
-	AMQPIsHTTP = ConnectTrouble{
-		kind: Unreachable, cause: "{at} speaks HTTP, not AMQP",
-		next: "give the AMQP port (5672 by default) in --url, and the management port in --api",
-	}
-	AMQPOther = ConnectTrouble{
-		kind: Unreachable, cause: "{at} does not speak AMQP 0-9-1",
-		next: "give RabbitMQ's AMQP port (5672 by default) in --url",
-	}
-	AMQPSilent = ConnectTrouble{
-		kind: Unreachable, cause: "{at} accepted the connection and then said nothing for {detail}",
-		next: "check that it is RabbitMQ's AMQP port, and whether the broker is overloaded",
-	}
-	AMQPHungUp = ConnectTrouble{
-		kind: Unreachable, cause: "{at} closed the connection without a word",
-		next: "check that it is RabbitMQ's AMQP port (5672 by default; amqps:// for 5671)",
-	}
-	AMQPEnded = ConnectTrouble{
-		kind: Unreachable, cause: "{at} ended the connection while it was made: {detail}",
-		next: "try again, and check the broker's log",
-	}
-	AMQPNoHost   = ConnectTrouble{kind: Unreachable, cause: noHost, next: "check the name in --url"}
-	AMQPNoLookup = ConnectTrouble{
-		kind: Unreachable, cause: "the host name {name} could not be looked up ({detail})",
-		next: "check the network and the name in --url",
-	}
-	AMQPNothingListens = ConnectTrouble{
-		kind: Unreachable, cause: nothingListens, next: "start RabbitMQ there, or name another broker with --url",
-	}
-	AMQPNothingHere = ConnectTrouble{
-		kind: Unreachable, cause: nothingListens,
-		next: "start RabbitMQ, or name a broker with --url; `dlxtop demo` shows dlxtop on a throwaway broker",
-	}
-	AMQPSlow = ConnectTrouble{
-		kind: Unreachable, cause: "{at} did not answer within {detail}", next: "check host, port and firewall",
-	}
-	AMQPNotReached = ConnectTrouble{kind: Unreachable, cause: notReached, next: "check host, port and network"}
-	AMQPWantsTLS   = ConnectTrouble{kind: TLSMismatch, cause: wantsTLS, next: "use amqps:// in --url"}
-	AMQPWithoutTLS = ConnectTrouble{
-		kind: TLSMismatch, cause: withoutTLS,
-		next: "use amqp:// in --url, or the broker's TLS port (5671 by default)",
-	}
-	AMQPHandshake = ConnectTrouble{
-		kind: TLSMismatch, cause: "{at} ended the TLS handshake ({detail})",
-		next: "check whether it wants a client certificate (certfile=… and keyfile=… in the URL)",
-	}
-	AMQPNoAuthority = ConnectTrouble{
-		kind: TLSMismatch, cause: noAuthority, next: "give the authority's certificate (cacertfile=PATH in --url)",
-	}
-	AMQPOtherName = ConnectTrouble{
-		kind: TLSMismatch, cause: otherName,
-		next: "use the name that the certificate has in --url, or give it as server_name_indication=NAME there",
-	}
-	AMQPNoMechanism = ConnectTrouble{
-		kind: BadCredentials, cause: "{at} does not offer the mechanism {name} (auth_mechanism in --url)",
-		next: "enable it there (EXTERNAL is the plugin rabbitmq_auth_mechanism_ssl, and listed in auth_mechanisms), " +
-			"or log in with a password",
-	}
-	AMQPNoPassword = ConnectTrouble{
-		kind: BadCredentials, cause: "{at} offers no way to log in with a password",
-		next: "ask for auth_mechanism=external in the URL if it wants a client certificate",
-	}
-	AMQPRefusesLogin = ConnectTrouble{
-		kind: BadCredentials, cause: "{at} refused the user {user}: wrong user or password",
-		next: "check user and password in --url",
-	}
-	AMQPRefusesGuest = ConnectTrouble{
-		kind: BadCredentials, cause: "{at} refused the user {user}: wrong user or password",
-		next: "check user and password in --url; RabbitMQ lets guest in from its own machine only",
-	}
-	AMQPNoVHost = ConnectTrouble{
-		kind: NoSuchVHost, cause: "there is no vhost {vhost} on {at}",
-		next: "check the vhost in --url or --vhost (the default one is /)",
-	}
-	AMQPWithoutVHost = ConnectTrouble{
-		kind: NotAllowed, cause: "the user {user} may not enter the vhost {vhost}",
-		next: "grant it (rabbitmqctl set_permissions), or use another user or vhost",
-	}
-	AMQPLoginClosed = ConnectTrouble{
-		kind: Unreachable, cause: "{at} closed the connection while the user {user} logged in",
-		next: "check the broker's log",
-	}
-	AMQPVHostClosed = ConnectTrouble{
-		kind: Unreachable, cause: "{at} closed the connection while the vhost {vhost} was opened",
-		next: "check the broker's log",
-	}
-	AMQPMayNotRead = ConnectTrouble{
-		kind: NotAllowed, cause: "the user may not read it ({detail})",
-		next: "grant read permission on it (rabbitmqctl set_permissions), or use another user",
-	}
-	AMQPMayNotTap = ConnectTrouble{
-		kind: NotAllowed, cause: "the user {user} may not tap: it may not {name} ({detail})",
-		next: `grant it configure, write and read on ^dlxtop\.tap-, and read on the exchange ` +
-			"(rabbitmqctl set_permissions), or use another user",
-	}
+	AMQPIsHTTP = trouble(Unreachable, "{at} speaks HTTP, not AMQP",
+		"give the AMQP port (5672 by default) in --url, and the management port in --api")
+	AMQPOther = trouble(Unreachable, "{at} does not speak AMQP 0-9-1",
+		"give RabbitMQ's AMQP port (5672 by default) in --url")
+	AMQPSilent = trouble(Unreachable, "{at} accepted the connection and then said nothing for {detail}",
+		"check that it is RabbitMQ's AMQP port, and whether the broker is overloaded")
+	AMQPHungUp = trouble(Unreachable, "{at} closed the connection without a word",
+		"check that it is RabbitMQ's AMQP port (5672 by default; amqps:// for 5671)")
+	AMQPEnded = trouble(Unreachable, "{at} ended the connection while it was made: {detail}",
+		"try again, and check the broker's log")
+	AMQPNoHost   = trouble(Unreachable, noHost, "check the name in --url")
+	AMQPNoLookup = trouble(Unreachable, "the host name {name} could not be looked up ({detail})",
+		"check the network and the name in --url")
+	AMQPNothingListens = trouble(Unreachable, nothingListens, "start RabbitMQ there, or name another broker with --url")
+	AMQPNothingHere    = trouble(Unreachable, nothingListens,
+		"start RabbitMQ, or name a broker with --url; `dlxtop demo` shows dlxtop on a throwaway broker")
+	AMQPSlow       = trouble(Unreachable, "{at} did not answer within {detail}", "check host, port and firewall")
+	AMQPNotReached = trouble(Unreachable, notReached, "check host, port and network")
+	AMQPWantsTLS   = trouble(TLSMismatch, wantsTLS, "use amqps:// in --url")
+	AMQPWithoutTLS = trouble(TLSMismatch, withoutTLS, "use amqp:// in --url, or the broker's TLS port (5671 by default)")
+	AMQPHandshake  = trouble(TLSMismatch, "{at} ended the TLS handshake ({detail})",
+		"check whether it wants a client certificate (certfile=… and keyfile=… in the URL)")
+	AMQPNoAuthority = trouble(TLSMismatch, noAuthority, "give the authority's certificate (cacertfile=PATH in --url)")
+	AMQPOtherName   = trouble(TLSMismatch, otherName,
+		"use the name that the certificate has in --url, or give it as server_name_indication=NAME there")
+	AMQPNoMechanism = trouble(BadCredentials, "{at} does not offer the mechanism {name} (auth_mechanism in --url)",
+		"enable it there (EXTERNAL is the plugin rabbitmq_auth_mechanism_ssl, and listed in auth_mechanisms), or log in "+
+			"with a password")
+	AMQPNoPassword = trouble(BadCredentials, "{at} offers no way to log in with a password",
+		"ask for auth_mechanism=external in the URL if it wants a client certificate")
+	AMQPRefusesLogin = trouble(BadCredentials, "{at} refused the user {user}: wrong user or password",
+		"check user and password in --url")
+	AMQPRefusesGuest = trouble(BadCredentials, "{at} refused the user {user}: wrong user or password",
+		"check user and password in --url; RabbitMQ lets guest in from its own machine only")
+	AMQPNoVHost = trouble(NoSuchVHost, "there is no vhost {vhost} on {at}",
+		"check the vhost in --url or --vhost (the default one is /)")
+	AMQPWithoutVHost = trouble(NotAllowed, "the user {user} may not enter the vhost {vhost}",
+		"grant it (rabbitmqctl set_permissions), or use another user or vhost")
+	AMQPLoginClosed = trouble(Unreachable, "{at} closed the connection while the user {user} logged in",
+		"check the broker's log")
+	AMQPVHostClosed = trouble(Unreachable, "{at} closed the connection while the vhost {vhost} was opened",
+		"check the broker's log")
+	AMQPMayNotRead = trouble(NotAllowed, "the user may not read it ({detail})",
+		"grant read permission on it (rabbitmqctl set_permissions), or use another user")
+	AMQPMayNotTap = trouble(NotAllowed, "the user {user} may not tap: it may not {name} ({detail})",
+		`grant it configure, write and read on ^dlxtop\.tap-, and read on the exchange `+"(rabbitmqctl set_permissions), "+
+			"or use another user")
 )
 
 // Limits of connections and channels; {detail} is how many are allowed.
 var (
-	ChannelsOfConnection = ConnectTrouble{
-		kind: AtLimit, next: "raise channel_max in its rabbitmq.conf",
-		cause: "the broker allows {name} for each connection (channel_max), and dlxtop needs {detail}",
-	}
+	ChannelsOfConnection = trouble(AtLimit, "the broker allows {name} for each connection (channel_max), and dlxtop "+
+		"needs {detail}", "raise channel_max in its rabbitmq.conf")
 	ChannelsOfUser = ConnectTrouble{
 		kind: AtLimit, cause: "the user {user} may have {detail}", limited: "open channel", setting: "max-channels",
 		next: "raise max-channels of this user (rabbitmqctl set_user_limits), or close channels of this user",
@@ -313,20 +211,13 @@ var (
 // AMQP and the management API together.
 var (
 	// TwoClusters names the cluster of AMQP, and as {detail} that of the API.
-	TwoClusters = ConnectTrouble{
-		kind: TwoBrokers, cause: "{at} belongs to the cluster {name}, but the management API at {api} to the cluster " +
-			"{detail}",
-		next: "name both of one cluster, with --url and --api",
-	}
-	AMQPWithoutAPI = ConnectTrouble{
-		kind: NoManagement, cause: "RabbitMQ answers at {at}, but no management API at {api}",
-		next: "enable it there (rabbitmq-plugins enable rabbitmq_management), or name its address with --api",
-	}
-	NoBroker = ConnectTrouble{
-		kind: Unreachable, cause: "no broker is configured, and no RabbitMQ answers on this machine",
-		next: "name one with --url amqp://user:password@host/vhost, DLXTOP_URL, or a context in {name}; `dlxtop demo` " +
-			"shows dlxtop without a broker of your own",
-	}
+	TwoClusters = trouble(TwoBrokers, "{at} belongs to the cluster {name}, but the management API at {api} to the "+
+		"cluster {detail}", "name both of one cluster, with --url and --api")
+	AMQPWithoutAPI = trouble(NoManagement, "RabbitMQ answers at {at}, but no management API at {api}",
+		"enable it there (rabbitmq-plugins enable rabbitmq_management), or name its address with --api")
+	NoBroker = trouble(Unreachable, "no broker is configured, and no RabbitMQ answers on this machine", "name one with "+
+		"--url amqp://user:password@host/vhost, DLXTOP_URL, or a context in {name}; `dlxtop demo` shows dlxtop without a "+
+		"broker of your own")
 )
 
 // ButAMQPAnswers is the API's trouble where AMQP has none.
