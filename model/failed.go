@@ -8,8 +8,7 @@ import (
 // addFailed ties the queues that a worker's own dead letters reach, and that are no buffers.
 func (b *flowBuilder) addFailed() {
 	sharing := map[QueueRef]int{}
-	for i := range b.t.Snapshot.Queues {
-		q := &b.t.Snapshot.Queues[i]
+	for q := range Each(b.t.Snapshot.Queues) {
 		targets := b.t.RejectedTargets(q.QueueRef)
 		if _, held := b.held[q.QueueRef]; held || len(targets) == 0 || b.isBuffer(q.QueueRef) {
 			continue
@@ -29,8 +28,7 @@ func (b *flowBuilder) addFailed() {
 	}
 	for _, f := range b.flows {
 		shared := map[int]string{} // by how many share it: the reason for all that a worker rejects is the same
-		for i := range f.Failed {
-			m := &f.Failed[i]
+		for m := range Each(f.Failed) {
 			if n := sharing[m.Queue]; n > 1 {
 				if shared[n] == "" {
 					shared[n] = m.Reason + fmt.Sprintf("; %d workers share it", n)
@@ -54,8 +52,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			inFlow[m.Queue] = true
 		}
 	}
-	for i := range b.t.Snapshot.Queues {
-		q := &b.t.Snapshot.Queues[i]
+	for q := range Each(b.t.Snapshot.Queues) {
 		says := b.heard[q.QueueRef]
 		name := namesake{q.VHost, says.base}
 		may := !b.isBuffer(q.QueueRef) && says.failed == ""
@@ -68,8 +65,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 		}
 	}
 	served := b.served()
-	for i := range b.t.Snapshot.Queues {
-		q := &b.t.Snapshot.Queues[i]
+	for q := range Each(b.t.Snapshot.Queues) {
 		says := b.heard[q.QueueRef]
 		if says.failed == "" || inFlow[q.QueueRef] || b.flows[q.QueueRef] != nil || b.isBuffer(q.QueueRef) ||
 			q.Consumers.Or(0) > 0 || b.t.settings.of(q.QueueRef).DLX.Set || q.Type == Stream {
@@ -135,8 +131,7 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 		}
 	}
 	served := map[QueueRef]bool{}
-	for i := range b.t.Snapshot.Bindings {
-		bound := &b.t.Snapshot.Bindings[i]
+	for bound := range Each(b.t.Snapshot.Bindings) {
 		x := ExchangeRef{bound.VHost, bound.Source}
 		if !bound.ToExchange && plain[x] && !dead[x] && !NamedForFailures(x.Name) {
 			served[QueueRef{bound.VHost, bound.Destination}] = true

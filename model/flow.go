@@ -203,8 +203,7 @@ func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 // addDelayingExchanges makes a buffer of every exchange that delays (x-delayed-message plugin): messages wait in it,
 // each for its own x-delay, and then go where a message without delay would go.
 func (b *flowBuilder) addDelayingExchanges() {
-	for i := range b.t.Snapshot.Exchanges {
-		x := &b.t.Snapshot.Exchanges[i]
+	for x := range Each(b.t.Snapshot.Exchanges) {
 		routing := b.t.routings[x.VHost]
 		if x.Name == "" || routing == nil || routing.exchanges[x.Name] == nil || !routing.exchanges[x.Name].delays {
 			continue

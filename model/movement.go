@@ -33,8 +33,7 @@ func MovesBetween(before, after *Snapshot) Moves {
 		earlier[before.Queues[i].QueueRef] = &before.Queues[i]
 	}
 	moves := Moves{}
-	for i := range after.Queues {
-		q := &after.Queues[i]
+	for q := range Each(after.Queues) {
 		if b, ok := earlier[q.QueueRef]; ok {
 			if m, ok := movement(b, q, after.TakenAt.Sub(before.TakenAt)); ok {
 				moves[q.QueueRef] = m

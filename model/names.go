@@ -125,8 +125,7 @@ const HeldSuffix, deadSuffix = ".DQ", ".XQ"
 // words that tell a role: billing.invoice is one for billing.parking. Buffers and failed queues are not among them.
 func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 	own := strings.Fields(listen(ref.Name).base)
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
+	for q := range Each(t.Snapshot.Queues) {
 		if q.VHost != ref.VHost || q.QueueRef == ref || !t.Works(q.QueueRef) {
 			continue
 		}

@@ -124,8 +124,7 @@ const (
 // Alarms are the alarms that are set; none when the nodes are unknown.
 func (s *Snapshot) Alarms() []Alarm {
 	var alarms []Alarm
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
+	for n := range Each(s.Nodes) {
 		if n.MemAlarm {
 			alarms = append(alarms, Alarm{n.Name, Memory})
 		}

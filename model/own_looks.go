@@ -14,8 +14,7 @@ func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 			earlier[q.QueueRef] = q
 		}
 	}
-	for i := range s.Queues {
-		q := &s.Queues[i]
+	for q := range Each(s.Queues) {
 		if held[q.QueueRef] {
 			q.RedeliverRate, q.PollRate = Unknown[float64](), Unknown[float64]()
 		}

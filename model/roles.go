@@ -40,16 +40,14 @@ func findRoles(t *Topology) *roles {
 		buffer:   map[QueueRef]string{},
 		sentBack: map[QueueRef]map[QueueRef]bool{},
 	}
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
+	for q := range Each(t.Snapshot.Queues) {
 		says := listen(q.Name)
 		r.heard[q.QueueRef] = says
 		r.named[namesake{q.VHost, says.base}] = append(r.named[namesake{q.VHost, says.base}], q.QueueRef)
 	}
 	r.held = r.findHeld()
 	r.rests = r.findResting()
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
+	for q := range Each(t.Snapshot.Queues) {
 		if _, held := r.held[q.QueueRef]; held {
 			continue
 		}
@@ -140,8 +138,7 @@ func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worke
 func (r *roles) findResting() map[resting]bool {
 	rests := map[resting]bool{}
 	looked := map[*QueueRef]bool{} // queues with the same way out share one list of targets
-	for i := range r.t.Snapshot.Queues {
-		q := &r.t.Snapshot.Queues[i]
+	for q := range Each(r.t.Snapshot.Queues) {
 		hop, ok := r.t.Hop(q.QueueRef, Rejected)
 		if !ok || hop.Exchange == "" || len(hop.Route.Queues) == 0 || looked[&hop.Route.Queues[0]] {
 			continue
@@ -363,8 +360,7 @@ func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
 func (r *roles) retryEntrances() map[QueueRef]string {
 	entrances := map[QueueRef]string{}
 	heard := map[string]bool{}
-	for i := range r.t.Snapshot.Bindings {
-		b := &r.t.Snapshot.Bindings[i]
+	for b := range Each(r.t.Snapshot.Bindings) {
 		ref := QueueRef{b.VHost, b.Destination}
 		if b.ToExchange || entrances[ref] != "" || !r.isBuffer(ref) {
 			continue

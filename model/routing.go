@@ -62,8 +62,7 @@ func newRoutings(s *Snapshot) map[string]*routing {
 			of(x.VHost).exchanges[x.Name] = newExchangeRouting(x)
 		}
 	}
-	for i := range s.Bindings {
-		b := &s.Bindings[i]
+	for b := range Each(s.Bindings) {
 		if x := of(b.VHost).exchanges[b.Source]; x != nil {
 			x.bind(b)
 		}

@@ -226,8 +226,7 @@ type policyIndex map[policyKey]*Policy
 
 func indexPolicies(policies []Policy) policyIndex {
 	index := make(policyIndex, len(policies))
-	for i := range policies {
-		p := &policies[i]
+	for p := range Each(policies) {
 		index[policyKey{p.VHost, p.Name, p.Operator}] = p
 	}
 	return index

@@ -70,8 +70,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		for _, ref := range next.FailedQueues() {
 			next.failed[ref] = true
 		}
-		for i := range s.Queues {
-			q := &s.Queues[i]
+		for q := range Each(s.Queues) {
 			isWorker := func(f *Flow) bool { return f.Worker.Queue == q.QueueRef }
 			if q.Consumers.Or(0) > 0 || q.Consumers.Known() && slices.ContainsFunc(next.flowsOf[q.QueueRef], isWorker) {
 				next.worked[q.QueueRef] = true

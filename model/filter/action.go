@@ -150,18 +150,7 @@ func (a *Action) checkValues(t Template, m *message.Message) error {
 }
 
 // escaped is a value as a part of a URL.
-func escaped(value string) string {
-	var b strings.Builder
-	for i := range len(value) {
-		c := value[i]
-		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte("-._~", c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
+func escaped(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
 
 // splitWords splits a command at its blanks; quotes hold a word together.
 func splitWords(command string) (words []string, err error) {

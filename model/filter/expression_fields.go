@@ -25,10 +25,9 @@ func (f *Field) Type() string {
 
 // fields are the names that expressions know. docs/expressions.md is written from them.
 var fields = []Field{
-	{
-		"body", "the body as text; of a body that was not read whole, what was read", text,
-		func(m *message.Message) any { return string(m.Body) },
-	},
+	{"body", "the body as text; of a body that was not read whole, what was read", text, func(m *message.Message) any {
+		return string(m.Body)
+	}},
 	{
 		"json", "the body, parsed; nil when it is not JSON. `json.user.id` is a member, `json.items[0]` an element", anything,
 		func(m *message.Message) any { return parseJSON(m.Body) },
@@ -40,50 +39,28 @@ var fields = []Field{
 			return headers
 		},
 	},
-	{
-		"exchange", "the exchange that it was published to last", text,
-		func(m *message.Message) any { return m.Exchange },
-	},
-	{
-		"routing_key", "the routing key that it was published with last", text,
-		func(m *message.Message) any { return m.RoutingKey },
-	},
-	{
-		"message_id", "the property message_id", text,
-		func(m *message.Message) any { return m.Properties.MessageID },
-	},
-	{
-		"correlation_id", "the property correlation_id", text,
-		func(m *message.Message) any { return m.Properties.CorrelationID },
-	},
-	{
-		"content_type", "the property content_type", text,
-		func(m *message.Message) any { return m.Properties.ContentType },
-	},
-	{
-		"type", "the property type", text,
-		func(m *message.Message) any { return m.Properties.Type },
-	},
-	{
-		"app_id", "the property app_id", text,
-		func(m *message.Message) any { return m.Properties.AppID },
-	},
-	{
-		"priority", "the property priority; 0 when there is none", whole,
-		func(m *message.Message) any { return int(m.Properties.Priority) },
-	},
+	{"exchange", "the exchange that it was published to last", text, func(m *message.Message) any { return m.Exchange }},
+	{"routing_key", "the routing key that it was published with last", text, func(m *message.Message) any {
+		return m.RoutingKey
+	}},
+	{"message_id", "the property message_id", text, func(m *message.Message) any { return m.Properties.MessageID }},
+	{"correlation_id", "the property correlation_id", text, func(m *message.Message) any {
+		return m.Properties.CorrelationID
+	}},
+	{"content_type", "the property content_type", text, func(m *message.Message) any { return m.Properties.ContentType }},
+	{"type", "the property type", text, func(m *message.Message) any { return m.Properties.Type }},
+	{"app_id", "the property app_id", text, func(m *message.Message) any { return m.Properties.AppID }},
+	{"priority", "the property priority; 0 when there is none", whole, func(m *message.Message) any {
+		return int(m.Properties.Priority)
+	}},
 	{
 		"expiration", "the property expiration, in ms, as text: `int(expiration) > 5000`", text,
 		func(m *message.Message) any { return m.Properties.Expiration },
 	},
-	{
-		"size", "bytes of the body", whole,
-		func(m *message.Message) any { return max(m.BodyBytes, len(m.Body)) },
-	},
-	{
-		"deaths", "how often it was dead-lettered: all counts of x-death together", whole,
-		func(m *message.Message) any { return int(min(m.DeathCount(), math.MaxInt)) },
-	},
+	{"size", "bytes of the body", whole, func(m *message.Message) any { return max(m.BodyBytes, len(m.Body)) }},
+	{"deaths", "how often it was dead-lettered: all counts of x-death together", whole, func(m *message.Message) any {
+		return int(min(m.DeathCount(), math.MaxInt))
+	}},
 	{
 		"reason", "of the newest death: `expired`, `rejected`, `maxlen` or `delivery_limit`", text,
 		func(m *message.Message) any {
@@ -93,36 +70,29 @@ var fields = []Field{
 			return string(m.Deaths[0].Reason)
 		},
 	},
-	{
-		"failure", "the failure as the list of messages shows it: kind and message", text,
-		func(m *message.Message) any { failure, _ := m.Failure(); return failure.String() },
-	},
-	{
-		"failure_kind", "what kind of error it was: the class of the exception, mostly", text,
-		func(m *message.Message) any { failure, _ := m.Failure(); return failure.Kind },
-	},
-	{
-		"failure_message", "what the error said", text,
-		func(m *message.Message) any { failure, _ := m.Failure(); return failure.Message },
-	},
-	{
-		"redelivered", "whether it was delivered before", truth,
-		func(m *message.Message) any { return m.Redelivered },
-	},
-	{
-		"age", "seconds since it was published; nil when that is unknown", anything,
-		func(m *message.Message) any {
-			published, ok := m.PublishedAt()
-			if !ok {
-				return nil
-			}
-			return time.Since(published).Seconds()
-		},
-	},
-	{
-		"position", "its place in the queue as it was read; the first is 1", whole,
-		func(m *message.Message) any { return m.Position },
-	},
+	{"failure", "the failure as the list of messages shows it: kind and message", text, func(m *message.Message) any {
+		failure, _ := m.Failure()
+		return failure.String()
+	}},
+	{"failure_kind", "what kind of error it was: the class of the exception, mostly", text, func(m *message.Message) any {
+		failure, _ := m.Failure()
+		return failure.Kind
+	}},
+	{"failure_message", "what the error said", text, func(m *message.Message) any {
+		failure, _ := m.Failure()
+		return failure.Message
+	}},
+	{"redelivered", "whether it was delivered before", truth, func(m *message.Message) any { return m.Redelivered }},
+	{"age", "seconds since it was published; nil when that is unknown", anything, func(m *message.Message) any {
+		published, ok := m.PublishedAt()
+		if !ok {
+			return nil
+		}
+		return time.Since(published).Seconds()
+	}},
+	{"position", "its place in the queue as it was read; the first is 1", whole, func(m *message.Message) any {
+		return m.Position
+	}},
 }
 
 // Fields are the names that expressions know.

@@ -61,7 +61,7 @@ func (f *Filter) Where(m *message.Message) (Place, bool) {
 			return place, true
 		}
 	}
-	if place, ok := f.inHeaders(m.Headers); ok {
+	if place, ok := f.plain.inTable("", m.Headers, 0); ok {
 		return place, true
 	}
 	return f.InBody(m.Body)
@@ -69,30 +69,10 @@ func (f *Filter) Where(m *message.Message) (Place, bool) {
 
 // InBody reports where the text of the filter is in a body, packed or not; an expression finds nothing there.
 func (f *Filter) InBody(body []byte) (Place, bool) {
-	if f == nil || f.plain.text == "" {
-		return Place{}, false
-	}
-	if !f.plain.mayBeIn(body) { // no copy is made of most bodies
+	if f == nil || f.plain.text == "" || !f.plain.mayBeIn(body) { // no copy is made of most bodies
 		return Place{}, false
 	}
 	return f.plain.place(InBody, "", string(body))
-}
-
-// inHeaders is the place in the first header by name.
-func (f *Filter) inHeaders(headers model.Table) (found Place, ok bool) {
-	for name, value := range headers {
-		if ok && name > found.Name {
-			continue
-		}
-		place, here := f.plain.place(InHeader, name, name)
-		if !here {
-			place, here = f.plain.inValue(name, value, 0)
-		}
-		if here {
-			found, ok = place, true
-		}
-	}
-	return found, ok
 }
 
 // needle is a text that is looked for whatever its case.
@@ -286,12 +266,15 @@ func (n *needle) inValue(name string, v any, depth int) (Place, bool) {
 	return n.place(InHeader, name, fmt.Sprint(v))
 }
 
-// inTable is the place in the first member by name.
+// inTable is the place in the first member by name. The members of all headers are headers.
 func (n *needle) inTable(name string, t model.Table, depth int) (found Place, ok bool) {
 	first := ""
 	for key, e := range t {
 		if ok && key > first {
 			continue
+		}
+		if depth == 0 {
+			name = key
 		}
 		place, here := n.place(InHeader, name, key)
 		if !here {

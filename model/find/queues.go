@@ -63,8 +63,7 @@ func Queues(t *model.Topology, want Want) []Queue {
 		failed[ref] = true
 	}
 	var queues []Queue
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
+	for q := range model.Each(t.Snapshot.Queues) {
 		if want.Queue != nil && !want.Queue(q.QueueRef) {
 			continue
 		}

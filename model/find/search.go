@@ -108,8 +108,7 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 	s.countEmpty(ctx, func(q *Queue) bool { return q.why == "" })
 	s.result.NotRead = Skipped(s.queues)
 	var fatal error
-	for i := range s.queues {
-		q := &s.queues[i]
+	for q := range model.Each(s.queues) {
 		switch {
 		case q.why != "":
 			continue
@@ -167,8 +166,7 @@ func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 func (s *Search) missEmpty(ctx context.Context) {
 	skipped := func(q *Queue) bool { return q.why != "" }
 	s.countEmpty(ctx, skipped)
-	for i := range s.queues {
-		q := &s.queues[i]
+	for q := range model.Each(s.queues) {
 		if ready, counted := s.counted[q.Ref]; q.empty && skipped(q) && counted && !s.empty[q.Ref] {
 			s.result.NotRead = append(s.result.NotRead, NotRead{q.Ref, ready, q.why, q.costly})
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -100,16 +101,15 @@ func probedBuffer(want ProbeWant) (b *model.Buffer, why Refusal) {
 			return one, nil
 		}
 	}
-	if want.Buffer != (model.QueueRef{}) {
-		return nil, Refusal{{Kind: IsNoBuffer, Queue: want.Buffer.Name}}
+	if want.Buffer == (model.QueueRef{}) {
+		return nil, Refusal{{Kind: NoBuffer}}
 	}
-	return nil, Refusal{{Kind: NoBuffer}}
+	return nil, Refusal{{Kind: IsNoBuffer, Queue: want.Buffer.Name}}
 }
 
 // entranceOf is an exchange and key that lead into a buffer and nowhere else.
 func entranceOf(t *model.Topology, b *model.Buffer) (model.Address, bool) {
-	for i := range t.Snapshot.Bindings {
-		binding := &t.Snapshot.Bindings[i]
+	for binding := range model.Each(t.Snapshot.Bindings) {
 		if binding.ToExchange ||
 			(model.QueueRef{VHost: binding.VHost, Name: binding.Destination}) != b.Queue || len(binding.Arguments) > 0 {
 			continue
@@ -150,14 +150,10 @@ func probeReach(t *model.Topology, p *ProbePlan, consumers func(model.QueueRef) 
 		}
 		r := plan.Recipient{Queue: ref, Consumers: n, Messages: 1}
 		p.Reaches = append(p.Reaches, r)
-		switch c, known := n.Get(); {
-		case !known:
-			busy = append(busy, r)
-			p.Consumed++
-		case c > 0:
+		if c := n.Or(1); c > 0 {
 			busy = append(busy, r)
 			p.Consumed += c
-		default:
+		} else {
 			queues = append(queues, ref)
 		}
 	}
@@ -174,17 +170,6 @@ func probeReach(t *model.Topology, p *ProbePlan, consumers func(model.QueueRef) 
 	if len(busy) > 0 && !p.ToConsumers && !p.Refusal.Refused() {
 		p.Refusal = Refusal{{Kind: ConsumersGet, Consumed: busy}}
 	}
-}
-
-func joined(words []string) string {
-	out := ""
-	for i, w := range words {
-		if i > 0 {
-			out += ", "
-		}
-		out += w
-	}
-	return out
 }
 
 // NeedsConsumers reports whether the plan is refused only for the consumers that would get the probe.
@@ -295,5 +280,5 @@ func (r *ProbeResult) String() string {
 			words = append(words, model.Printable(s.Where)+" "+after)
 		}
 	}
-	return joined(words)
+	return strings.Join(words, ", ")
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -88,5 +89,5 @@ func consumedWords(queues []plan.Recipient) string {
 		}
 		words = append(words, fmt.Sprintf("%s (%s)", model.Printable(r.Queue.Name), consumers))
 	}
-	return joined(words)
+	return strings.Join(words, ", ")
 }

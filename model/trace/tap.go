@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -232,15 +233,9 @@ func (t *twins) find(queue string, deaths int64) *entrance {
 	if t == nil {
 		return nil
 	}
-	from := max(t.left[queue]-t.forgotten, 0)
-	at := -1
-	for i := from; i < len(t.seen); i++ {
-		if t.seen[i].deaths == deaths {
-			at = i
-			break
-		}
-	}
-	if at < 0 && deaths == 0 {
+	from := min(max(t.left[queue]-t.forgotten, 0), len(t.seen))
+	at := from + slices.IndexFunc(t.seen[from:], func(e entrance) bool { return e.deaths == deaths })
+	if at < from && deaths == 0 {
 		at = len(t.seen) - 1
 	}
 	if at < from {

@@ -16,21 +16,16 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 			wants = append(wants, TapWant{VHost: f.VHost, Exchanges: exchanges})
 		}
 	}
-	buffers := slices.Clone(f.Buffers)
-	slices.SortStableFunc(buffers, func(a, b *model.Buffer) int {
-		switch {
-		case a.Has(ref) == b.Has(ref):
-			return 0
-		case a.Has(ref):
-			return -1
+	for _, first := range []bool{true, false} {
+		for _, b := range f.Buffers {
+			if b.Has(ref) != first {
+				continue
+			}
+			if fronts := frontsOf(t, b); len(fronts) > 0 {
+				add(append([]string{b.DLX}, fronts...)...)
+			}
+			add(b.DLX)
 		}
-		return 1
-	})
-	for _, b := range buffers {
-		if fronts := frontsOf(t, b); len(fronts) > 0 {
-			add(append([]string{b.DLX}, fronts...)...)
-		}
-		add(b.DLX)
 	}
 	for _, hop := range t.Hops(f.Worker.Queue) {
 		add(hop.Exchange)
@@ -42,9 +37,9 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 // and alone.
 func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 	exchanges := []string{x.Name}
-	for i := range t.Flows() {
-		for _, b := range t.Flows()[i].Buffers {
-			if t.Flows()[i].VHost != x.VHost || b.DLX != x.Name {
+	for f := range model.Each(t.Flows()) {
+		for _, b := range f.Buffers {
+			if f.VHost != x.VHost || b.DLX != x.Name {
 				continue
 			}
 			for _, front := range frontsOf(t, b) {
@@ -64,8 +59,7 @@ func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 // frontsOf are the exchanges that are bound to a buffer and can be tapped, but for its own DLX.
 func frontsOf(t *model.Topology, b *model.Buffer) []string {
 	var fronts []string
-	for i := range t.Snapshot.Bindings {
-		binding := &t.Snapshot.Bindings[i]
+	for binding := range model.Each(t.Snapshot.Bindings) {
 		if binding.ToExchange || binding.Source == b.DLX ||
 			!b.Has(model.QueueRef{VHost: binding.VHost, Name: binding.Destination}) {
 			continue

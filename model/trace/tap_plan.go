@@ -122,8 +122,7 @@ func repeated(t *model.Topology, ref model.ExchangeRef, x model.Handing) []TapBi
 	type key struct{ key, identity string }
 	seen := map[key]bool{}
 	var found []TapBinding
-	for i := range t.Snapshot.Bindings {
-		b := &t.Snapshot.Bindings[i]
+	for b := range model.Each(t.Snapshot.Bindings) {
 		if b.VHost != ref.VHost || b.Source != ref.Name || !t.LeadsToQueue(b) {
 			continue
 		}
