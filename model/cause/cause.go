@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -76,21 +77,16 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 	case !ok:
 		read.Cause = Cause{Evidence: Nothing, Queue: in.String()}
 	case f.Source == message.FromDeaths:
-		read.Cause = ofDeath(m)
-		if read.Worker == "" {
-			read.Worker = givenUpIn(m)
-		}
+		reason, queue := newestDeath(m)
+		read.Cause = Cause{Evidence: ByDeath, Kind: model.Escaped(cut(reason, mostKind)), Queue: queue}
 	default:
-		stack := m.FailureStack(f)
-		if stack == "" {
-			stack = f.Message
-		}
+		stack := cmp.Or(m.FailureStack(f), f.Message)
 		read.Cause = Cause{
 			Evidence: ByError, Kind: kindOf(f.Kind), Text: Fold(headOf(f.Message)), Frame: ownFrame(stack),
 		}
-		if read.Worker == "" {
-			read.Worker = givenUpIn(m)
-		}
+	}
+	if d := newestFailure(m); ok && read.Worker == "" && d != nil {
+		read.Worker = d.Queue
 	}
 	return read
 }
@@ -103,17 +99,9 @@ func kindOf(kind string) string {
 	return model.Escaped(cut(strings.ToValidUTF8(kind, "?"), mostKind))
 }
 
-// ofDeath is the cause of a message that says nothing but that it died.
-func ofDeath(m *message.Message) Cause {
-	reason, queue := newestDeath(m)
-	return Cause{Evidence: ByDeath, Kind: model.Escaped(cut(reason, mostKind)), Queue: queue}
-}
-
 func newestDeath(m *message.Message) (reason, queue string) {
-	for i := range m.Deaths {
-		if d := &m.Deaths[i]; d.Reason != model.Expired {
-			return string(d.Reason), d.Queue
-		}
+	if d := newestFailure(m); d != nil {
+		return string(d.Reason), d.Queue
 	}
 	if len(m.Deaths) > 0 {
 		return string(m.Deaths[0].Reason), m.Deaths[0].Queue
@@ -123,14 +111,15 @@ func newestDeath(m *message.Message) (reason, queue string) {
 	return reason, queue
 }
 
-// givenUpIn is the queue that the message left last without having waited for its time: its worker; "" when none.
-func givenUpIn(m *message.Message) string {
-	for i := range m.Deaths {
-		if d := &m.Deaths[i]; d.Reason != model.Expired {
-			return d.Queue
+// newestFailure is the newest death that is no expiry: its queue is that which the message left last without having
+// waited for its time, its worker. nil when there is none.
+func newestFailure(m *message.Message) *message.Death {
+	for d := range model.Each(m.Deaths) {
+		if d.Reason != model.Expired {
+			return d
 		}
 	}
-	return ""
+	return nil
 }
 
 // ID is the cause's ID.

@@ -39,11 +39,9 @@ func (g *Groups) different(present []*group) map[*group]int {
 	most := map[published]int{}
 	for _, q := range g.queues {
 		here := map[published]int{}
-		for _, twins := range q.members {
-			for _, in := range twins {
-				if at := in.group.current(); len(at.queues) > 1 && in.original != 0 {
-					here[published{at, in.worker, in.original}]++
-				}
+		for _, in := range q.each() {
+			if at := in.group.current(); len(at.queues) > 1 && in.original != 0 {
+				here[published{at, in.worker, in.original}]++
 			}
 		}
 		for p, n := range here {

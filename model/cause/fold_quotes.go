@@ -90,12 +90,7 @@ func (f *folder) object(quote byte, limit int) int {
 
 // namesCode reports whether JSON has a member that names the reason.
 func namesCode(object string) bool {
-	for _, key := range []string{`"code":`, `"error":`, `"type":`, `"reason":`, `"status":`, `"errorCode":`} {
-		if strings.Contains(object, key) {
-			return true
-		}
-	}
-	return false
+	return containsAny(object, `"code":`, `"error":`, `"type":`, `"reason":`, `"status":`, `"errorCode":`)
 }
 
 // collapse makes one of a list of folded quotes.
@@ -111,17 +106,17 @@ func (f *folder) collapse(opens, closes byte) {
 
 // name writes a name as it is, but for the numbers in it.
 func (f *folder) name(s string) {
-	inner := folder{in: s}
-	for inner.at < len(inner.in) {
-		inner.at = len(inner.in)
-		if strings.ContainsAny(s, "0123456789") {
-			inner.pieces(s)
-		} else {
-			inner.out = append(inner.out, s...)
-		}
-	}
-	f.out = append(f.out, inner.out...)
+	f.out = append(f.out, withoutNumbers(s)...)
 	f.word(s)
+}
+
+func withoutNumbers(name string) string {
+	if !strings.ContainsAny(name, "0123456789") {
+		return name
+	}
+	inner := folder{in: name, at: len(name)}
+	inner.pieces(name)
+	return string(inner.out)
 }
 
 // named reports whether the words around quotes say that a name of the program, the schema or the broker is in them.
@@ -137,12 +132,7 @@ func (f *folder) named(rest string) bool {
 	if strings.HasPrefix(rest, ":") { // a key of JSON
 		return f.ends("{") || f.ends(",") || f.ends(", ") || f.ends("{ ")
 	}
-	for _, phrase := range nounsBehind {
-		if strings.HasPrefix(rest, phrase) {
-			return true
-		}
-	}
-	return false
+	return hasPrefixOf(rest, nounsBehind)
 }
 
 // isSymbol reports whether a parser names a character.

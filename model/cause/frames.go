@@ -57,13 +57,7 @@ func ownFrame(stack string) string {
 
 // framed is a frame that can be shown, without the numbers that compilers put into names.
 func framed(name string) string {
-	name = strings.ToValidUTF8(cut(name, mostFrame), "?")
-	if strings.ContainsAny(name, "0123456789") {
-		inner := folder{in: name}
-		inner.pieces(name)
-		name = string(inner.out)
-	}
-	return model.Escaped(name)
+	return model.Escaped(withoutNumbers(strings.ToValidUTF8(cut(name, mostFrame), "?")))
 }
 
 // frame is one line of a stack trace.
@@ -114,12 +108,7 @@ func headOf(text string) string {
 
 // startsTrace reports whether a line introduces a stack trace.
 func startsTrace(line string) bool {
-	for _, begin := range []string{
+	return hasPrefixOf(line, []string{
 		"Traceback (most recent", "Stack trace:", "goroutine ", "Stacktrace:", "stack traceback:", "--- End of",
-	} {
-		if strings.HasPrefix(line, begin) {
-			return true
-		}
-	}
-	return false
+	})
 }

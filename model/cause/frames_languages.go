@@ -1,6 +1,9 @@
 package cause
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // atFrame reads what is behind "at ", as Java, .NET and Node.js write it.
 func atFrame(line string) (frame, bool) {
@@ -22,14 +25,9 @@ func isJava(place string) bool {
 	if i := strings.LastIndexByte(place, ':'); i > 0 {
 		place = place[:i]
 	}
-	for _, end := range []string{
+	return slices.ContainsFunc([]string{
 		".java", ".kt", ".scala", ".groovy", ".clj", "Native Method", "Unknown Source", "<generated>",
-	} {
-		if strings.HasSuffix(place, end) {
-			return true
-		}
-	}
-	return false
+	}, func(end string) bool { return strings.HasSuffix(place, end) })
 }
 
 // javaFrame is "Mail.send" of "app//com.example.Mail.send".
@@ -106,28 +104,22 @@ func pythonFrame(line string) (frame, bool) {
 	if _, function, ok := strings.Cut(rest, ", in "); ok && function != "<module>" {
 		f.name = function + " in " + f.name
 	}
-	f.library = file == "" || file[0] == '<'
-	for _, part := range []string{"site-packages", "dist-packages", "/lib/python", "/lib64/python", `\lib\`, `\Lib\`} {
-		f.library = f.library || strings.Contains(file, part)
-	}
+	f.library = file == "" || file[0] == '<' ||
+		containsAny(file, "site-packages", "dist-packages", "/lib/python", "/lib64/python", `\lib\`, `\Lib\`)
 	return f, true
 }
 
 // phpFrame is the file of "#0 /app/src/Mail.php(12): Shop\Mail->send()": the call is made there.
 func phpFrame(line string) (frame, bool) {
 	_, rest, ok := strings.Cut(line, " ")
-	place, call, called := strings.Cut(rest, ": ")
+	place, _, _ := strings.Cut(rest, ": ")
 	if open := strings.LastIndexByte(place, '('); open > 0 {
 		place = place[:open]
 	}
 	if !ok || !strings.HasSuffix(place, ".php") && place != "[internal function]" && place != "{main}" {
 		return frame{}, false
 	}
-	library := place[0] == '[' || place[0] == '{' || strings.Contains(place, "/vendor/") ||
-		strings.Contains(place, `\vendor\`)
-	if !called || call == "" {
-		library = library || place == "{main}"
-	}
+	library := place[0] == '[' || place[0] == '{' || containsAny(place, "/vendor/", `\vendor\`)
 	return frame{name: fileOf(place), library: library}, true
 }
 
@@ -146,8 +138,7 @@ func rubyFrame(line string) (frame, bool) {
 	if i := strings.LastIndex(method, " in "); i >= 0 { // block in send
 		method = method[i+len(" in "):]
 	}
-	library := strings.HasPrefix(place, "<internal:") || strings.Contains(place, "/gems/") ||
-		strings.Contains(place, "/lib/ruby/") || strings.Contains(place, "/bundler/")
+	library := strings.HasPrefix(place, "<internal:") || containsAny(place, "/gems/", "/lib/ruby/", "/bundler/")
 	return frame{name: method + " in " + fileOf(place), library: library}, true
 }
 
@@ -163,7 +154,7 @@ func elixirFrame(line string) (frame, bool) {
 		line = rest
 	}
 	place, call, ok := strings.Cut(line, ": ")
-	if !ok || !strings.Contains(place, ".ex:") && !strings.Contains(place, ".exs:") && !strings.Contains(place, ".erl:") {
+	if !ok || !containsAny(place, ".ex:", ".exs:", ".erl:") {
 		return frame{}, false
 	}
 	if i := strings.IndexByte(call, '('); i > 0 && !strings.HasPrefix(call, "anonymous") { // the arguments
@@ -194,8 +185,7 @@ func goFile(line string) string {
 
 // goFrame is "mail.(*Sender).Send" of "example.com/shop/mail.(*Sender).Send(0xc000…)".
 func goFrame(function, file string) frame {
-	library := strings.Contains(file, "/go/src/") || strings.Contains(file, "/pkg/mod/") ||
-		strings.Contains(file, "/vendor/") || strings.HasPrefix(function, "created by ")
+	library := containsAny(file, "/go/src/", "/pkg/mod/", "/vendor/") || strings.HasPrefix(function, "created by ")
 	if i := strings.LastIndexByte(function, '/'); i >= 0 && !strings.Contains(function[:i], "(") {
 		function = function[i+1:]
 	}
@@ -226,12 +216,12 @@ func lastPart(s string, separator byte) string { return s[strings.LastIndexByte(
 
 // hasPrefixOf reports whether a name is in one of these packages.
 func hasPrefixOf(name string, packages []string) bool {
-	for _, p := range packages {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// containsAny reports whether a place has one of these parts.
+func containsAny(place string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(place, part) })
 }
 
 var (

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -241,16 +242,15 @@ func (g *Groups) Remove(queue model.QueueRef, f message.Fingerprint) bool {
 	if q == nil || len(q.members[f]) == 0 {
 		return false
 	}
-	twins := q.members[f]
-	g.leave(queue, twins[len(twins)-1])
+	last := len(q.members[f]) - 1
+	in := q.members[f][last]
+	g.leave(queue, in)
 	if q.removed == nil {
 		q.removed = map[message.Fingerprint][]member{}
 	}
-	q.removed[f] = append(q.removed[f], twins[len(twins)-1])
-	if twins = twins[:len(twins)-1]; len(twins) == 0 {
+	q.removed[f] = append(q.removed[f], in)
+	if q.members[f] = q.members[f][:last]; last == 0 {
 		delete(q.members, f)
-	} else {
-		q.members[f] = twins
 	}
 	return true
 }
@@ -275,10 +275,8 @@ func (g *Groups) Forget(queue model.QueueRef) {
 	if q == nil {
 		return
 	}
-	for _, twins := range q.members {
-		for _, in := range twins {
-			g.leave(queue, in)
-		}
+	for _, in := range q.each() {
+		g.leave(queue, in)
 	}
 	delete(g.queues, queue)
 }
@@ -324,6 +322,19 @@ func (g *Groups) List() []Group {
 	return list
 }
 
+// each calls with every message of a queue, twins too.
+func (q *queueMessages) each() iter.Seq2[message.Fingerprint, member] {
+	return func(yield func(message.Fingerprint, member) bool) {
+		for fingerprint, twins := range q.members {
+			for _, in := range twins {
+				if !yield(fingerprint, in) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // WorkerNames are those whose messages failed, as the messages say, else those that fail into their queues.
 func (g *Group) WorkerNames(into func(model.QueueRef) []string) []string {
 	names := []string{}
@@ -360,11 +371,9 @@ func (g *Groups) refresh() {
 		return
 	}
 	for _, q := range g.queues {
-		for _, twins := range q.members {
-			for _, in := range twins {
-				if at := in.group.current(); at.stale {
-					at.seen(in.first, in.last)
-				}
+		for _, in := range q.each() {
+			if at := in.group.current(); at.stale {
+				at.seen(in.first, in.last)
 			}
 		}
 	}

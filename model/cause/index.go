@@ -101,10 +101,8 @@ type keptMember struct {
 // ordered are the messages in the order of their causes, those of coarse causes last.
 func (q *queueMessages) ordered() []keptMember {
 	all := make([]keptMember, 0, len(q.members))
-	for fingerprint, twins := range q.members {
-		for _, in := range twins {
-			all = append(all, keptMember{in, fingerprint, in.group.current()})
-		}
+	for fingerprint, in := range q.each() {
+		all = append(all, keptMember{in, fingerprint, in.group.current()})
 	}
 	slices.SortFunc(all, func(a, b keptMember) int {
 		return cmp.Or(cmp.Compare(min(a.of.cause.Level, FirstWords), min(b.of.cause.Level, FirstWords)),

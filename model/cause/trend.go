@@ -9,18 +9,16 @@ func (g *Groups) Recent(now time.Time, span time.Duration, steps int) map[ID][]f
 	counts := map[*group][]float64{}
 	end, step := now.UnixMilli(), max(span.Milliseconds()/int64(steps), 1)
 	for _, q := range g.queues {
-		for _, twins := range q.members {
-			for _, in := range twins {
-				back := max(end-in.last, 0) / step // by a clock that runs ahead it failed now
-				if in.last == 0 || back >= int64(steps) {
-					continue
-				}
-				at := in.group.current()
-				if counts[at] == nil {
-					counts[at] = make([]float64, steps)
-				}
-				counts[at][steps-1-int(back)]++
+		for _, in := range q.each() {
+			back := max(end-in.last, 0) / step // by a clock that runs ahead it failed now
+			if in.last == 0 || back >= int64(steps) {
+				continue
 			}
+			at := in.group.current()
+			if counts[at] == nil {
+				counts[at] = make([]float64, steps)
+			}
+			counts[at][steps-1-int(back)]++
 		}
 	}
 	recent := make(map[ID][]float64, len(counts))

@@ -1,6 +1,9 @@
 package cause
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // String is the cause on one line, for people: "TimeoutError: # ms, in Mail.send".
 func (c Cause) String() string {
@@ -8,7 +11,7 @@ func (c Cause) String() string {
 	case Nothing:
 		return "no error and no death in " + c.Queue
 	case ByDeath:
-		words := "no error: " + orText(c.Kind, "dead-lettered")
+		words := "no error: " + cmp.Or(c.Kind, "dead-lettered")
 		if c.Queue != "" {
 			words += " in " + c.Queue
 		}
@@ -30,13 +33,6 @@ func (c Cause) String() string {
 		words += ", in " + c.Frame
 	}
 	return words
-}
-
-func orText(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // shortKind is a type's name without its package, namespace or module.
