@@ -32,7 +32,7 @@ func crowded(endpoints, services, chained int) map[string]*model.Snapshot {
 		chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", i), build.DLX(""),
 			build.DeadKey(fmt.Sprintf("chain-%d", i+1)), build.TTL(int64(1000+i))))
 	}
-	chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", chained), build.DLX(""), build.DeadKey("w"), build.TTL(1)))
+	chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", chained), build.DLX("", "w"), build.TTL(1)))
 	return map[string]*model.Snapshot{
 		"endpoints with 28 delay levels":   build.Broker("4.0.5", levels...),
 		"services whose keys nobody knows": build.Broker("4.0.5", topic...),

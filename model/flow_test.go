@@ -221,7 +221,7 @@ func TestEntrances(t *testing.T) {
 			"the worker sends failures to the buffer that publishers use, too",
 			[]build.Part{
 				build.Exchange("direct", "out"), build.Exchange("direct", "back"),
-				build.Queue("w.retry", build.DLX("back"), build.DeadKey("w"), build.TTL(1000)), build.Bind("out", "w", "w.retry"),
+				build.Queue("w.retry", build.DLX("back", "w"), build.TTL(1000)), build.Bind("out", "w", "w.retry"),
 				build.Queue("w", build.Consumers(1)), build.Bind("back", "w", "w"),
 			},
 			nil, true, false,
@@ -256,7 +256,7 @@ func TestEntrances(t *testing.T) {
 func TestRolesWithoutKnownConsumers(t *testing.T) {
 	unknown := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
 	topology := build.TopologyOf("4.0.5", build.Queue("w", unknown),
-		build.Queue("w.wait", build.DLX(""), build.DeadKey("w"), build.TTL(1000), unknown), build.Queue("w.failed", unknown))
+		build.Buffer("w.wait", "w", 1000, unknown), build.Queue("w.failed", unknown))
 	flow, ok := topology.FlowOf(build.Ref("w"))
 	must.That(t, ok && len(flow.Buffers) == 1 && len(flow.Failed) == 1, "%+v", flow)
 	for _, reason := range []string{flow.Buffers[0].Reason, flow.Failed[0].Reason} {

@@ -150,8 +150,7 @@ func TestRoute(t *testing.T) {
 }
 
 func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
-	s := build.Broker("3.10.8", build.Exchange("direct", "x"),
-		build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+	s := build.Broker("3.10.8", build.Exchange("direct", "x"), build.Queue("a", build.DLX("x", "k"), build.TTL(1000)),
 		build.Queue("b", build.DLX("nope"), build.TTL(1000)))
 	s.Bindings = nil
 	topology := model.NewTopology(s)
@@ -369,7 +368,7 @@ func TestExits(t *testing.T) {
 		},
 		{
 			"it arrives", "3.10.8",
-			[]build.Part{build.Queue("q", build.DLX(""), build.DeadKey("w")), build.Queue("w")},
+			[]build.Part{build.Queue("q", build.DLX("", "w")), build.Queue("w")},
 			[]string{"expired arrives [w]", "rejected arrives [w]"},
 		},
 		{"it may arrive", "3.10.8", []build.Part{
@@ -390,8 +389,8 @@ func TestExits(t *testing.T) {
 		{
 			"at least once keeps what would come back by expiry alone", "4.0.5",
 			[]build.Part{
-				build.Queue("q", build.DLX(""), build.DeadKey("b"), build.TTL(10)),
-				build.Queue("b", build.AtLeastOnce, build.DLX(""), build.DeadKey("q"), build.TTL(10),
+				build.Buffer("q", "b", 10),
+				build.Queue("b", build.AtLeastOnce, build.DLX("", "q"), build.TTL(10),
 					build.Argument("x-delivery-limit", int64(-1))),
 			},
 			[]string{"expired held [b]", "rejected endless [b]"},
@@ -399,9 +398,9 @@ func TestExits(t *testing.T) {
 		{
 			"at least once elsewhere keeps nothing of a circle", "4.0.5",
 			[]build.Part{
-				build.Queue("q", build.AtLeastOnce, build.DLX(""), build.DeadKey("b"), build.TTL(10),
+				build.Queue("q", build.AtLeastOnce, build.DLX("", "b"), build.TTL(10),
 					build.Argument("x-delivery-limit", int64(-1))),
-				build.Queue("b", build.DLX(""), build.DeadKey("q"), build.TTL(10)),
+				build.Buffer("b", "q", 10),
 			},
 			[]string{"expired cut [b]", "rejected endless [b]"},
 		},
@@ -413,32 +412,22 @@ func TestExits(t *testing.T) {
 		},
 		{
 			"a retry loop", "3.10.8",
-			[]build.Part{
-				build.Queue("q", build.DLX(""), build.DeadKey("b")),
-				build.Queue("b", build.DLX(""), build.DeadKey("q"), build.TTL(10)),
-			},
+			[]build.Part{build.Queue("q", build.DLX("", "b")), build.Buffer("b", "q", 10)},
 			[]string{"expired cut [b]", "rejected endless [b]"},
 		},
 		{
 			"back to itself", "3.10.8",
-			[]build.Part{build.Queue("q", build.DLX(""), build.DeadKey("q"), build.TTL(10))},
+			[]build.Part{build.Buffer("q", "q", 10)},
 			[]string{"expired cut [q]", "rejected endless [q]"},
 		},
 		{
 			"a loop past somebody who consumes", "3.10.8",
-			[]build.Part{
-				build.Queue("q", build.DLX(""), build.DeadKey("b")),
-				build.Queue("b", build.DLX(""), build.DeadKey("q"), build.TTL(10), build.Consumers(1)),
-			},
+			[]build.Part{build.Queue("q", build.DLX("", "b")), build.Buffer("b", "q", 10, build.Consumers(1))},
 			[]string{"expired arrives [b]", "rejected arrives [b]"},
 		},
 		{
 			"a loop that does not pass it", "3.10.8",
-			[]build.Part{
-				build.Queue("q", build.DLX(""), build.DeadKey("b")),
-				build.Queue("b", build.DLX(""), build.DeadKey("c"), build.TTL(10)),
-				build.Queue("c", build.DLX(""), build.DeadKey("b"), build.TTL(10)),
-			},
+			[]build.Part{build.Queue("q", build.DLX("", "b")), build.Buffer("b", "c", 10), build.Buffer("c", "b", 10)},
 			[]string{"expired arrives [b]", "rejected arrives [b]"},
 		},
 		{

@@ -27,11 +27,8 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "a retry ladder: each level returns to the worker",
 			parts: []build.Part{
-				build.Exchange("direct", "ladder"),
-				build.Queue("mail", build.Consumers(1), build.DLX("ladder"), build.DeadKey("a")),
-				build.Queue("a", build.DLX(""), build.DeadKey("mail"), build.TTL(10000)),
-				build.Queue("b", build.DLX(""), build.DeadKey("mail"), build.TTL(60000)),
-				build.Queue("c", build.DLX(""), build.DeadKey("mail"), build.TTL(300000)),
+				build.Exchange("direct", "ladder"), build.Queue("mail", build.Consumers(1), build.DLX("ladder", "a")),
+				build.Buffer("a", "mail", 10000), build.Buffer("b", "mail", 60000), build.Buffer("c", "mail", 300000),
 				build.Bind("ladder", "a", "a"), build.Bind("ladder", "b", "b"), build.Bind("ladder", "c", "c"),
 			},
 			want: []string{"mail: a=retry(10s, argument) b=delayed(1m, argument) c=delayed(5m, argument)"},
@@ -45,8 +42,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			name: "a retry ladder whose names and exchange say what it is",
 			parts: []build.Part{
 				build.Exchange("direct", "orders.retry"), build.Queue("orders", build.Consumers(1)),
-				build.Queue("orders.10s", build.DLX(""), build.DeadKey("orders"), build.TTL(10000)),
-				build.Queue("orders.retry.60s", build.DLX(""), build.DeadKey("orders"), build.TTL(60000)),
+				build.Buffer("orders.10s", "orders", 10000), build.Buffer("orders.retry.60s", "orders", 60000),
 				build.Bind("orders.retry", "1", "orders.10s"),
 			},
 			want: []string{"orders: orders.10s=retry(10s, argument) orders.retry.60s=retry(1m, argument)"},
@@ -58,10 +54,8 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "a chain: one buffer expires into the next, and the worker rejects into the first",
 			parts: []build.Part{
-				build.Queue("mail", build.Consumers(1), build.DLX(""), build.DeadKey("one")),
-				build.Queue("one", build.DLX(""), build.DeadKey("two"), build.TTL(10000)),
-				build.Queue("two", build.DLX(""), build.DeadKey("three"), build.TTL(60000)),
-				build.Queue("three", build.DLX(""), build.DeadKey("mail"), build.TTL(300000)),
+				build.Queue("mail", build.Consumers(1), build.DLX("", "one")), build.Buffer("one", "two", 10000),
+				build.Buffer("two", "three", 60000), build.Buffer("three", "mail", 300000),
 			},
 			want: []string{"mail: one=retry(10s, argument) two=retry(1m, argument) three=retry(5m, argument)"},
 			reasons: reasons{
@@ -89,18 +83,15 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "delay levels with names of nobody, one after the other, through the default exchange",
 			parts: []build.Part{
-				build.Queue("w", build.Consumers(1)), build.Queue("p", build.DLX(""),
-					build.DeadKey("q"), build.TTL(8000)), build.Queue("q", build.DLX(""), build.DeadKey("r"), build.TTL(4000)),
-				build.Queue("r", build.DLX(""), build.DeadKey("s"), build.TTL(2000)),
-				build.Queue("s", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+				build.Queue("w", build.Consumers(1)), build.Buffer("p", "q", 8000), build.Buffer("q", "r", 4000),
+				build.Buffer("r", "s", 2000), build.Buffer("s", "w", 1000),
 			},
 			want: []string{"w: s … p=delayed(1s…15s, argument)"},
 		},
 		{
 			name: "two buffers with doubling TTLs are two buffers",
 			parts: []build.Part{
-				build.Queue("w", build.Consumers(1)), build.Queue("p", build.DLX(""),
-					build.DeadKey("q"), build.TTL(20000)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(10000)),
+				build.Queue("w", build.Consumers(1)), build.Buffer("p", "q", 20000), build.Buffer("q", "w", 10000),
 			},
 			want: []string{"w: q=delayed(10s, argument) p=delayed(20s, argument)"},
 		},
@@ -108,12 +99,9 @@ func TestFlowsOfStructures(t *testing.T) {
 			name: "buffers on demand, one for each delay",
 			parts: []build.Part{
 				build.Queue("orders", build.Consumers(1)),
-				build.Queue("orders.delay.30000", build.DLX(""), build.DeadKey("orders"), build.TTL(30000),
-					build.Argument("x-expires", int64(60000))),
-				build.Queue("orders.delay.60000", build.DLX(""), build.DeadKey("orders"), build.TTL(60000),
-					build.Argument("x-expires", int64(90000))),
-				build.Queue("orders.delay.5000", build.DLX(""), build.DeadKey("orders"), build.TTL(5000),
-					build.Argument("x-expires", int64(35000))),
+				build.Buffer("orders.delay.30000", "orders", 30000, build.Argument("x-expires", int64(60000))),
+				build.Buffer("orders.delay.60000", "orders", 60000, build.Argument("x-expires", int64(90000))),
+				build.Buffer("orders.delay.5000", "orders", 5000, build.Argument("x-expires", int64(35000))),
 			},
 			want: []string{"orders: orders.delay.5000=delayed(5s, argument) orders.delay.30000=delayed(30s, " +
 				"argument) orders.delay.60000=delayed(1m, argument)"},
@@ -176,8 +164,8 @@ func TestFlowsOfStructures(t *testing.T) {
 			parts: []build.Part{
 				build.Exchange("topic", "in", "alternate-exchange", "rest"), build.Exchange("fanout", "rest"),
 				build.Exchange("direct", "inner"), build.Exchange("fanout", "last"),
-				build.Queue("hold", build.DLX("in"), build.DeadKey("job.new"), build.TTL(1000)),
-				build.Queue("w", build.Consumers(1), build.DLX("in"), build.DeadKey("lost")), build.Queue("morgue"),
+				build.Queue("hold", build.DLX("in", "job.new"), build.TTL(1000)),
+				build.Queue("w", build.Consumers(1), build.DLX("in", "lost")), build.Queue("morgue"),
 				build.BindExchange("in", "job.*", "inner"), build.BindExchange("inner", "job.new", "last"),
 				build.Bind("last", "", "w"), build.Bind("rest", "", "morgue"),
 			},
@@ -187,10 +175,9 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "several vhosts: the same names are different queues",
 			parts: []build.Part{
-				build.Queue("w", build.Consumers(1)), build.Queue("w.wait", build.DLX(""),
-					build.DeadKey("w"), build.TTL(1000)), build.Queue("w.failed"),
+				build.Queue("w", build.Consumers(1)), build.Buffer("w.wait", "w", 1000), build.Queue("w.failed"),
 				elsewhere("/b", build.Queue("w", build.Consumers(1))),
-				elsewhere("/b", build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(2000))),
+				elsewhere("/b", build.Buffer("w.retry", "w", 2000)),
 				elsewhere("/c", build.Queue("w.failed")),
 			},
 			want:  []string{"w: w.wait=delayed(1s, argument) w.failed=failed", "w: w.retry=retry(2s, argument)"},
@@ -256,21 +243,16 @@ func TestFlowsOfStructures(t *testing.T) {
 			want: []string{"log: hold=delayed(1s, argument)", "w: hold=delayed(1s, argument)"},
 		},
 		{
-			name: "a circle that nobody consumes: the one without a word of waiting is the worker",
-			parts: []build.Part{
-				build.Queue("orders", build.DLX(""), build.DeadKey("orders.wait"), build.TTL(3600000)),
-				build.Queue("orders.wait", build.DLX(""), build.DeadKey("orders"), build.TTL(10000)),
-			},
-			want: []string{"orders: orders.wait=retry(10s, argument)"},
+			name:  "a circle that nobody consumes: the one without a word of waiting is the worker",
+			parts: []build.Part{build.Buffer("orders", "orders.wait", 3600000), build.Buffer("orders.wait", "orders", 10000)},
+			want:  []string{"orders: orders.wait=retry(10s, argument)"},
 		},
 		{
 			name: "circles of buffers alone, and of a queue with itself, end",
 			parts: []build.Part{
-				build.Queue("p", build.DLX(""), build.DeadKey("q"), build.TTL(1000)),
-				build.Queue("q", build.DLX(""), build.DeadKey("p"), build.TTL(1000)),
-				build.Queue("self", build.DLX(""), build.DeadKey("self"), build.TTL(1000)),
-				build.Queue("w1", build.Consumers(1), build.DLX(""), build.DeadKey("w2")),
-				build.Queue("w2", build.Consumers(1), build.DLX(""), build.DeadKey("w1")),
+				build.Buffer("p", "q", 1000), build.Buffer("q", "p", 1000), build.Buffer("self", "self", 1000),
+				build.Queue("w1", build.Consumers(1), build.DLX("", "w2")),
+				build.Queue("w2", build.Consumers(1), build.DLX("", "w1")),
 			},
 			want: []string{"w1: w2=failed", "w2: w1=failed"},
 		},
@@ -278,10 +260,10 @@ func TestFlowsOfStructures(t *testing.T) {
 			name: "a queue of business that is named like a failed one, and its worker is away (c07)",
 			parts: []build.Part{
 				build.Exchange("topic", "tickets"), build.Queue("q.payments.approved"), build.Queue("q.refunds.rejected"),
-				build.Queue("hold", build.DLX("tickets"), build.DeadKey("approved"), build.TTL(1000)),
+				build.Queue("hold", build.DLX("tickets", "approved"), build.TTL(1000)),
 				build.Bind("tickets", "approved", "q.payments.approved"), build.Bind("tickets", "rejected", "q.refunds.rejected"),
 				build.Exchange("topic", "failures"), build.Queue("mail.dead"), build.Bind("failures", "#", "mail.dead"),
-				build.Exchange("direct", "dlx"), build.Queue("w", build.DLX("dlx"), build.DeadKey("k"), build.Consumers(1)),
+				build.Exchange("direct", "dlx"), build.Queue("w", build.DLX("dlx", "k"), build.Consumers(1)),
 				build.Bind("dlx", "k", "w.late"), build.Queue("w.late"),
 			},
 			want:  []string{"q.payments.approved: hold=delayed(1s, argument)", "w: w.late=failed"},
@@ -291,7 +273,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			name: "words that are of business, too, say nothing alone",
 			parts: []build.Part{
 				build.Queue("orders", build.Consumers(1)), build.Queue("orders.err"), build.Queue("orders.quarantine"),
-				build.Queue("mail", build.DLX(""), build.DeadKey("mail_invalid"), build.Consumers(1)), build.Queue("mail_invalid"),
+				build.Queue("mail", build.DLX("", "mail_invalid"), build.Consumers(1)), build.Queue("mail_invalid"),
 				build.Queue("bills.invalid"), build.Queue("reports.fault"), build.Queue("sms.poison"),
 			},
 			want:  []string{"mail: mail_invalid=failed", "orders: orders.err=failed orders.quarantine=failed"},
@@ -322,17 +304,14 @@ func TestFlowsOfStructures(t *testing.T) {
 			name: "a worker that is away, behind an exchange that is named for failures",
 			parts: []build.Part{
 				build.Exchange("direct", "dlx"), build.Queue("process"), build.Bind("dlx", "k", "process"),
-				build.Queue("hold", build.DLX("dlx"), build.DeadKey("k"), build.TTL(4000)),
+				build.Queue("hold", build.DLX("dlx", "k"), build.TTL(4000)),
 			},
 			want: []string{"process: hold=delayed(4s, argument)"},
 		},
 		{
-			name: "a failed queue that sends its messages back later is a retry buffer",
-			parts: []build.Part{
-				build.Queue("w", build.Consumers(1)), build.Queue("w.failed", build.DLX(""),
-					build.DeadKey("w"), build.TTL(86400000)),
-			},
-			want: []string{"w: w.failed=retry(1d, argument)"},
+			name:  "a failed queue that sends its messages back later is a retry buffer",
+			parts: []build.Part{build.Queue("w", build.Consumers(1)), build.Buffer("w.failed", "w", 86400000)},
+			want:  []string{"w: w.failed=retry(1d, argument)"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -379,19 +358,16 @@ func TestWaiting(t *testing.T) {
 		want  model.Opt[int64]
 	}{
 		{"one queue", []build.Part{
-			build.Queue("w", build.Consumers(1)),
-			build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1), build.Ready(3)),
+			build.Queue("w", build.Consumers(1)), build.Buffer("b", "w", 1, build.Ready(3)),
 		}, model.Some[int64](3)},
 		{"unknown", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1), unknown),
+			build.Queue("w", build.Consumers(1)), build.Buffer("b", "w", 1, unknown),
 		}, model.Unknown[int64]()},
 		{
 			"levels", []build.Part{
-				build.Queue("w", build.Consumers(1)), build.Queue("p", build.DLX(""),
-					build.DeadKey("q"), build.TTL(8000), build.Ready(1)),
-				build.Queue("q", build.DLX(""), build.DeadKey("r"), build.TTL(4000), build.Ready(2)),
-				build.Queue("r", build.DLX(""), build.DeadKey("s"), build.TTL(2000), unknown),
-				build.Queue("s", build.DLX(""), build.DeadKey("w"), build.TTL(1000), build.Ready(4)),
+				build.Queue("w", build.Consumers(1)), build.Buffer("p", "q", 8000, build.Ready(1)),
+				build.Buffer("q", "r", 4000, build.Ready(2)), build.Buffer("r", "s", 2000, unknown),
+				build.Buffer("s", "w", 1000, build.Ready(4)),
 			}, model.Some[int64](7),
 		},
 		{"an exchange", []build.Part{
@@ -400,8 +376,8 @@ func TestWaiting(t *testing.T) {
 		}, model.Some[int64](5)},
 		{
 			"consumers that hold them", []build.Part{
-				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.XQ")), build.Queue("w.XQ"),
-				build.Queue("w.DQ", build.Consumers(1), build.DLX(""), build.DeadKey("w.XQ"), build.Ready(1), unacked(6)),
+				build.Queue("w", build.Consumers(1), build.DLX("", "w.XQ")), build.Queue("w.XQ"),
+				build.Queue("w.DQ", build.Consumers(1), build.DLX("", "w.XQ"), build.Ready(1), unacked(6)),
 			}, model.Some[int64](7),
 		},
 	} {
@@ -424,7 +400,7 @@ func elsewhere(vhost string, p build.Part) build.Part {
 func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 	structure := []build.Part{
 		build.Exchange("direct", "x"), build.Queue("w", build.Consumers(1)), build.Bind("x", "k", "w"),
-		build.Queue("w.failed"), build.Queue("b", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+		build.Queue("w.failed"), build.Queue("b", build.DLX("x", "k"), build.TTL(1000)),
 	}
 	with := func(more ...build.Part) []build.Part { return append(append([]build.Part{}, structure...), more...) }
 	change := func(change func(*model.Snapshot)) []build.Part { return with(change) }
@@ -468,7 +444,7 @@ func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 func TestWhatAPollRepeatsIsInMemoryOnce(t *testing.T) {
 	broker := func(ready int64) *model.Snapshot {
 		return build.Broker("3.10.8", build.Exchange("direct", "x"), build.Queue("w", build.Consumers(1), build.Ready(ready)),
-			build.Queue("b", build.DLX("x"), build.DeadKey("w"), build.TTL(1000)), build.Bind("x", "w", "w"))
+			build.Queue("b", build.DLX("x", "w"), build.TTL(1000)), build.Bind("x", "w", "w"))
 	}
 	first := model.NewTopology(broker(1))
 	polled := broker(2)
@@ -489,8 +465,7 @@ func TestWhatAPollRepeatsIsInMemoryOnce(t *testing.T) {
 func TestWhatFlowsShareIsInMemoryOnce(t *testing.T) {
 	topology := model.NewTopology(build.Broker("3.10.8", build.Exchange("fanout", "x"),
 		build.Queue("a", build.Consumers(1)), build.Queue("b", build.Consumers(1)),
-		build.Queue("c", build.Consumers(1), build.DLX(""), build.DeadKey("later")),
-		build.Queue("later", build.DLX("x"), build.TTL(1000)),
+		build.Queue("c", build.Consumers(1), build.DLX("", "later")), build.Queue("later", build.DLX("x"), build.TTL(1000)),
 		build.Bind("x", "", "a"), build.Bind("x", "", "b"), build.Bind("x", "", "c")))
 	flows := topology.Flows()
 	must.That(t, len(flows) == 3 && len(flows[0].Buffers) == 1 && len(flows[2].Buffers) == 1, "flows %+v", flows)
@@ -503,7 +478,7 @@ func TestWhatFlowsShareIsInMemoryOnce(t *testing.T) {
 // TestRolesAreRemembered: a flow stays when its worker stops, as long as the queues exist.
 func TestRolesAreRemembered(t *testing.T) {
 	at := func(consumers int64, parts ...build.Part) *model.Snapshot {
-		work := build.Queue("work", build.Consumers(consumers), build.DLX(""), build.DeadKey("graveyard"))
+		work := build.Queue("work", build.Consumers(consumers), build.DLX("", "graveyard"))
 		parts = append(parts, build.Queue("graveyard"), build.Queue("dead-letter-queue"), work)
 		return build.TopologyOf("4.0.5", parts...).Snapshot
 	}

@@ -72,8 +72,20 @@ func Queue(name string, settings ...Setting) Part {
 // Argument is an argument of the queue; the settings below are those that are used most.
 func Argument(key string, v any) Setting { return func(q *model.Queue) { q.Arguments[key] = v } }
 
-// DLX is the queue's dead-letter exchange, as an argument.
-func DLX(name string) Setting { return Argument("x-dead-letter-exchange", name) }
+// DLX is the queue's dead-letter exchange, and the routing key of its dead letters, as arguments.
+func DLX(name string, key ...string) Setting {
+	return func(q *model.Queue) {
+		Argument("x-dead-letter-exchange", name)(q)
+		for _, k := range key {
+			DeadKey(k)(q)
+		}
+	}
+}
+
+// Buffer is a queue in which messages wait so many ms for another one.
+func Buffer(name, to string, ms int64, settings ...Setting) Part {
+	return Queue(name, append(settings, DLX("", to), TTL(ms))...)
+}
 
 // DeadKey is the routing key of its dead letters, as an argument.
 func DeadKey(key string) Setting { return Argument("x-dead-letter-routing-key", key) }

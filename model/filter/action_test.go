@@ -44,7 +44,8 @@ func TestActionURL(t *testing.T) {
 
 // A value never becomes another word, or an option.
 func TestActionCommand(t *testing.T) {
-	a, err := NewAction("ctrl-t", "look", "", `tool  --id={{message_id}} "two words" -- '' {{headers.a}}:x {{headers.b.c}}`, false)
+	a, err := NewAction("ctrl-t", "look", "",
+		`tool  --id={{message_id}} "two words" -- '' {{headers.a}}:x {{headers.b.c}}`, false)
 	must.Do(t, err)
 	const hostile = "x; rm -rf ~ $(id) `id` \"'\n-v"
 	m := message.Message{

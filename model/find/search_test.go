@@ -222,8 +222,7 @@ func TestMatch(t *testing.T) {
 
 func TestQueues(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("a-worker", build.DLX("dead"), build.Ready(3), build.Consumers(1)),
-		build.Queue("b.failed", build.Ready(2)),
-		build.Queue("c-retry", build.DLX(""), build.DeadKey("a-worker"), build.TTL(30_000), build.Ready(1)),
+		build.Queue("b.failed", build.Ready(2)), build.Buffer("c-retry", "a-worker", 30_000, build.Ready(1)),
 		build.Queue("limited", build.Ready(5), build.OfType(model.Quorum)),
 		build.Queue("limited-empty", build.OfType(model.Quorum)), build.Queue("empty"),
 		build.Queue("log", build.OfType(model.Stream)), build.Exchange("direct", "dead"),

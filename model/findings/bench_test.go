@@ -19,10 +19,9 @@ func large() *model.Snapshot {
 	for i := range 3333 {
 		name := fmt.Sprintf("service-%04d", i)
 		parts = append(parts, build.Queue(name, build.Consumers(2)),
-			build.Queue(name+".retry", build.DLX("master"), build.DeadKey(name), build.TTL(30000)),
-			build.Queue(name+".failed", build.Ready(3)), build.Bind("master", name, name),
-			build.Bind("master", fmt.Sprintf("event.%d.*", i%50), name), build.Bind("retry", name, name+".retry"),
-			build.Bind("failed", name, name+".failed"))
+			build.Queue(name+".retry", build.DLX("master", name), build.TTL(30000)), build.Queue(name+".failed", build.Ready(3)),
+			build.Bind("master", name, name), build.Bind("master", fmt.Sprintf("event.%d.*", i%50), name),
+			build.Bind("retry", name, name+".retry"), build.Bind("failed", name, name+".failed"))
 		for j := range 5 {
 			parts = append(parts, build.Bind("master", fmt.Sprintf("kind.%d.%d", i, j), name))
 		}

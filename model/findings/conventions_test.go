@@ -27,7 +27,7 @@ func TestFlowsOfEachConvention(t *testing.T) {
 			name: "Spring Cloud Stream: a group with its DLQ on the exchange DLX, and a parking lot that the application fills",
 			parts: []build.Part{
 				build.Exchange("topic", "orders"), build.Exchange("direct", "DLX"),
-				build.Queue("orders.billing", build.Consumers(1), build.DLX("DLX"), build.DeadKey("orders.billing")),
+				build.Queue("orders.billing", build.Consumers(1), build.DLX("DLX", "orders.billing")),
 				build.Bind("orders", "#", "orders.billing"), build.Queue("orders.billing.dlq"),
 				build.Bind("DLX", "orders.billing", "orders.billing.dlq"), build.Queue("orders.billing.parkingLot"),
 			},
@@ -37,8 +37,8 @@ func TestFlowsOfEachConvention(t *testing.T) {
 			name: "Spring Cloud Stream: the DLQ sends back after dlqTtl",
 			parts: []build.Part{
 				build.Exchange("topic", "orders"), build.Exchange("direct", "DLX"),
-				build.Queue("orders.billing", build.Consumers(1), build.DLX("DLX"), build.DeadKey("orders.billing")),
-				build.Queue("orders.billing.dlq", build.DLX("orders"), build.DeadKey("orders.billing"), build.TTL(5000)),
+				build.Queue("orders.billing", build.Consumers(1), build.DLX("DLX", "orders.billing")),
+				build.Queue("orders.billing.dlq", build.DLX("orders", "orders.billing"), build.TTL(5000)),
 				build.Bind("DLX", "orders.billing", "orders.billing.dlq"), build.Bind("orders", "#", "orders.billing"),
 			},
 			want: []string{"orders.billing: orders.billing.dlq=retry(5s, argument)"},
@@ -75,7 +75,7 @@ func TestFlowsOfEachConvention(t *testing.T) {
 				build.Bind("Shop.Order, Shop", "#", "Shop.Order, Shop_billing"), build.Exchange("direct", "ErrorExchange_#"),
 				build.Queue("EasyNetQ_Default_Error_Queue"), build.Bind("ErrorExchange_#", "#", "EasyNetQ_Default_Error_Queue"),
 				build.Exchange("direct", "Shop.Order, Shop_00_00_30"),
-				build.Queue("Shop.Order, Shop_00_00_30", build.TTL(30000), build.DLX("Shop.Order, Shop"), build.DeadKey("#")),
+				build.Queue("Shop.Order, Shop_00_00_30", build.TTL(30000), build.DLX("Shop.Order, Shop", "#")),
 				build.Bind("Shop.Order, Shop_00_00_30", "#", "Shop.Order, Shop_00_00_30"),
 			},
 			want: []string{"Shop.Order, Shop_billing: Shop.Order, Shop_00_00_30=delayed(30s, argument) " +
@@ -146,9 +146,9 @@ func TestFlowsOfEachConvention(t *testing.T) {
 			name: "Rascal: delays and dead letters that the user named",
 			parts: []build.Part{
 				build.Exchange("topic", "delay"), build.Exchange("topic", "retry"), build.Exchange("topic", "dead_letters"),
-				build.Queue("demo:save", build.Consumers(1), build.DLX("dead_letters"), build.DeadKey("demo.dead")),
+				build.Queue("demo:save", build.Consumers(1), build.DLX("dead_letters", "demo.dead")),
 				build.Bind("retry", "demo.save", "demo:save"),
-				build.Queue("demo:delay:1m", build.TTL(60000), build.DLX("retry"), build.DeadKey("demo.save")),
+				build.Queue("demo:delay:1m", build.TTL(60000), build.DLX("retry", "demo.save")),
 				build.Bind("delay", "delay.1m", "demo:delay:1m"),
 				build.Queue("demo:dead_letters"), build.Bind("dead_letters", "demo.dead", "demo:dead_letters"),
 			},
@@ -337,7 +337,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 		{"nothing shows that they arrive", nil, []string{"warning dead-letter-unroutable delay:5s"}},
 		{"the statistics show it", []build.Part{arrived}, nil},
 		{"another buffer explains the statistics", []build.Part{
-			arrived, build.Queue("other", build.TTL(1000), build.DLX(""), build.DeadKey("user:save")),
+			arrived, build.Queue("other", build.TTL(1000), build.DLX("", "user:save")),
 		}, []string{"warning dead-letter-unroutable delay:5s"}},
 		{"messages show it", []build.Part{build.Seen("delay:5s", "user:save")}, nil},
 	} {
@@ -365,9 +365,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 
 // A retry queue that its worker declares when it needs it is there at some polls; a failed queue that is gone is gone.
 func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
-	worker := []build.Part{
-		build.Exchange("direct", "x"), build.Queue("w", build.DLX("x"), build.DeadKey("k"), build.Consumers(1)),
-	}
+	worker := []build.Part{build.Exchange("direct", "x"), build.Queue("w", build.DLX("x", "k"), build.Consumers(1))}
 	lease := build.Argument("x-expires", int64(6000))
 	for _, test := range []struct {
 		name    string
@@ -376,7 +374,7 @@ func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
 		because string
 	}{
 		{
-			"a retry queue", build.Queue("r", build.TTL(3000), build.DLX(""), build.DeadKey("w"), lease), LevelWarning,
+			"a retry queue", build.Queue("r", build.TTL(3000), build.DLX("", "w"), lease), LevelWarning,
 			"at an earlier poll they went to r",
 		},
 		{"a failed queue", build.Queue("r", lease), LevelError, "no queue is reached"},
@@ -407,11 +405,11 @@ func TestHostileTopologies(t *testing.T) {
 	tests := map[string][]build.Part{
 		"5,000 bindings on one exchange": crowd,
 		"a key of 255 bytes": {
-			build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.DeadKey(long), build.TTL(1)), build.Queue("w"),
+			build.Exchange("topic", "x"), build.Queue("q", build.DLX("x", long), build.TTL(1)), build.Queue("w"),
 			build.Bind("x", "#."+long[:200]+".#", "w"),
 		},
 		"a key of 100 words": {
-			build.Exchange("topic", "x"), build.Queue("q", build.DLX("x"), build.DeadKey(words), build.TTL(1)), build.Queue("w"),
+			build.Exchange("topic", "x"), build.Queue("q", build.DLX("x", words), build.TTL(1)), build.Queue("w"),
 			build.Bind("x", strings.Repeat("#.a.", 20)+"b", "w"),
 		},
 		"bindings to what is gone": {
@@ -430,7 +428,7 @@ func TestHostileTopologies(t *testing.T) {
 		"a nameless type of x-delayed": {
 			build.Exchange("x-delayed-message", "x"), build.Queue("q"), build.Bind("x", "", "q"),
 		},
-		"a queue that is its own DLX": {build.Queue("q", build.DLX(""), build.DeadKey("q"), build.TTL(5))},
+		"a queue that is its own DLX": {build.Buffer("q", "q", 5)},
 		"hostile names": {
 			build.Exchange("fanout", "\x1b[2J"),
 			build.Queue("q\u202egnp\x00", build.DLX("\x1b[2J"), build.TTL(5)), build.Bind("\x1b[2J", "\r\n", "q\u202egnp\x00"),

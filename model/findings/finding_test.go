@@ -39,7 +39,7 @@ func TestFindings(t *testing.T) {
 			[]string{"error dlx-missing a"},
 		},
 		{"an unroutable key", "3.10.8", []build.Part{
-			build.Exchange("direct", "x"), build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+			build.Exchange("direct", "x"), build.Queue("a", build.DLX("x", "k"), build.TTL(1000)),
 		}, []string{"error dead-letter-unroutable a"}},
 		{
 			"a missing DLX, and a queue that keeps its dead letters", "4.0.5",
@@ -47,12 +47,11 @@ func TestFindings(t *testing.T) {
 			[]string{"warning dlx-missing a"},
 		},
 		{"an unroutable key, and a queue that keeps its dead letters", "4.0.5", []build.Part{
-			build.Exchange("direct", "x"),
-			build.Queue("a", build.AtLeastOnce, build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+			build.Exchange("direct", "x"), build.Queue("a", build.AtLeastOnce, build.DLX("x", "k"), build.TTL(1000)),
 		}, []string{"warning dead-letter-unroutable a"}},
 		{
 			"a default exchange with a wrong name", "3.10.8",
-			[]build.Part{build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000), build.Consumers(1))},
+			[]build.Part{build.Buffer("a", "b", 1000, build.Consumers(1))},
 			[]string{"error dead-letter-unroutable a"},
 		},
 		{
@@ -60,7 +59,7 @@ func TestFindings(t *testing.T) {
 			[]build.Part{
 				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"),
 				build.Queue("b", build.Consumers(1)), build.Bind("y", "", "b"),
-				build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)), build.Queue("b.failed"),
+				build.Queue("a", build.DLX("x", "k"), build.TTL(1000)), build.Queue("b.failed"),
 			},
 			nil,
 		},
@@ -94,7 +93,7 @@ func TestFindings(t *testing.T) {
 		{
 			"what another delivery limit counted", "4.3.6",
 			[]build.Part{
-				build.Queue("w", build.OfType(model.Quorum), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w", build.OfType(model.Quorum), build.DLX("", "w.failed")),
 				build.Queue("w.failed", build.OfType(model.Quorum)),
 			},
 			[]string{"warning delivery-count-carried w.failed", "info failed-queue-forgets w.failed"},
@@ -102,19 +101,18 @@ func TestFindings(t *testing.T) {
 		{
 			"what another delivery limit counted, within a higher one", "4.3.6",
 			[]build.Part{
-				build.Queue("w", build.OfType(model.Quorum), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w", build.OfType(model.Quorum), build.DLX("", "w.failed")),
 				build.Queue("w.failed", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(21))),
 			},
 			[]string{"warning failed-queue-forgets w.failed"},
 		},
 		{
 			"a worker that is down", "3.10.8", append([]build.Part{build.Queue("w.failed")},
-				build.Queue("w"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000))),
+				build.Queue("w"), build.Buffer("w.delay", "w", 1000)),
 			[]string{"warning worker-without-consumers w"},
 		},
 		{"a worker that is down, with messages", "3.10.8", append([]build.Part{build.Queue("w.failed")},
-			build.Queue("w", build.Ready(3)), build.Queue("w.delay", build.DLX(""),
-				build.DeadKey("w"), build.TTL(1000))), []string{"error worker-without-consumers w"}},
+			build.Queue("w", build.Ready(3)), build.Buffer("w.delay", "w", 1000)), []string{"error worker-without-consumers w"}},
 		{"rejects are lost", "3.10.8", build.ScenarioParts["retry-queue"], []string{"warning rejects-lost RetryQueue"}},
 		{
 			"retries that nobody counts", "4.0.5", build.ScenarioParts["pubsub"],
@@ -129,7 +127,7 @@ func TestFindings(t *testing.T) {
 		{"retries that the broker counts", "3.10.8", build.ScenarioParts["pubsub"], nil},
 		{"a buffer with consumers", "3.10.8", []build.Part{
 			build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
-			build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000), build.Consumers(1)),
+			build.Buffer("w.delay", "w", 1000, build.Consumers(1)),
 		}, []string{"warning buffer-with-consumers w.delay"}},
 		{"a policy that is skipped", "3.10.8", []build.Part{build.Exchange("fanout", "x"), build.Queue("a",
 			build.Consumers(1)), build.UserPolicy("p", ".*", 1,
@@ -196,20 +194,18 @@ func TestFindings(t *testing.T) {
 			nil,
 		},
 		{"a buffer with a lease", "3.10.8", []build.Part{
-			build.Queue("w", build.Consumers(1)),
-			build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000),
-				build.Argument("x-expires", int64(60000))),
+			build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
+			build.Buffer("w.delay", "w", 1000, build.Argument("x-expires", int64(60000))),
 		}, []string{"info buffer-expires w.delay"}},
 		{"a buffer with too short a lease", "3.10.8", []build.Part{
-			build.Queue("w", build.Consumers(1)),
-			build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(10000),
-				build.Argument("x-expires", int64(10000))),
+			build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
+			build.Buffer("w.delay", "w", 10000, build.Argument("x-expires", int64(10000))),
 		}, []string{"warning buffer-expires w.delay"}},
 		{
 			"a target that drops its head", "3.10.8",
 			[]build.Part{
 				build.Queue("w", build.Consumers(1), build.Argument("x-max-length", int64(5))),
-				build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+				build.Queue("w.failed"), build.Buffer("w.delay", "w", 1000),
 			},
 			[]string{"warning limit-without-dlx w", "warning target-drops-head w"},
 		},
@@ -222,73 +218,56 @@ func TestFindings(t *testing.T) {
 		{
 			"a failed queue with a TTL", "3.10.8",
 			[]build.Part{
-				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")),
-				build.Queue("w.failed", build.TTL(1000)),
+				build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")), build.Queue("w.failed", build.TTL(1000)),
 			},
 			[]string{"warning failed-queue-forgets w.failed"},
 		},
 		{
 			"a failed queue with the default delivery limit", "4.0.5",
 			[]build.Part{
-				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")),
 				build.Queue("w.failed", build.OfType(model.Quorum)),
 			},
 			[]string{"info failed-queue-forgets w.failed"},
 		},
 		{
 			"a circle of expiries", "3.10.8",
-			[]build.Part{
-				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
-				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
-			},
+			[]build.Part{build.Buffer("a", "b", 1000), build.Buffer("b", "a", 1000)},
 			[]string{"error cycle-cut a"},
 		},
 		{
 			"a circle of expiries that keeps what comes round", "4.3.6",
 			[]build.Part{
-				build.Queue("a", build.AtLeastOnce, build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
-				build.Queue("b", build.AtLeastOnce, build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
+				build.Queue("a", build.AtLeastOnce, build.DLX("", "b"), build.TTL(1000)),
+				build.Queue("b", build.AtLeastOnce, build.DLX("", "a"), build.TTL(1000)),
 			},
 			nil,
 		},
 		{
 			"a circle of expiries that keeps some", "4.3.6",
-			[]build.Part{
-				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
-				build.Queue("b", build.AtLeastOnce, build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
-			},
+			[]build.Part{build.Buffer("a", "b", 1000), build.Queue("b", build.AtLeastOnce, build.DLX("", "a"), build.TTL(1000))},
 			[]string{"error cycle-cut b"},
 		},
 		{
 			"a way into a circle of expiries", "3.10.8",
-			[]build.Part{
-				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
-				build.Queue("b", build.DLX(""), build.DeadKey("c"), build.TTL(1000)),
-				build.Queue("c", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
-			},
+			[]build.Part{build.Buffer("a", "b", 1000), build.Buffer("b", "c", 1000), build.Buffer("c", "b", 1000)},
 			[]string{"error cycle-cut b"},
 		},
 		{
 			"a circle past a worker", "3.10.8",
-			[]build.Part{
-				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.Consumers(1)),
-				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
-			},
+			[]build.Part{build.Queue("a", build.DLX("", "b"), build.Consumers(1)), build.Buffer("b", "a", 1000)},
 			[]string{"info rejected-loop a"},
 		},
 		{
 			"a circle of expiries past a worker", "3.10.8",
-			[]build.Part{
-				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
-				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000), build.Consumers(1)),
-			},
+			[]build.Part{build.Buffer("a", "b", 1000), build.Buffer("b", "a", 1000, build.Consumers(1))},
 			[]string{"warning cycle-cut b", "info rejected-loop b"},
 		},
 		{
 			"messages that expire before a worker has had any", "4.0.5",
 			[]build.Part{
-				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.Counted(5, 0), build.Ready(2)),
-				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000), build.Ready(3)),
+				build.Queue("a", build.DLX("", "b"), build.Counted(5, 0), build.Ready(2)),
+				build.Buffer("b", "a", 1000, build.Ready(3)),
 			},
 			[]string{"error worker-without-consumers a", "warning cycle-cut b", "info rejected-loop a"},
 		},
@@ -321,7 +300,7 @@ func TestFindings(t *testing.T) {
 		{
 			"a failed stream with an age", "4.0.5",
 			[]build.Part{
-				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")),
 				build.Queue("w.failed", build.OfType(model.Stream), build.Argument("x-max-age", "1h")),
 			},
 			[]string{"warning failed-queue-forgets w.failed"},
@@ -359,19 +338,17 @@ func TestFindings(t *testing.T) {
 			"retries of several workers that share a buffer and an exchange", "3.10.8",
 			[]build.Part{
 				build.Exchange("fanout", "x"), build.Queue("wait", build.DLX("x"), build.TTL(9)),
-				build.Queue("v", build.Consumers(1), build.DLX(""), build.DeadKey("wait")), build.Bind("x", "", "v"),
-				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("wait")), build.Bind("x", "", "w"),
+				build.Queue("v", build.Consumers(1), build.DLX("", "wait")), build.Bind("x", "", "v"),
+				build.Queue("w", build.Consumers(1), build.DLX("", "wait")), build.Bind("x", "", "w"),
 			},
-			[]string{
-				"warning retry-reaches-others wait", "info rejected-loop v", "info rejected-loop w",
-			},
+			[]string{"warning retry-reaches-others wait", "info rejected-loop v", "info rejected-loop w"},
 		},
 		{
 			"one failure in two failed queues, and of another worker in one", "3.10.8",
 			[]build.Part{
 				build.Exchange("topic", "in"), build.Exchange("topic", "dlx"),
 				build.Queue("w", build.Consumers(1), build.DLX("dlx")), build.Bind("in", "order.paid", "w"),
-				build.Queue("v", build.Consumers(1), build.DLX("dlx"), build.DeadKey("v")), build.Bind("in", "order.paid", "v"),
+				build.Queue("v", build.Consumers(1), build.DLX("dlx", "v")), build.Bind("in", "order.paid", "v"),
 				build.Queue("w.failed"), build.Bind("dlx", "order.*", "w.failed"),
 				build.Queue("v.failed"), build.Bind("dlx", "v", "v.failed"), build.Bind("dlx", "order.paid", "v.failed"),
 				build.Queue("log", build.Consumers(1)), build.Bind("dlx", "#", "log"),
@@ -397,9 +374,8 @@ func TestFindings(t *testing.T) {
 func TestAboutAFlow(t *testing.T) {
 	topology := model.NewTopology(build.Broker("3.10.8", build.Exchange("direct", "back"),
 		build.Queue("orders", build.Consumers(1)), build.Bind("back", "orders", "orders"),
-		build.Queue("orders.retry", build.DLX("back"), build.DeadKey("orders"), build.TTL(1000)),
-		build.Queue("orders.later", build.DLX("back"), build.DeadKey("orders"), build.TTL(2000)),
-		build.Queue("other", build.Consumers(1))))
+		build.Queue("orders.retry", build.DLX("back", "orders"), build.TTL(1000)),
+		build.Queue("orders.later", build.DLX("back", "orders"), build.TTL(2000)), build.Queue("other", build.Consumers(1))))
 	var flow *model.Flow
 	for i, f := range topology.Flows() {
 		if f.Worker.Queue.Name == "orders" {
@@ -442,7 +418,7 @@ func TestKeptDeadLettersAreNotLost(t *testing.T) {
 		},
 		{
 			"nothing bound for the key",
-			[]build.Setting{build.DLX("x"), build.DeadKey("other")},
+			[]build.Setting{build.DLX("x", "other")},
 			"dead letters of q stay in it: no queue is bound to x for the key other",
 		},
 		{

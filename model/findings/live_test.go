@@ -22,9 +22,7 @@ func TestLosingNow(t *testing.T) {
 	moving := func(in, dead float64) model.Movement {
 		return model.Movement{In: model.Some(in), Dead: model.Some(dead)}
 	}
-	flow := []build.Part{
-		build.Queue("w", build.Consumers(1)), build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
-	}
+	flow := []build.Part{build.Queue("w", build.Consumers(1)), build.Buffer("b", "w", 1000)}
 	tests := []struct {
 		name  string
 		parts []build.Part
@@ -68,18 +66,14 @@ func TestLosingNow(t *testing.T) {
 		},
 		{
 			"from buffer to buffer, where what arrives hides what leaves",
-			[]build.Part{
-				build.Queue("b", build.DLX(""), build.DeadKey("b2"), build.TTL(1000)),
-				build.Queue("b2", build.DLX(""), build.DeadKey("w"), build.TTL(1000)), build.Queue("w", build.Consumers(1)),
-			},
+			[]build.Part{build.Buffer("b", "b2", 1000), build.Buffer("b2", "w", 1000), build.Queue("w", build.Consumers(1))},
 			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("b2"): moving(0, 0), build.Ref("w"): moving(2, 0)},
 			12 * time.Second, nil,
 		},
 		{
 			"into a queue that is full, and drops as many as arrive",
 			[]build.Part{
-				build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
-				build.Queue("w", build.Argument("x-max-length", int64(10)), build.Ready(10)),
+				build.Buffer("b", "w", 1000), build.Queue("w", build.Argument("x-max-length", int64(10)), build.Ready(10)),
 			},
 			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
 			12 * time.Second, nil,
@@ -87,7 +81,7 @@ func TestLosingNow(t *testing.T) {
 		{
 			"into a queue that is full, and refuses",
 			[]build.Part{
-				build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+				build.Buffer("b", "w", 1000),
 				build.Queue("w", build.Argument("x-max-length", int64(10)), build.Ready(10),
 					build.Argument("x-overflow", "reject-publish")),
 			},
@@ -98,8 +92,8 @@ func TestLosingNow(t *testing.T) {
 		{
 			"the worker rejects all that arrives into its failed queue",
 			[]build.Part{
-				build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
-				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")), build.Queue("w.failed"),
+				build.Buffer("b", "w", 1000),
+				build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")), build.Queue("w.failed"),
 			},
 			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0), build.Ref("w.failed"): moving(2, 0)},
 			12 * time.Second, nil,
@@ -358,7 +352,7 @@ func TestFindingsInMessages(t *testing.T) {
 		}
 		return ms
 	}
-	buffer := []build.Part{build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"))}
+	buffer := []build.Part{build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX("", "w"))}
 	tests := []struct {
 		name     string
 		parts    []build.Part
@@ -374,9 +368,9 @@ func TestFindingsInMessages(t *testing.T) {
 		{"1,2,3,4,5 s", buffer, waiting(0, 1, 2, 3, 4, 5), nil, ""},
 		{"one without a TTL at the head", buffer, waiting(0, -1, 5), []string{"error head-of-line-blocked q"}, "never"},
 		{"a TTL of the queue", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+			build.Queue("w", build.Consumers(1)), build.Buffer("q", "w", 1000),
 		}, waiting(0, -1, -1), nil, ""},
-		{"a queue with consumers", []build.Part{build.Queue("q", build.DLX(""), build.DeadKey("w"),
+		{"a queue with consumers", []build.Part{build.Queue("q", build.DLX("", "w"),
 			build.Consumers(1))}, waiting(0, 5, 1), nil, ""},
 		{
 			"near the delivery limit",
@@ -430,8 +424,7 @@ func TestFindingsInMessages(t *testing.T) {
 			nil, "",
 		},
 		{"a poison message", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)),
-			build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+			build.Queue("w", build.Consumers(1)), build.Buffer("q", "w", 30_000), build.Buffer("w.retry", "w", 1000),
 		}, []message.Message{
 			{
 				Position: 1, Properties: message.Properties{MessageID: "0f3c"},

@@ -24,7 +24,7 @@ func TestPlanTap(t *testing.T) {
 		build.Exchange("headers", "by.header"), build.Exchange("fanout", "empty"),
 		build.Exchange("x-consistent-hash", "shared"), build.Exchange("fanout", "front", "alternate-exchange", "dlx"),
 		build.Exchange("fanout", "nowhere"), build.Exchange("x-delayed-message", "later", "x-delayed-type", "direct"),
-		build.Queue("worker"), build.Queue("buffer", build.DLX("dlx"), build.DeadKey("lost")),
+		build.Queue("worker"), build.Queue("buffer", build.DLX("dlx", "lost")),
 		build.Queue("own", build.DLX("dlx")), build.Bind("dlx", "a", "worker"), build.Bind("dlx", "a", "buffer"),
 		build.Bind("dlx", "b", "worker"), build.Bind("dlx", "gone", "deleted"), build.BindExchange("dlx", "c", "nowhere"),
 		build.Bind("events", "order.#", "worker"), build.BindExchange("events", "x.*", "dlx"),
@@ -86,7 +86,7 @@ func TestPlanTap(t *testing.T) {
 func tapTopology(skew model.Opt[time.Duration]) *model.Topology {
 	s := build.Broker("4.0.5", build.Exchange("fanout", "dlx"), build.Queue("fixed", build.DLX("dlx"), build.TTL(5000)),
 		build.Queue("own", build.DLX("dlx")), build.Queue("second", build.DLX("dlx2"), build.TTL(1000)),
-		build.Exchange("fanout", "dlx2"), build.Queue("worker", build.DLX("retry"), build.DeadKey("r")),
+		build.Exchange("fanout", "dlx2"), build.Queue("worker", build.DLX("retry", "r")),
 		build.Exchange("direct", "retry"), build.Bind("retry", "r", "fixed"), build.Bind("dlx", "", "worker"))
 	s.Overview.ClockSkew = skew
 	return model.NewTopology(s)
@@ -273,9 +273,9 @@ func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
 func TestTapChoices(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "front"), build.Exchange("direct", "dlx"),
 		build.Exchange("x-random", "random"), build.Exchange("direct", "retry"),
-		build.Queue("buffer", build.DLX("dlx"), build.DeadKey("w"), build.TTL(5000)), build.Bind("front", "in", "buffer"),
-		build.Bind("random", "", "buffer"), build.Queue("worker", build.Consumers(1), build.DLX("retry"), build.DeadKey("r")),
-		build.Bind("dlx", "w", "worker"), build.Queue("worker.retry", build.DLX("dlx"), build.DeadKey("w"), build.TTL(1000)),
+		build.Queue("buffer", build.DLX("dlx", "w"), build.TTL(5000)), build.Bind("front", "in", "buffer"),
+		build.Bind("random", "", "buffer"), build.Queue("worker", build.Consumers(1), build.DLX("retry", "r")),
+		build.Bind("dlx", "w", "worker"), build.Queue("worker.retry", build.DLX("dlx", "w"), build.TTL(1000)),
 		build.Bind("retry", "r", "worker.retry"))
 	flow, ok := topology.FlowOf(build.Ref("worker"))
 	must.That(t, ok, "there is no flow")
@@ -317,15 +317,12 @@ func TestPassedJSONAddsUp(t *testing.T) {
 
 func TestPlanProbe(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "front"), build.Exchange("fanout", "all"),
-		build.Exchange("direct", "dlx"),
-		build.Queue("buffer", build.DLX("dlx"), build.DeadKey("w"), build.TTL(5000), build.Ready(3)),
+		build.Exchange("direct", "dlx"), build.Queue("buffer", build.DLX("dlx", "w"), build.TTL(5000), build.Ready(3)),
 		build.Bind("front", "in", "buffer"), build.Bind("all", "", "buffer"), build.Bind("all", "", "worker"),
-		build.Queue("own.delay", build.DLX("dlx"), build.DeadKey("w"), build.Ready(3)), build.Bind("all", "", "own.delay"),
-		build.Queue("lossy", build.DLX("dlx"), build.DeadKey("nobody"), build.TTL(1000)), build.Queue("worker"),
-		build.Bind("dlx", "w", "worker"), build.Queue("busy", build.Consumers(2)),
-		build.Queue("before", build.DLX(""), build.DeadKey("busy"), build.TTL(100)),
-		build.Queue("stream", build.OfType(model.Stream)),
-		build.Queue("to.stream", build.DLX(""), build.DeadKey("stream"), build.TTL(100)))
+		build.Queue("own.delay", build.DLX("dlx", "w"), build.Ready(3)), build.Bind("all", "", "own.delay"),
+		build.Queue("lossy", build.DLX("dlx", "nobody"), build.TTL(1000)), build.Queue("worker"),
+		build.Bind("dlx", "w", "worker"), build.Queue("busy", build.Consumers(2)), build.Buffer("before", "busy", 100),
+		build.Queue("stream", build.OfType(model.Stream)), build.Buffer("to.stream", "stream", 100))
 	flow := func(worker string) *model.Flow {
 		f, ok := topology.FlowOf(build.Ref(worker))
 		must.That(t, ok, "there is no flow of %s", worker)
@@ -390,12 +387,11 @@ func TestPlansAreData(t *testing.T) {
 			t.Error(part)
 		}
 	}
-	topology := build.TopologyOf("4.0.5",
-		build.Exchange("headers", "h"), build.BindHeaders("h", "worker", model.Table{"n": int64(1), "f": 1.5, "t": "x"}),
-		build.Exchange("direct", "front"), build.Exchange("direct", "dlx"),
-		build.Queue("buffer", build.DLX("dlx"), build.DeadKey("w"), build.TTL(5000), build.Ready(3)),
+	topology := build.TopologyOf("4.0.5", build.Exchange("headers", "h"),
+		build.BindHeaders("h", "worker", model.Table{"n": int64(1), "f": 1.5, "t": "x"}), build.Exchange("direct", "front"),
+		build.Exchange("direct", "dlx"), build.Queue("buffer", build.DLX("dlx", "w"), build.TTL(5000), build.Ready(3)),
 		build.Bind("front", "in", "buffer"), build.Queue("worker"), build.Bind("dlx", "w", "worker"),
-		build.Queue("busy", build.Consumers(2)), build.Queue("before", build.DLX(""), build.DeadKey("busy"), build.TTL(100)))
+		build.Queue("busy", build.Consumers(2)), build.Buffer("before", "busy", 100))
 	for _, name := range []string{"h", "front", "", "nowhere"} {
 		p := PlanTap(topology, TapWant{VHost: "/", Exchanges: []string{name}})
 		wantSurvives(t, p)
