@@ -244,19 +244,19 @@ func indexFlows(flows []Flow) map[QueueRef][]*Flow {
 			index[ref] = append(has, f)
 		}
 	}
-	for i := range flows {
-		add(flows[i].Worker.Queue, &flows[i])
+	for f := range Each(flows) {
+		add(f.Worker.Queue, f)
 	}
-	for i := range flows {
-		for j := range flows[i].Buffers {
-			for _, ref := range flows[i].Buffers[j].Queues() {
-				add(ref, &flows[i])
+	for f := range Each(flows) {
+		for _, b := range f.Buffers {
+			for _, ref := range b.Queues() {
+				add(ref, f)
 			}
 		}
 	}
-	for i := range flows {
-		for _, m := range flows[i].Failed {
-			add(m.Queue, &flows[i])
+	for f := range Each(flows) {
+		for _, m := range f.Failed {
+			add(m.Queue, f)
 		}
 	}
 	return index

@@ -162,32 +162,24 @@ func (r *roles) findResting() map[resting]bool {
 // behind its dead-letter exchange.
 func (r *roles) leadsToFailed(from QueueRef, targets []QueueRef) bool {
 	exchange := r.t.settings.of(from).DLX.Value
-	for _, ref := range targets {
-		if r.heard[ref].failed == "" && !r.rests[resting{ref, exchange}] {
-			return false
-		}
-	}
-	return len(targets) > 0
+	return len(targets) > 0 && !slices.ContainsFunc(targets, func(ref QueueRef) bool {
+		return r.heard[ref].failed == "" && !r.rests[resting{ref, exchange}]
+	})
 }
 
 func (r *roles) anyConsumed(targets []QueueRef) bool {
-	for _, ref := range targets {
-		if q, ok := r.t.Queues[ref]; ok && q.Consumers.Or(0) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(ref QueueRef) bool {
+		q, ok := r.t.Queues[ref]
+		return ok && q.Consumers.Or(0) > 0
+	})
 }
 
 // returnsTo reports whether one of the targets waits and then sends its messages back: then the queue in question is
 // the worker of a retry loop, and the target its buffer.
 func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
-	for _, target := range targets {
-		if r.t.settings.of(target).TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(target QueueRef) bool {
+		return r.t.settings.of(target).TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref)
+	})
 }
 
 // freeWorkers finds the workers among queues that look like buffers because nobody consumes any of them: in a circle of
@@ -297,25 +289,22 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 // bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own
 // dead-letter exchange, directly or through other buffers, or messages or names say so.
 func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
-	if b.Rejected {
-		if slices.ContainsFunc(b.Queues(), func(ref QueueRef) bool {
-			return slices.Contains(r.t.RejectedTargets(worker), ref)
-		}) {
-			return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " go here"
-		}
+	says, exchange := r.heard[b.Queue], r.entrance[b.Queue]
+	switch {
+	case b.Rejected && slices.ContainsFunc(b.Queues(), func(ref QueueRef) bool {
+		return slices.Contains(r.t.RejectedTargets(worker), ref)
+	}):
+		return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " go here"
+	case b.Rejected:
 		return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " come here through other buffers"
-	}
-	if r.t.seenFrom(b, worker) {
+	case r.t.seenFrom(b, worker):
 		return RetryBuffer, "messages that were looked at came here from " + Printable(worker.Name)
-	}
-	if word := r.heard[b.Queue].retry; word != "" {
-		return RetryBuffer, fmt.Sprintf("%q in its name", word)
-	}
-	if exchange := r.entrance[b.Queue]; exchange != "" {
+	case says.retry != "":
+		return RetryBuffer, fmt.Sprintf("%q in its name", says.retry)
+	case exchange != "":
 		return RetryBuffer, fmt.Sprintf("the exchange %s fills it, and is named for retries", Printable(exchange))
-	}
-	if word := r.heard[b.Queue].failed; word != "" {
-		return RetryBuffer, fmt.Sprintf("%q in its name", word)
+	case says.failed != "":
+		return RetryBuffer, fmt.Sprintf("%q in its name", says.failed)
 	}
 	return DelayedBuffer, "publishers fill it"
 }
@@ -379,10 +368,9 @@ func (r *roles) retryEntrances() map[QueueRef]string {
 
 // Hop is the way out of a queue for a reason.
 func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
-	hops := t.hops[ref]
-	for i := range hops {
-		if hops[i].Reason == reason {
-			return &hops[i], true
+	for hop := range Each(t.hops[ref]) {
+		if hop.Reason == reason {
+			return hop, true
 		}
 	}
 	return nil, false

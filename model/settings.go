@@ -138,10 +138,6 @@ type settingReader struct {
 	policies policyIndex
 }
 
-func (r settingReader) argument(name string) (int64, bool) {
-	return r.queue.Arguments.Integer("x-" + name)
-}
-
 func (r settingReader) text(name string) Setting[string] {
 	if v, ok := r.queue.Arguments.Text("x-" + name); ok {
 		return Setting[string]{v, true, Source{Kind: FromArgument}}
@@ -157,10 +153,15 @@ func (r settingReader) policyText(name string) Setting[string] {
 }
 
 func (r settingReader) lower(name string) Setting[int64] {
-	argument, byArgument := r.argument(name)
+	return r.number(name, func(policy, argument int64) bool { return policy < argument })
+}
+
+// number is a setting of which the argument and the policy are numbers; wins says whether that of the policy does.
+func (r settingReader) number(name string, wins func(policy, argument int64) bool) Setting[int64] {
+	argument, byArgument := r.queue.Arguments.Integer("x-" + name)
 	policy, byPolicy := r.queue.PolicyDefinition.Integer(name)
 	switch {
-	case byPolicy && (!byArgument || policy < argument):
+	case byPolicy && (!byArgument || wins(policy, argument)):
 		return Setting[int64]{policy, true, r.source(name)}
 	case byArgument:
 		return Setting[int64]{argument, true, Source{Kind: FromArgument}}
@@ -174,25 +175,14 @@ func (r settingReader) milliseconds(name string) Setting[time.Duration] {
 }
 
 func (r settingReader) deliveryLimit(b Behaviour) Setting[int64] {
-	const name = "delivery-limit"
-	argument, byArgument := r.argument(name)
-	policy, byPolicy := r.queue.PolicyDefinition.Integer(name)
-	byThePolicy := Setting[int64]{policy, true, r.source(name)}
-	switch {
-	case byArgument && byPolicy:
+	s := r.number("delivery-limit", func(policy, argument int64) bool {
 		higherWins := !b.NegativeDeliveryLimitDrops && (argument < 0 || policy < 0)
-		if (policy < argument) != higherWins {
-			return byThePolicy
-		}
-		return Setting[int64]{argument, true, Source{Kind: FromArgument}}
-	case byArgument:
-		return Setting[int64]{argument, true, Source{Kind: FromArgument}}
-	case byPolicy:
-		return byThePolicy
-	case b.DefaultDeliveryLimit > 0:
+		return (policy < argument) != higherWins
+	})
+	if !s.Set && b.DefaultDeliveryLimit > 0 {
 		return Setting[int64]{b.DefaultDeliveryLimit, true, Source{Kind: FromDefault}}
 	}
-	return Setting[int64]{}
+	return s
 }
 
 // source tells which of the queue's two policies gave a key of the merged definition. When both have it, it is the one

@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // topicWords splits a topic key or pattern as RabbitMQ does: the empty key has no words, and each dot separates two
 // words, which may be empty.
@@ -12,36 +15,34 @@ func topicWords(key string) []string {
 }
 
 // topicMatches reports whether a pattern's words match a key's words: * is exactly one word, # any number of them.
-func topicMatches(pattern, key []string) bool {
-	// Two pointers with one point of return: the last # seen takes one word more each time the rest does not fit.
-	p, k := 0, 0
+func topicMatches(pattern, key []string) bool { return matches(pattern, key, "#", "*") }
+
+// matches reports whether a pattern takes a text: many stands for any number of its elements, one for exactly one.
+func matches[T comparable](pattern, text []T, many, one T) bool {
+	// Two pointers with one point of return: the last many seen takes one element more each time the rest does not fit.
+	p, at := 0, 0
 	back, taken := -1, 0
-	for k < len(key) {
+	for at < len(text) {
 		switch {
-		case p < len(pattern) && pattern[p] == "#":
-			back, taken = p, k
+		case p < len(pattern) && pattern[p] == many:
+			back, taken = p, at
 			p++
-		case p < len(pattern) && (pattern[p] == "*" || pattern[p] == key[k]):
+		case p < len(pattern) && (pattern[p] == one || pattern[p] == text[at]):
 			p++
-			k++
+			at++
 		case back >= 0:
 			taken++
-			p, k = back+1, taken
+			p, at = back+1, taken
 		default:
 			return false
 		}
 	}
-	for p < len(pattern) && pattern[p] == "#" {
+	for p < len(pattern) && pattern[p] == many {
 		p++
 	}
 	return p == len(pattern)
 }
 
 func isTopicPattern(words []string) bool {
-	for _, w := range words {
-		if w == "*" || w == "#" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(words, "*") || slices.Contains(words, "#")
 }

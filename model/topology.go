@@ -224,12 +224,7 @@ func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) {
 
 // WaitsByMessage reports whether a queue is a buffer in which each message has a TTL of its own.
 func (t *Topology) WaitsByMessage(ref QueueRef) bool {
-	for _, f := range t.flowsOf[ref] {
-		for _, b := range f.Buffers {
-			if b.Queue == ref && !b.TTL.Known() && !b.Held {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.flowsOf[ref], func(f *Flow) bool {
+		return slices.ContainsFunc(f.Buffers, func(b *Buffer) bool { return b.Queue == ref && !b.TTL.Known() && !b.Held })
+	})
 }
