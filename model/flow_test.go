@@ -204,18 +204,18 @@ func TestEntrances(t *testing.T) {
 		{
 			"rejects come back to the exchange that publishers use", build.EntryRetryParts,
 			[]string{"billing invoice.#"},
-			false, true,
+			false,
+			true,
 		},
 		{
-			"rejects come back by another exchange", with(build.EntryRetryParts,
-				build.Exchange("direct", "orders"), build.Bind("orders", "new", "invoice")),
+			"rejects come back by another exchange",
+			with(build.EntryRetryParts, build.Exchange("direct", "orders"), build.Bind("orders", "new", "invoice")),
 			[]string{"orders new"},
 			false, true,
 		},
 		{
 			"rejects come back by the default exchange, which has no bindings",
-			build.ScenarioParts["a worker that dead-letters into its retry buffer, policies only"],
-			nil, false, true,
+			build.ScenarioParts["a worker that dead-letters into its retry buffer, policies only"], nil, false, true,
 		},
 		{
 			"the worker sends failures to the buffer that publishers use, too",
@@ -226,9 +226,7 @@ func TestEntrances(t *testing.T) {
 			},
 			nil, true, false,
 		},
-		{
-			"publishers fill a delayed buffer", build.ScenarioParts["delayed"], nil, false, false,
-		},
+		{"publishers fill a delayed buffer", build.ScenarioParts["delayed"], nil, false, false},
 		{
 			"they use the exchange itself, the retries a key of their own", build.ScenarioParts["pubsub"],
 			[]string{"master user.*"},
@@ -303,8 +301,8 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 			map[string]model.Role{"user:save": model.DelayedBuffer, "user:delete": model.DelayedBuffer},
 		},
 		{
-			"one of several levels", with(ladder, build.Endpoint("w"),
-				build.SentInto("nsb.v2.delay-level-05", "w")), "nsb.v2.delay-level-00",
+			"one of several levels", with(ladder, build.Endpoint("w"), build.SentInto("nsb.v2.delay-level-05", "w")),
+			"nsb.v2.delay-level-00",
 			map[string]model.Role{"w": model.RetryBuffer},
 		},
 	} {
@@ -354,11 +352,7 @@ func TestCarried(t *testing.T) {
 			[]build.Part{quorum("w", to("b"), limit(3)), quorum("b", to("failed"), limit(9)), quorum("failed")},
 			"b 10",
 		},
-		{
-			"round and round", "4.3.6",
-			[]build.Part{quorum("w", to("failed")), quorum("failed", to("w"), limit(3))},
-			"w 21",
-		},
+		{"round and round", "4.3.6", []build.Part{quorum("w", to("failed")), quorum("failed", to("w"), limit(3))}, "w 21"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))

@@ -100,18 +100,15 @@ var unsupported = map[QueueType][]string{
 	Classic: {
 		"delivery-limit", "dead-letter-strategy", "delayed-retry-type", "delayed-retry-min", "delayed-retry-max", "max-age",
 		"stream-max-segment-size-bytes", "initial-cluster-size", "queue-leader-locator-quorum", "max-in-memory-length",
-		"max-in-memory-bytes",
-		"target-group-size",
+		"max-in-memory-bytes", "target-group-size",
 	},
 	Quorum: {
-		"max-age", "stream-max-segment-size-bytes", "queue-mode", "queue-version", "max-priority", "ha-mode",
-		"ha-params", "ha-sync-mode",
-		"ha-promote-on-shutdown", "ha-promote-on-failure", "queue-master-locator",
+		"max-age", "stream-max-segment-size-bytes", "queue-mode", "queue-version", "max-priority", "ha-mode", "ha-params",
+		"ha-sync-mode", "ha-promote-on-shutdown", "ha-promote-on-failure", "queue-master-locator",
 	},
 	Stream: {
-		"message-ttl", "expires", "dead-letter-exchange", "dead-letter-routing-key", "dead-letter-strategy",
-		"delivery-limit", "max-length",
-		"overflow", "queue-mode", "queue-version", "max-priority", "ha-mode",
+		"message-ttl", "expires", "dead-letter-exchange", "dead-letter-routing-key", "dead-letter-strategy", "delivery-limit",
+		"max-length", "overflow", "queue-mode", "queue-version", "max-priority", "ha-mode",
 	},
 }
 

@@ -269,7 +269,8 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 		{
 			"a bound key leads on", audited,
 			[]string{"audit: delay:5s=delayed(5s, argument)"},
-			model.KeysBound, build.Refs("audit"),
+			model.KeysBound,
+			build.Refs("audit"),
 		},
 		{
 			"messages go elsewhere than the bindings say", with(audited, build.Seen("delay:5s", "user:save")),
@@ -341,9 +342,7 @@ func TestExits(t *testing.T) {
 		want    []string
 	}{
 		{
-			"no dead-letter exchange", "3.10.8",
-			[]build.Part{build.Queue("q")},
-			[]string{"expired lost []", "rejected lost []"},
+			"no dead-letter exchange", "3.10.8", []build.Part{build.Queue("q")}, []string{"expired lost []", "rejected lost []"},
 		},
 		{
 			"a limit too", "3.10.8",

@@ -69,7 +69,8 @@ func TestOf(t *testing.T) {
 			"nothing",
 			message.Message{},
 			Cause{Evidence: Nothing, Queue: "mail.failed"},
-			"", "no error and no death in mail.failed",
+			"",
+			"no error and no death in mail.failed",
 		},
 	} {
 		got := readFailed(mail, &c.m)
@@ -347,9 +348,8 @@ main.main()
     (stdlib 4.3) gen_server.erl:1123: :gen_server.try_handle_info/4
     (shop 0.1.0) lib/shop/mail.ex:42: Shop.Mail.send/2`, "Shop.Mail.send/#"},
 		{
-			"Elixir, a clause", "** (FunctionClauseError) x\n    (shop 0.1.0) lib/shop/mail.ex:42: " +
-				"Shop.Mail.send(%{id: 8812}, 3)",
-			"Shop.Mail.send",
+			"Elixir, a clause",
+			"** (FunctionClauseError) x\n    (shop 0.1.0) lib/shop/mail.ex:42: Shop.Mail.send(%{id: 8812}, 3)", "Shop.Mail.send",
 		},
 		{"libraries only", "java.lang.Error: x\n\tat java.base/java.lang.Thread.run(Thread.java:840)", ""},
 		{"no trace", "gateway down\nat least it says so (here)", ""},

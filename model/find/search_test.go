@@ -77,7 +77,8 @@ func TestSearch(t *testing.T) {
 			"one is gone",
 			find.Want{},
 			map[string]error{"b": fmt.Errorf("read b: %w", model.ErrQueueGone)},
-			"a1 a2 a3 b1 b2 c1", "b: the queue does not exist any more", "a b c", false,
+			"a1 a2 a3 b1 b2 c1",
+			"b: the queue does not exist any more", "a b c", false,
 		},
 		{
 			"one fails",

@@ -157,7 +157,8 @@ func TestPassedAsItTells(t *testing.T) {
 		{
 			"an expiration of 2^40 ms",
 			message.Message{Deaths: []message.Death{expiredIn("own", "1099511627776", 1)}},
-			none, none, none, "",
+			none,
+			none, none, "",
 		},
 		{"died again in the same queue", message.Message{
 			Properties: stamped(time.Minute),
