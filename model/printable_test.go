@@ -166,9 +166,7 @@ func isFlag(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
 // TestPrintableCellsOfEachRune tries each rune alone, behind a letter, and behind what makes clusters.
 func TestPrintableCellsOfEachRune(t *testing.T) {
-	if len(drawn()) < 100_000 {
-		t.Fatalf("only %d widths are known", len(drawn()))
-	}
+	must.That(t, len(drawn()) >= 100_000, "only %d widths are known", len(drawn()))
 	step := rune(size.Of(5, 1)) // five samples, at random, are all of them
 	for r := seed.Rand(t).Int32N(step); r <= unicode.MaxRune; r += step {
 		if s := string(r); model.Printable("a"+s) == "a"+s {

@@ -183,9 +183,9 @@ func TestOwnLooksAreLeftOut(t *testing.T) {
 	}, before)
 	for i, want := range []struct{ ready, unacked, consumers int64 }{{9, 2, 1}, {45, 0, 0}, {0, 1, 1}, {1, 0, 0}} {
 		q := after.Queues[i]
-		if q.Ready.Or(-1) != want.ready || q.Unacked.Or(-1) != want.unacked || q.Consumers.Or(-1) != want.consumers {
-			t.Errorf("%s has %s ready, %s unacknowledged, %s consumers, want %v", q.Name, q.Ready, q.Unacked, q.Consumers, want)
-		}
+		assert.That(t, q.Ready.Or(-1) == want.ready && q.Unacked.Or(-1) == want.unacked &&
+			q.Consumers.Or(-1) == want.consumers, "%s has %s ready, %s unacknowledged, %s consumers, want %v", q.Name, q.Ready,
+			q.Unacked, q.Consumers, want)
 	}
 	after.LeaveOut(map[model.QueueRef]bool{build.Ref("w"): true}, nil)
 }

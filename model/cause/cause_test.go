@@ -134,9 +134,8 @@ func TestHostileTexts(t *testing.T) {
 		m := failed(text)
 		c := Of(mail, m)
 		for _, s := range []string{c.Kind, c.Text, c.Frame, c.String()} {
-			if model.Printable(s) != s || len(s) > mostKind+mostFolded+mostFrame+20 {
-				t.Errorf("%s: %q (%d bytes)", name, s[:min(len(s), 200)], len(s))
-			}
+			assert.That(t, model.Printable(s) == s && len(s) <= mostKind+mostFolded+mostFrame+20, "%s: %q (%d bytes)", name,
+				s[:min(len(s), 200)], len(s))
 		}
 	}
 }
@@ -414,14 +413,10 @@ func FuzzRecall(f *testing.F) {
 		var err error
 		limit.Keep(t, len(text), func() { e, err = g.Recall(text, "rabbit@one", mail) })
 		if err != nil {
-			if g.Read() != 0 || len(g.List()) != 0 {
-				t.Errorf("%d messages were added: %v", g.Read(), err)
-			}
+			assert.That(t, g.Read() == 0 && len(g.List()) == 0, "%d messages were added: %v", g.Read(), err)
 			return
 		}
-		if g.Read() != e.Messages {
-			t.Errorf("%d messages are here of %d", g.Read(), e.Messages)
-		}
+		assert.That(t, g.Read() == e.Messages, "%d messages are here of %d", g.Read(), e.Messages)
 		again := NewGroups()
 		if kept := g.Keep("rabbit@one", mail, e); kept != nil {
 			same, err := again.Recall(kept, "rabbit@one", mail)

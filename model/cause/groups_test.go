@@ -100,9 +100,8 @@ func TestGroups(t *testing.T) {
 	check("no order # 1 stock.failed:1 stock=1 70..70; smtp down 1 mail.failed:1 mail=1 10..10")
 	list := g.List()
 	MostFirst(list)
-	if list[0].Cause.Text != "no order #" || list[0].Sample.Text != "no order 9" || g.Read() != 2 {
-		t.Errorf("the first is %+v of %d", list[0], g.Read())
-	}
+	assert.That(t, list[0].Cause.Text == "no order #" && list[0].Sample.Text == "no order 9" && g.Read() == 2,
+		"the first is %+v of %d", list[0], g.Read())
 }
 
 // A hundred thousand causes, because an id without a digit was not folded, become few, and say so. Others stay exact.
@@ -120,9 +119,7 @@ func TestTooManyCauses(t *testing.T) {
 		g.Add(mail, numbered(i, text, "mail", i+1))
 	}
 	list := g.List()
-	if len(list) > mostCauses || g.Read() != many+10 {
-		t.Fatalf("%d causes of %d messages", len(list), g.Read())
-	}
+	must.That(t, len(list) <= mostCauses && g.Read() == many+10, "%d causes of %d messages", len(list), g.Read())
 	sum := 0
 	var levels []Level
 	for _, at := range list {
@@ -143,9 +140,7 @@ func TestTooManyCauses(t *testing.T) {
 	assert.That(t, slices.ContainsFunc(list, func(at Group) bool { return at.Cause.Level > Whole && Is(mail, m, at.ID) }),
 		"a message is not selected by the coarse cause that it is in")
 	g.Forget(mail)
-	if g.Read() != 10 || len(g.List()) != 1 {
-		t.Errorf("%d messages are left in %d causes", g.Read(), len(g.List()))
-	}
+	assert.That(t, g.Read() == 10 && len(g.List()) == 1, "%d messages are left in %d causes", g.Read(), len(g.List()))
 }
 
 // letters is a word for a number, without digits.
@@ -202,9 +197,7 @@ func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 	e, err := g.Recall(kept, "rabbit@one", mail)
 	want := earlier
 	want.Messages = 5
-	if e != want || err != nil || g.Read() != 6 {
-		t.Fatalf("it recalls %+v, %d messages: %v", e, g.Read(), err)
-	}
+	must.That(t, e == want && err == nil && g.Read() == 6, "it recalls %+v, %d messages: %v", e, g.Read(), err)
 	counts := func(g *Groups) map[ID]int {
 		all := map[ID]int{}
 		for _, at := range g.List() {
@@ -294,9 +287,8 @@ func TestKeepsSoMany(t *testing.T) {
 	kept := g.Keep("rabbit@one", mail, earlier)
 	g.Forget(mail)
 	e, err := g.Recall(kept, "rabbit@one", mail)
-	if e.Messages != mostKept || g.Read() != mostKept || err != nil || len(kept) > 4<<20 {
-		t.Errorf("%d of %d bytes are kept: %v", g.Read(), len(kept), err)
-	}
+	assert.That(t, e.Messages == mostKept && g.Read() == mostKept && err == nil && len(kept) <= 4<<20, "%d of %d bytes "+
+		"are kept: %v", g.Read(), len(kept), err)
 }
 
 func TestMessagesThatLeftAreKnownByLaterCounts(t *testing.T) {

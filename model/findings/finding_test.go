@@ -382,9 +382,7 @@ func TestAboutAFlow(t *testing.T) {
 			flow = &topology.Flows()[i]
 		}
 	}
-	if flow == nil || len(flow.Buffers) != 2 {
-		t.Fatalf("%+v", topology.Flows())
-	}
+	must.That(t, flow != nil && len(flow.Buffers) == 2, "%+v", topology.Flows())
 	about := NewAbout([]Finding{
 		{Code: "a", VHost: "/", Exchange: "back"},
 		{Code: "b", VHost: "/", Queue: "other"},

@@ -364,10 +364,8 @@ func TestPlanProbe(t *testing.T) {
 	} {
 		c.want.ID, c.want.Flow = "x", flow(c.worker)
 		p := PlanProbe(topology, c.want)
-		if (c.says != "") != p.Refusal.Refused() || !strings.Contains(p.Refusal.Words(), c.says) ||
-			p.NeedsConsumers() != c.agreed {
-			t.Errorf("%s: %q, only for its consumers %v", c.worker, p.Refusal.Words(), p.NeedsConsumers())
-		}
+		assert.That(t, (c.says != "") == p.Refusal.Refused() && strings.Contains(p.Refusal.Words(), c.says) &&
+			p.NeedsConsumers() == c.agreed, "%s: %q, only for its consumers %v", c.worker, p.Refusal.Words(), p.NeedsConsumers())
 	}
 }
 
