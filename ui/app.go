@@ -1,3 +1,7 @@
+// Package ui is the dashboard: the app, which polls the broker, keeps a stack of screens for each tab and passes keys
+// and messages to them, its palette, its help, and what starts and ends it. The screens are in rooms below it, each of
+// which knows only those before it: shell, act, messages, causes, trace, flows. What a screen is drawn with lives in
+// term, the picture of a flow in picture, and what is true of a broker in model's rooms.
 package ui
 
 import (
@@ -73,10 +77,13 @@ func newApp(ctx context.Context, o Options) app {
 	looks := shell.NewLooks()
 	a := app{
 		env: e, vhost: o.VHost,
-		poller:   newPoller(o, looks),
+		poller:   poller{source: o.Source, interval: o.Interval, pause: o.Interval, looks: looks},
 		counters: newCounters(o),
 		history:  shell.NewHistory(), looks: looks,
-		palette: newPalette(e), notice: shell.NoticeMsg{Text: o.Trouble, Bad: true},
+		palette: palette{env: e, field: term.NewTextField("")}, notice: shell.NoticeMsg{Text: o.Trouble, Bad: true},
+	}
+	if o.Broker != nil {
+		a.poller.held, a.poller.looked, a.poller.counter = o.Broker.Held, o.Broker.Looked, o.Broker
 	}
 	for i, screen := range numbered {
 		a.tabs[i].stack = []shell.Page{e.NewPage(screen.open(e))}
@@ -99,15 +106,12 @@ func rereading(e *shell.Env) plan.Reread {
 	}
 }
 
-// clockMsg redraws the header each second: the time, and the age of what is shown.
-type clockMsg struct{}
+type clockMsg struct{} // redraws the header each second: the time, and the age of what is shown
 
 func tick() tea.Cmd { return tea.Every(time.Second, func(time.Time) tea.Msg { return clockMsg{} }) }
 
-// startMsg starts the first poll from Update, where the poller's state is kept.
-type startMsg struct{}
+type startMsg struct{} // starts the first poll from Update, where the poller's state is kept
 
-// Init is the first command of the program.
 func (a app) Init() tea.Cmd {
 	return tea.Batch(tick(), func() tea.Msg { return startMsg{} }, shell.AwaitLoss(a.env), act.AwaitUnfinished(a.env),
 		a.env.LoadChoices(), askBackground(a.env))
@@ -150,7 +154,10 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		cmd := a.poller.read(a.env)
 		return a, cmd
 	case pollDueMsg:
-		cmd := a.poller.due(msg, a.env)
+		if msg.timer != a.poller.timer || a.poller.paused {
+			return a, nil
+		}
+		cmd := a.poller.read(a.env)
 		return a, cmd
 	case backgroundMsg:
 		return a.background(msg)
@@ -164,7 +171,12 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		cmd := a.poller.lost(msg.Why, a.env)
 		return a, tea.Batch(cmd, shell.AwaitLoss(a.env))
 	case countDueMsg:
-		return a.countDue(msg), nil
+		for lane := range a.counters {
+			if c := &a.counters[lane]; c.timer == msg.timer {
+				c.timer = 0 // the next one starts when somebody looks
+			}
+		}
+		return a, nil
 	case shell.CountedMsg:
 		return a.counted(msg)
 	case shell.ChoicesMsg:

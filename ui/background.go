@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"image/color"
 	"os"
 	"runtime"
 	"time"
@@ -61,7 +60,6 @@ func (a app) dressed(theme term.Theme) (app, tea.Cmd) {
 	return a, cmd
 }
 
-// dress changes the looks of everything that is drawn from now on.
 func dress(e *shell.Env, theme term.Theme) {
 	e.Theme = theme
 	if e.Styles.Plain {
@@ -89,7 +87,6 @@ const (
 	mostAnswer  = 64 // bytes; what is longer is none
 )
 
-// Read implements io.Reader.
 func (k *keyboard) Read(p []byte) (int, error) {
 	for {
 		n, err := k.File.Read(p[:max(1, len(p)-len(k.held))])
@@ -121,7 +118,8 @@ func (k *keyboard) without(read []byte) []byte {
 	switch {
 	case end >= 0:
 		if c := ansi.XParseColor(string(rest[:end])); c != nil {
-			k.background(isLight(c))
+			r, g, b, _ := c.RGBA()
+			k.background(299*r+587*g+114*b > 1000*0x7fff) // its luma (ITU-R BT.601): dark text is read better on it
 		}
 		return append(bytes.Clone(text[:start]), k.without(rest[end+size:])...)
 	case len(rest) > mostAnswer:
@@ -142,10 +140,4 @@ func endOfAnswer(text []byte) (at, size int) {
 		}
 	}
 	return -1, 0
-}
-
-// isLight reports whether dark text can be read better on a colour than light text: by its luma (ITU-R BT.601).
-func isLight(c color.Color) bool {
-	r, g, b, _ := c.RGBA()
-	return 299*r+587*g+114*b > 1000*0x7fff
 }

@@ -270,7 +270,8 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	term.press("o").await("marked as resolved")
 	b.change(func() { b.messages = map[model.QueueRef][]message.Message{} })
 	term.press(keyCtrlR).await("0 found", "none of this cause is left")
-	unread := messages.FindScreen{Topology: &model.Topology{}, Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
+	unread := messages.FindScreen{Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
+	unread.Latest.Topology = &model.Topology{}
 	unread.Missed = make([]find.Reason, 1)
 	assert.Equal(t, unread.Emptiness(), "none of this cause in what was read", "where a queue was not read it")
 }

@@ -1,6 +1,13 @@
 package ui
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -30,7 +37,6 @@ var numbered = [...]struct {
 	{does: "what was done", open: act.NewJournalScreen},
 }
 
-// countFindings counts the findings; the worst is the first.
 func countFindings(latest shell.TopologyMsg) (n int64, mark string) {
 	if len(latest.Findings) == 0 {
 		return 0, ""
@@ -38,7 +44,6 @@ func countFindings(latest shell.TopologyMsg) (n int64, mark string) {
 	return int64(len(latest.Findings)), shell.LevelMark(latest.Findings[0].Level)
 }
 
-// effect is what a command does.
 type effect func(a app) (app, tea.Cmd)
 
 // command is something that the palette can do by its name.
@@ -55,7 +60,6 @@ type command struct {
 	text func(e *shell.Env, text string) (effect, error)
 }
 
-// findIn looks for a text in all queues.
 func findIn(e *shell.Env, text string) (effect, error) {
 	filter, err := e.Filters.Filter(text)
 	if err != nil {
@@ -127,4 +131,168 @@ func allCommands(a app) (all []command) {
 			open: app.goToContext,
 		},
 	}...)
+}
+
+// name is one thing that can be named, of any bytes. shown is what is drawn and typed.
+type name struct {
+	model.QueueRef
+	shown, in string // printable; in says where it is when there are several vhosts
+}
+
+// opens opens the screen of what was named, unless that was deleted since it was offered.
+func opens(
+	what string, is func(a app, ref model.QueueRef) bool, screen func(e *shell.Env, ref model.QueueRef) shell.Screen,
+) func(app, name) (app, tea.Cmd) {
+	return func(a app, n name) (app, tea.Cmd) {
+		if !is(a, n.QueueRef) {
+			return a.gone(what, n)
+		}
+		return a.push(screen(a.env, n.QueueRef))
+	}
+}
+
+func (a app) hasFlow(ref model.QueueRef) bool {
+	return slices.ContainsFunc(a.latest.Flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
+}
+
+func (a app) hasQueue(ref model.QueueRef) bool {
+	_, ok := a.latest.Topology.Queue(ref)
+	return ok
+}
+
+func openTap(a app, n name) (app, tea.Cmd) {
+	if s, ok := trace.TapExchange(a.env, a.latest.Topology, model.ExchangeRef(n.QueueRef)); ok {
+		return a.push(s)
+	}
+	return a.gone("exchange", n)
+}
+
+func (a app) flowNames() []name {
+	return a.namesOf(len(a.latest.Flows), func(i int) model.QueueRef { return a.latest.Flows[i].Worker.Queue })
+}
+
+func (a app) queueNames() []name {
+	queues := a.latest.Topology.Snapshot.Queues
+	return a.namesOf(len(queues), func(i int) model.QueueRef { return queues[i].QueueRef })
+}
+
+func (a app) exchangeNames() []name {
+	exchanges := a.latest.Topology.Snapshot.Exchanges
+	return slices.DeleteFunc(a.namesOf(len(exchanges), func(i int) model.QueueRef {
+		return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
+	}), func(n name) bool { return n.Name == "" }) // RabbitMQ lets nothing be bound to the default exchange
+}
+
+func (a app) contextNames() []name { return offlineNames(a.env.Contexts, a.env.Title) }
+
+func (a app) themeNames() []name {
+	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.env.OwnThemes))...), a.env.Theme)
+}
+
+// offlineNames are the names of what is known without a broker.
+func offlineNames[S ~string](texts []S, this S) []name {
+	names := make([]name, len(texts))
+	for i, text := range texts {
+		names[i] = name{QueueRef: model.QueueRef{Name: string(text)}, shown: model.Printable(string(text))}
+		if text == this {
+			names[i].in = "this one"
+		}
+	}
+	return names
+}
+
+// goToContext ends the program, which then begins with another broker, unless something runs here.
+func (a app) goToContext(n name) (app, tea.Cmd) {
+	if n.Name == a.env.Title {
+		a.notice = shell.NoticeMsg{Text: "this is " + n.shown}
+		return a, nil
+	}
+	for _, t := range a.tabs {
+		for _, page := range t.stack {
+			if isBusy(page.Screen) {
+				a.notice = shell.NoticeMsg{Bad: true, Text: fmt.Sprintf("not left for %s: what runs on %s would be stopped; "+
+					"wait for its end, or stop it with %s", n.shown, page.Screen.Title(), a.env.Keys.ForceQuit.Help().Key)}
+				return a, nil
+			}
+		}
+	}
+	a.next = n.Name
+	return a, tea.Quit
+}
+
+// namesOf are the names of n objects of the broker, by what is shown.
+func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
+	several := len(a.latest.Topology.Snapshot.VHosts) > 1
+	names := make([]name, n)
+	for i := range names {
+		ref := at(i)
+		names[i] = name{QueueRef: ref, shown: model.Printable(ref.String())}
+		if several {
+			names[i].in = "vhost " + model.Printable(ref.VHost)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(a.shown, b.shown) })
+	return names
+}
+
+// gone says that something was deleted since it was offered.
+func (a app) gone(what string, n name) (app, tea.Cmd) {
+	a.notice = shell.NoticeMsg{Text: "there is no " + what + " " + n.shown + " any more", Bad: true}
+	return a, nil
+}
+
+// How well a name matches what was typed, the best first.
+const (
+	same = iota
+	begins
+	contains
+	scattered // its letters are in the name, in their order
+	differs
+)
+
+// nearness says how well a name matches what was typed. lower is that in lower case.
+func (n *name) nearness(typed, lower string) int {
+	if n.shown == typed || n.Name == typed || n.VHost+"/"+n.Name == typed {
+		return same
+	}
+	return nearness(strings.ToLower(n.shown), lower)
+}
+
+func nearness(text, typed string) int {
+	switch at := strings.Index(text, typed); {
+	case at == 0:
+		return begins
+	case at > 0:
+		return contains
+	}
+	for _, r := range typed {
+		at := strings.IndexRune(text, r)
+		if at < 0 {
+			return differs
+		}
+		text = text[at+utf8.RuneLen(r):]
+	}
+	return scattered
+}
+
+const mostNames = 50 // bounds how many names are offered at once: who sees more than a few types on
+
+// nearest are the names that match best, and how many match at all.
+func nearest(names []name, typed string) (found []name, all int) {
+	lower := strings.ToLower(typed)
+	var by [differs][]name
+	for i := range names {
+		rank := names[i].nearness(typed, lower)
+		if rank == differs {
+			continue
+		}
+		all++
+		if len(by[rank]) < mostNames {
+			by[rank] = append(by[rank], names[i])
+		}
+	}
+	for _, some := range by {
+		found = append(found, some...)
+	}
+	return found[:min(len(found), mostNames)], all
 }

@@ -52,7 +52,6 @@ type form struct {
 	typed         bool
 }
 
-// triedMsg is the answer to a try.
 type triedMsg struct {
 	request shell.Request
 	failed  int
@@ -105,7 +104,6 @@ func (m form) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// try tries the texts up to the cursor's.
 func (m form) try() (tea.Model, tea.Cmd) {
 	m.request, m.wrong, m.err, m.typed = m.env.NewRequest(), -1, nil, true
 	id, try, at := m.request, m.Try, m.at
@@ -178,7 +176,6 @@ func (m form) View() string {
 	return page
 }
 
-// shown is the text at a place, with the cursor in it when it is there.
 func (m form) shown(i, width int) string {
 	f := m.fields[i]
 	if i == m.Secret {

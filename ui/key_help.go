@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // KeyGroup is the keys of one place of the dashboard.
@@ -31,6 +33,11 @@ func KeyHelp() []KeyGroup {
 	shared := KeyGroup{Place: "everywhere"}
 	for _, b := range everywhere(k) {
 		shared.Keys = append(shared.Keys, group("", []explained{b.explained}).Keys...)
+	}
+	typed := KeyGroup{Place: "commands, after " + k.Palette.Help().Key}
+	for _, c := range allCommands(app{env: &shell.Env{Terminal: shell.Terminal{Keys: k}}}) {
+		name := strings.TrimSpace(c.name + " " + strings.ToUpper(c.word))
+		typed.Keys = append(typed.Keys, Key{[]string{name}, c.does})
 	}
 	return []KeyGroup{
 		shared,
@@ -109,17 +116,8 @@ func KeyHelp() []KeyGroup {
 			{k.ChooseUp, "the command before"},
 			{k.ChooseDown, "the command after"},
 		}),
-		paletteGroup(k),
+		typed,
 	}
-}
-
-// paletteGroup has the commands of the palette: they are typed, and do what keys do.
-func paletteGroup(k *shell.KeyMap) KeyGroup {
-	g := KeyGroup{Place: "commands, after " + k.Palette.Help().Key}
-	for _, c := range allCommands(app{env: &shell.Env{Terminal: shell.Terminal{Keys: k}}}) {
-		g.Keys = append(g.Keys, Key{[]string{strings.TrimSpace(c.name + " " + strings.ToUpper(c.word))}, c.does})
-	}
-	return g
 }
 
 // explained is a binding with what it does at one place, in more words than a footer has room for.
@@ -229,7 +227,6 @@ func group(place string, all []explained) KeyGroup {
 	return g
 }
 
-// keyName is a key as a person calls it.
 func keyName(pressed string) string {
 	signs := []string{"up", "↑", "down", "↓", "left", "←", "right", "→", " ", "space"}
 	if i := slices.Index(signs, pressed); i >= 0 && i%2 == 0 {
@@ -245,12 +242,92 @@ func CheckActionKey(name string) error {
 	}
 	for _, group := range KeyHelp() {
 		for _, k := range group.Keys {
-			for _, taken := range k.Names {
-				if taken == name {
-					return fmt.Errorf("the key %s is taken (%s: %s)", name, group.Place, k.Does)
-				}
+			if slices.Contains(k.Names, name) {
+				return fmt.Errorf("the key %s is taken (%s: %s)", name, group.Place, k.Does)
 			}
 		}
 	}
 	return nil
+}
+
+// helpScreen lists the keys that do something on the screen it was opened from.
+type helpScreen struct {
+	env  *shell.Env
+	list term.List[int, helpRow]
+}
+
+type helpRow struct {
+	place int
+	where string
+	help  key.Help
+}
+
+func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
+	if h, ok := of.(helpScreen); ok {
+		return h
+	}
+	k := e.Keys
+	shared := []key.Binding{term.Binding("1 … 5", "flows … journal", "1")}
+	for _, b := range everywhere(k)[len(k.Screens):] {
+		shared = append(shared, b.binding)
+	}
+	var rows []helpRow
+	for _, group := range []struct {
+		where    string
+		bindings []key.Binding
+	}{
+		{of.Title(), of.Keys()},
+		{"moving", k.Motions()},
+		{"everywhere", shared},
+	} {
+		for _, b := range group.bindings {
+			if b.Enabled() {
+				rows = append(rows, helpRow{len(rows), group.where, b.Help()})
+			}
+		}
+	}
+	byPlace := func(a, b helpRow) int { return cmp.Compare(a.place, b.place) }
+	s := e.Styles
+	table := term.NewTable(e.Kit(), func(r helpRow) int { return r.place }, byPlace,
+		term.Column[helpRow]{
+			Title: "KEY", Width: 12, Compare: byPlace,
+			Cell: func(r helpRow) term.Field { return term.Field{Text: r.help.Key, Style: s.Accent} },
+		},
+		term.Column[helpRow]{
+			Title: "WHAT IT DOES", Width: 20, Flex: 1, Max: 40,
+			Cell: func(r helpRow) term.Field { return term.Field{Text: r.help.Desc, Style: s.Text} },
+		},
+		term.Column[helpRow]{
+			Title: "WHERE", Width: 12, Flex: 1,
+			Cell: func(r helpRow) term.Field { return term.Field{Text: r.where, Style: s.Muted} },
+		})
+	table.Set(rows)
+	texts := func(r helpRow) []string { return []string{r.help.Key, r.help.Desc, r.where} }
+	return helpScreen{e, term.NewList(table, texts)}
+}
+
+func (h helpScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if msg, ok := msg.(tea.KeyMsg); ok && !h.list.Handle(msg) && term.Is(msg, h.env.Keys.Help) {
+		return h, shell.Pop
+	}
+	return h, nil
+}
+
+func (h helpScreen) Title() string { return "help" }
+func (h helpScreen) Typing() bool  { return h.list.Filter.Typing }
+
+// Keys makes a second "?" close the help.
+func (h helpScreen) Keys() []key.Binding {
+	return h.list.Bindings(term.Describe(h.env.Keys.Help, "close"))
+}
+
+func (h helpScreen) View(width, height int) string {
+	s := h.env.Styles
+	marks := "   " + s.Danger.Render(term.MarkError) + " lost or will be   " +
+		s.Warning.Render(term.MarkWarning) + " risky   " +
+		s.Accent.Render(term.MarkCursor) + " cursor   " + s.Chosen.Render(term.MarkChosen) + " selected   " +
+		s.Muted.Render("?") + " not known"
+	list := h.list.View(width, height-2, nil) // first: it fits the rows to the height
+	more := term.Partition(s, "", h.list.Table.Position(), width)
+	return list + "\n" + term.Block([]string{more, term.Cut(marks, width, "…")}, width, 2)
 }

@@ -2,9 +2,9 @@ package ui
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
@@ -36,7 +36,6 @@ type palette struct {
 	unread bool              // there is no broker yet whose names could be offered
 }
 
-// suggestion is something that enter may do.
 type suggestion struct {
 	text string // as it stands in the field, printable
 	of   string // what follows it: "EXCHANGE"
@@ -44,7 +43,6 @@ type suggestion struct {
 	run  effect // nil: a name has to follow
 }
 
-// opened is the palette with an empty line.
 func (p palette) opened(a app) palette {
 	p.open, p.wrong, p.completed = true, "", false
 	p.back, p.draft = len(p.past), ""
@@ -63,8 +61,6 @@ func (p palette) refreshed(a app) palette {
 	}
 	return p.searched(a)
 }
-
-func newPalette(e *shell.Env) palette { return palette{env: e, field: term.NewTextField("")} }
 
 // commanded gives a key to the palette, and does what it asks for.
 func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
@@ -216,7 +212,6 @@ func (p *palette) offerText(c *command, text string) {
 	p.found = append(p.found, s)
 }
 
-// offerNames adds the names that match best.
 func (p *palette) offerNames(a app, c *command, typed string) {
 	if a.latest.Topology == nil && !c.offline {
 		return
@@ -241,7 +236,7 @@ func actions(of shell.Screen, typed string) []suggestion {
 	var found []suggestion
 	for _, b := range of.Keys() {
 		words := b.Help().Desc
-		if !b.Enabled() || !byWords(b) || nearness(strings.ToLower(words), typed) > contains {
+		if !b.Enabled() || slices.Contains(wordless, b.Keys()[0]) || nearness(strings.ToLower(words), typed) > contains {
 			continue
 		}
 		press, ok := shell.PressOf(b.Keys()[0])
@@ -256,16 +251,9 @@ func actions(of shell.Screen, typed string) []suggestion {
 	return found
 }
 
-// byWords reports whether a key is one that its words are enough for.
-func byWords(b key.Binding) bool {
-	switch b.Keys()[0] {
-	case "enter", "esc", "tab", "shift+tab", "up", "down", "left", "right":
-		return false
-	}
-	return true
-}
+// wordless are keys for which words are not enough.
+var wordless = []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left", "right"}
 
-// nothing says why nothing is offered.
 func (p palette) nothing() string {
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
 	for _, c := range allCommands(app{env: p.env}) {

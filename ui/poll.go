@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -60,8 +61,7 @@ type polledMsg struct {
 	err      error
 }
 
-// pollDueMsg says that the wait before a poll is over.
-type pollDueMsg struct{ timer shell.Request }
+type pollDueMsg struct{ timer shell.Request } // says that the wait before a poll is over
 
 // read starts a poll, unless one is running.
 func (p *poller) read(e *shell.Env) tea.Cmd {
@@ -175,14 +175,6 @@ func (p *poller) soon(e *shell.Env) tea.Cmd {
 	return p.wait(p.next.Sub(now), e)
 }
 
-// due starts the poll whose wait is over.
-func (p *poller) due(msg pollDueMsg, e *shell.Env) tea.Cmd {
-	if msg.timer != p.timer || p.paused {
-		return nil
-	}
-	return p.read(e)
-}
-
 // toggle stops the polling after the one in flight, or goes on with it at once.
 func (p *poller) toggle(e *shell.Env) tea.Cmd {
 	p.paused = !p.paused
@@ -207,4 +199,135 @@ func (p *poller) trouble() (cause, next string) {
 		connect = model.PollFailed.With(model.ConnectValues{Detail: p.err.Error()})
 	}
 	return connect.Cause, connect.Next
+}
+
+// counter counts the queues that a screen shows, again and again, for as long as the screen is seen. An error makes it
+// slower, and is told in words: what is shown then comes from the polls.
+type counter struct {
+	pace     shell.Pace
+	ask      func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	inFlight shell.Request // 0: none
+	timer    shell.Request // the wait for the next one; 0: none
+	err      error         // of the last count
+	failures int           // in a row
+	every    time.Duration
+}
+
+// watching is a screen that wants queues to be counted while it is seen.
+type watching interface {
+	// Watched are the queues to count: by a passive declare, and by totals.
+	Watched() (declare, totals []model.QueueRef)
+}
+
+type countDueMsg struct{ timer shell.Request } // says that the wait before a count is over
+
+func (c *counter) read(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd {
+	c.inFlight = e.NewRequest()
+	id, ask := c.inFlight, c.ask
+	return e.Command(shell.CountTimeout, func(ctx context.Context) tea.Msg {
+		began, at := time.Now(), e.Now()
+		counts, err := ask(ctx, queues)
+		msg := shell.CountedMsg{Request: id, Lane: lane, Took: time.Since(began), Err: err}
+		msg.Counts = model.Counts{At: at, Took: msg.Took, Queues: make(map[model.QueueRef]model.QueueCounts, len(queues))}
+		for _, ref := range queues {
+			if q, ok := counts[ref]; ok {
+				msg.Counts.Queues[ref] = q
+			}
+		}
+		return msg
+	})
+}
+
+// count starts the counts that are wanted now and are not under way or waited for.
+func (a *app) count() tea.Cmd {
+	if a.poller.paused || a.latest.Topology == nil {
+		return nil
+	}
+	var queues [2][]model.QueueRef
+	if screen, ok := a.top().(watching); ok {
+		queues[0], queues[1] = screen.Watched()
+	}
+	more, others := a.latest.Topology.CountableOf(a.env.Unsettled())
+	for lane, refs := range [2][]model.QueueRef{more, others} {
+		queues[lane] = append(queues[lane], slices.DeleteFunc(refs, func(ref model.QueueRef) bool {
+			return slices.Contains(queues[lane], ref)
+		})...)
+	}
+	if a.env.Broker == nil {
+		queues[0] = nil // there are polls and totals only
+	}
+	var cmds []tea.Cmd
+	for lane := range a.counters {
+		if c := &a.counters[lane]; c.inFlight == 0 && c.timer == 0 && len(queues[lane]) > 0 {
+			cmds = append(cmds, c.read(a.env, lane, queues[lane]))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// counted takes an answer, gives it to the screens of the tab that is seen, and waits for the next one.
+func (a app) counted(msg shell.CountedMsg) (app, tea.Cmd) {
+	c := &a.counters[msg.Lane]
+	if msg.Request != c.inFlight {
+		return a, nil
+	}
+	c.inFlight, c.err = 0, msg.Err
+	c.every = c.pace.Every(msg.Took)
+	pause := max(c.every-msg.Took, 0)
+	if msg.Err != nil {
+		c.failures++
+		pause = min(retryFirst<<min(c.failures-1, 4), retryMost)
+	} else {
+		c.failures = 0
+	}
+	msg.Every = c.every
+	msg.Changed = a.recounted(msg.Counts)
+	msg.Topology = a.latest.Topology
+	c.timer = a.env.NewRequest()
+	id := c.timer
+	shown := a.tabs[a.tab].send(msg)
+	return a, tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
+}
+
+// recounted puts counts into what all screens show, and reports whether they change it: what is seen twice on a screen
+// is one number.
+func (a *app) recounted(c model.Counts) (changed bool) {
+	touched := append(slices.Clone(a.counts), c)
+	a.forget(c.At)
+	a.counts = append(a.counts, c)
+	before, now := a.latest.Topology, a.latest.Topology.Counted(a.counts)
+	for _, counts := range touched {
+		for ref := range counts.Queues {
+			was, _ := before.Queue(ref)
+			is, ok := now.Queue(ref)
+			changed = changed || ok && (is.Ready != was.Ready || is.Consumers != was.Consumers)
+		}
+	}
+	if a.latest.Topology = now; changed {
+		a.latest.Failed = failedIn(a.latest)
+	}
+	return changed
+}
+
+func (a *app) forget(now time.Time) {
+	a.counts = slices.DeleteFunc(a.counts, func(old model.Counts) bool { return now.Sub(old.At) >= shell.CountedFor })
+}
+
+// failedIn is how many messages all failed queues hold, as far as is known.
+func failedIn(latest shell.TopologyMsg) int64 {
+	return shell.SumOf(causes.FailedRefs(latest, model.QueueRef{}), func(ref model.QueueRef) model.Opt[int64] {
+		return shell.ReadyOf(latest.Topology, ref)
+	}).Or(0)
+}
+
+func newCounters(o Options) [2]counter {
+	type counts = map[model.QueueRef]model.QueueCounts
+	return [2]counter{
+		{pace: shell.DeclarePace, ask: func(ctx context.Context, queues []model.QueueRef) (counts, error) {
+			return o.Broker.Count(ctx, queues)
+		}},
+		{pace: shell.TotalsPace, ask: func(ctx context.Context, _ []model.QueueRef) (counts, error) {
+			return o.Source.Counts(ctx)
+		}},
+	}
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// suspendable is whether the shell can have the terminal in between.
-const suspendable = false
+const suspendable = false // whether the shell can have the terminal in between
 
 // watchSignals has nothing to watch: there are no such signals here.
 func watchSignals(*tea.Program, *shell.ScreenFile) (ended func()) { return func() {} }

@@ -14,8 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// suspendable is whether the shell can have the terminal in between.
-const suspendable = true
+const suspendable = true // whether the shell can have the terminal in between
 
 // watchSignals keeps the terminal usable when the program is killed or stopped, until it is told that the program has
 // ended. What asks it to end (SIGINT, SIGTERM, SIGHUP) is the caller's.
@@ -61,8 +60,7 @@ func handleSignal(p *tea.Program, screen *shell.ScreenFile, s os.Signal) {
 	}
 }
 
-// stopTime is how long it may take until a process is stopped.
-const stopTime = 300 * time.Millisecond
+const stopTime = 300 * time.Millisecond // how long it may take until a process is stopped
 
 // Run stops this process, and all that the shell started with it, until the shell continues it. Where no shell could do
 // that, it does nothing.

@@ -6,7 +6,12 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/flows"
+	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/trace"
 )
 
 // tab is one of the numbered screens with what was opened from it.
@@ -52,7 +57,6 @@ func (a *app) rest() {
 	}
 }
 
-// send gives a message to all screens of the tab.
 func (t *tab) send(msg tea.Msg) tea.Cmd {
 	var cmds []tea.Cmd
 	stack := make([]shell.Page, len(t.stack))
@@ -73,4 +77,231 @@ func (t *tab) drop(n int) {
 		}
 	}
 	t.stack = t.stack[:n]
+}
+
+const mostPlaces = 50 // bounds how far back "-" looks for a screen that can still be shown
+
+// place is a screen that was seen: its tab, and the way to it from the tab's own screen.
+type place struct {
+	tab int
+	way []stop
+}
+
+// stop is a screen on the way to a place.
+type stop struct {
+	page  shell.Request
+	again func() shell.Screen // opens it again when it was closed; nil: what it showed is over
+}
+
+// reopening is a screen that can be opened again after it was closed. The function keeps nothing of what it has read.
+type reopening interface {
+	Reopening() func() shell.Screen
+}
+
+func (a app) at() shell.Request {
+	stack := a.tabs[a.tab].stack
+	return stack[len(stack)-1].Number
+}
+
+func (a app) place() place {
+	p := place{tab: a.tab}
+	for _, page := range a.tabs[a.tab].stack {
+		s := stop{page: page.Number}
+		if r, ok := page.Screen.(reopening); ok {
+			s.again = r.Reopening()
+		}
+		p.way = append(p.way, s)
+	}
+	return p
+}
+
+// trailed notes where the app was before, when it shows another screen now.
+func (a app) trailed(before app) app {
+	if a.at() == before.at() {
+		return a
+	}
+	trail := append(a.trail[:len(a.trail):len(a.trail)], before.place())
+	a.trail = trail[max(0, len(trail)-mostPlaces):]
+	return a
+}
+
+// last goes to the screen that was seen before this one, on whichever tab. Done twice, it comes back.
+func (a app) last() (app, tea.Cmd) {
+	if isBusy(a.top()) {
+		a.notice = shell.NoticeMsg{Bad: true, Text: "not left: what runs here would be stopped; wait for its end, or stop " +
+			"it with " + a.env.Keys.ForceQuit.Help().Key}
+		return a, nil
+	}
+	for i, p := range slices.Backward(a.trail) {
+		if p.way[len(p.way)-1].page == a.at() || !a.reaches(p) {
+			continue
+		}
+		a.trail = a.trail[:i:i]
+		return a.goTo(p)
+	}
+	a.notice = shell.NoticeMsg{Text: "no other screen was seen before this one"}
+	return a, nil
+}
+
+func isBusy(s shell.Screen) bool {
+	busy, ok := s.(interface{ Busy() bool })
+	return ok && busy.Busy()
+}
+
+// kept is how many screens of the way to a place are still open, from the tab's own one.
+func (a app) kept(p place) int {
+	stack, n := a.tabs[p.tab].stack, 0
+	for n < len(stack) && n < len(p.way) && stack[n].Number == p.way[n].page {
+		n++
+	}
+	return n
+}
+
+// reaches reports whether a place can be shown again without stopping anything that runs.
+func (a app) reaches(p place) bool {
+	n := a.kept(p)
+	return !slices.ContainsFunc(p.way[n:], func(s stop) bool { return s.again == nil }) &&
+		!slices.ContainsFunc(a.tabs[p.tab].stack[n:], func(page shell.Page) bool { return isBusy(page.Screen) })
+}
+
+// goTo shows a place. What was closed of the way to it is opened again.
+func (a app) goTo(p place) (app, tea.Cmd) {
+	a.tab = p.tab
+	n := a.kept(p)
+	a.tabs[a.tab].drop(n)
+	cmds := []tea.Cmd{a.refresh()}
+	trail := slices.Clone(a.trail)
+	for i := range trail {
+		trail[i].way = slices.Clone(trail[i].way)
+	}
+	for _, s := range p.way[n:] {
+		var cmd tea.Cmd
+		a, cmd = a.push(s.again())
+		cmds = append(cmds, cmd)
+		for _, earlier := range trail { // knows the page that takes the place of the closed one
+			for i := range earlier.way {
+				if earlier.way[i].page == s.page {
+					earlier.way[i].page = a.at()
+				}
+			}
+		}
+	}
+	a.trail = trail
+	return a, tea.Batch(cmds...)
+}
+
+// answer gives an answer to the screen that asked, whichever tab that is on. One whose screen was closed concerns
+// nobody.
+func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
+	looked, isLook := msg.Msg.(messages.PeekedMsg)
+	if isLook && looked.Err == nil {
+		a.looks.Remember(looked.Queue, looked.Waits)
+		a.looks.Dead[looked.Queue] = shell.DeadLetters{Dead: looked.Dead, Of: len(looked.Rows)}
+		a.looks.Seen = a.looks.Seen.With(looked.Seen)
+	}
+	if marked, ok := msg.Msg.(shell.MarkedMsg); ok {
+		return a, a.env.Marks.Take(marked)
+	}
+	var soon tea.Cmd
+	if _, acted := msg.Msg.(shell.EndedMsg[plan.Account]); acted {
+		soon = a.poller.soon(a.env)
+	}
+	for i := range a.tabs {
+		t := &a.tabs[i]
+		at := slices.IndexFunc(t.stack, func(p shell.Page) bool { return p.Number == msg.Page })
+		if at < 0 {
+			continue
+		}
+		var cmd tea.Cmd
+		t.stack = slices.Clone(t.stack)
+		t.stack[at], cmd = t.stack[at].Takes(msg.Msg)
+		return a, tea.Batch(cmd, soon)
+	}
+	if isLook && looked.Err == nil {
+		return a, messages.Closing(looked.Peeked.Messages)
+	}
+	return a, soon
+}
+
+func (a app) probeHere() (app, tea.Cmd) {
+	if flow, ok := a.top().(flows.FlowScreen); ok {
+		return a.push(trace.NewProbeScreen(a.env, flow.Worker))
+	}
+	a.notice = shell.NoticeMsg{Text: "open a flow first, or name one: probe FLOW", Bad: true}
+	return a, nil
+}
+
+func (a app) tapHere() (app, tea.Cmd) {
+	if flow, ok := a.top().(flows.FlowScreen); ok && flow.Flow != nil {
+		return a, trace.TapFlow(a.env, a.latest.Topology, flow.Flow, flow.Cursor)
+	}
+	a.notice = shell.NoticeMsg{Text: "name an exchange: tap EXCHANGE", Bad: true}
+	return a, nil
+}
+
+func (a app) undo() (app, tea.Cmd) {
+	if a.env.Journal == nil {
+		a.notice = shell.NoticeMsg{Text: "there is no journal to undo from: dlxtop was started with --no-journal", Bad: true}
+		return a, nil
+	}
+	if f, open := a.top().(act.FollowUpScreen); open {
+		if _, resumes := f.Is.(act.Resuming); !resumes {
+			return a, nil
+		}
+	}
+	if len(a.env.Together) > 1 {
+		return a.push(act.NewUndoScreen(a.env, a.env.Together...))
+	}
+	return a.push(act.NewUndoScreen(a.env, 0))
+}
+
+// chosen takes the choices of earlier starts. Commands of this one are newer.
+func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
+	past := c.Commands
+	for _, command := range a.palette.past {
+		past = shell.Remembered(past, command)
+	}
+	a.palette.past, a.palette.back = past, len(past)
+	programs := c.Programs
+	for _, program := range a.env.Programs {
+		programs = shell.Remembered(programs, program)
+	}
+	a.env.Programs = programs
+	var cmds []tea.Cmd
+	for name, titles := range c.Hidden {
+		cmds = append(cmds, a.hide(shell.HideMsg{Screen: name, Titles: titles}))
+	}
+	return a, tea.Batch(cmds...)
+}
+
+// hide sends a choice of columns to whichever screen has them.
+func (a *app) hide(msg shell.HideMsg) tea.Cmd {
+	var cmds []tea.Cmd
+	for i := range a.tabs {
+		cmds = append(cmds, a.tabs[i].send(msg))
+	}
+	return tea.Batch(cmds...)
+}
+
+// unkept says once that choices are lost with the program.
+func (a app) unkept(err error) app {
+	if !a.saidUnkept {
+		a.saidUnkept = true
+		a.notice = shell.NoticeMsg{Text: "columns and commands are not kept for the next start: " + err.Error(), Bad: true}
+	}
+	return a
+}
+
+// columns opens the choice of columns of the screen that is seen.
+func (a app) columns() (app, tea.Cmd) {
+	var titles, hidden []string
+	list, ok := a.top().(shell.Columned)
+	if ok {
+		titles, hidden = list.Columns()
+	}
+	if titles == nil {
+		a.notice = shell.NoticeMsg{Text: "columns are chosen on 1 flows, 2 queues and 3 failed", Bad: true}
+		return a, nil
+	}
+	return a.push(shell.ColumnsScreen{Env: a.env, List: list, Titles: titles, Hidden: hidden})
 }

@@ -1,6 +1,9 @@
 package causes
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -31,7 +34,6 @@ func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	}
 }
 
-// seen is the list that is seen.
 func (f *failedScreen) seen() shell.List {
 	if f.listed {
 		return &f.queues.Listing
@@ -40,18 +42,14 @@ func (f *failedScreen) seen() shell.List {
 }
 
 func (f failedScreen) Title() string { return f.seen().Title() }
-
-func (f failedScreen) Typing() bool { return f.reading.Asks || f.noting != nil || f.seen().Typing() }
+func (f failedScreen) Typing() bool  { return f.reading.Asks || f.noting != nil || f.seen().Typing() }
 
 func (f failedScreen) Rests() {}
 
-func (f failedScreen) Clicked() bool { return f.seen().Clicked() }
-
+func (f failedScreen) Clicked() bool                      { return f.seen().Clicked() }
 func (f failedScreen) Columns() (titles, hidden []string) { return f.seen().Columns() }
+func (f failedScreen) Listed(width, height int) string    { return f.seen().Listed(width, height) }
 
-func (f failedScreen) Listed(width, height int) string { return f.seen().Listed(width, height) }
-
-// Keys are those of the list that is seen.
 func (f failedScreen) Keys() []key.Binding {
 	k := f.env.Keys
 	var own []key.Binding
@@ -89,11 +87,13 @@ func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case shell.TopologyMsg:
 		f.latest = msg
 		rows := FailedRows(msg, f.worker)
-		f.queues.polled(rows)
+		f.queues.Table.SetColumns(failedColumns(f.env.Styles, slices.ContainsFunc(rows,
+			func(r failedRow) bool { return r.looks.Counts })))
+		f.queues.Table.Set(rows)
 		f.reading.Polled(msg.Topology, rows)
 	case ReadMsg:
 		if f.reading.Answered(msg) {
-			if f.sorting && !f.reading.asked() {
+			if f.sorting && !slices.ContainsFunc(f.reading.Order, f.reading.wanted) {
 				f.sorting = false
 				f.causes.sort(f.reading)
 			}
@@ -120,7 +120,6 @@ func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return f, nil
 }
 
-// queueKey takes a key while the queues are seen.
 func (f failedScreen) queueKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	if f.queues.Handle(msg) {
 		return f, nil
@@ -136,7 +135,6 @@ func (f failedScreen) queueKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return f, nil
 }
 
-// causeKey takes a key while the causes are seen.
 func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k := f.env.Keys
 	row, current := f.causes.Table.Current()
@@ -157,14 +155,13 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	case current && term.Is(msg, k.Ignore):
 		return f, f.env.Marks.Turn(f.latest.Topology, &row.Group, cause.Ignored)
 	case current && term.Is(msg, k.Note):
-		f.noting = newCauseNote(f.env, row)
+		f.noting = &causeNote{row, term.NewTextField(f.env.Marks.States.Of(row.ID).Note)}
 	case current && term.Is(msg, k.Open), current && messages.CauseAction(k, msg) != nil:
 		return f, f.open(row, msg)
 	}
 	return f, nil
 }
 
-// open opens the messages of a cause, and does what the key does with them.
 func (f failedScreen) open(row causeRow, msg tea.KeyMsg) tea.Cmd {
 	only, seen := messages.OfCause{Group: &row.Group, Words: row.text}, f.env.Marks.Open(f.latest.Topology, &row.Group)
 	var opened shell.Screen
@@ -177,7 +174,6 @@ func (f failedScreen) open(row causeRow, msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(shell.Push(opened), seen)
 }
 
-// noteKey takes a key while a note is typed.
 func (f failedScreen) noteKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k, noting := f.env.Keys, f.noting
 	switch {
@@ -213,7 +209,8 @@ func (f failedScreen) View(width, height int) string {
 	case len(f.queues.Table.All) == 0:
 		return term.Block(f.empty(width), width, height)
 	case f.listed:
-		return f.queues.view(width, height)
+		rows := f.queues.Rows(height, 3)
+		return term.Below(f.queues.List.View(width, rows, nil), f.queues.detail(width), width, height)
 	}
 	page := f.causes.view(f.reading, width, height)
 	if f.reading.Asks {
@@ -238,4 +235,171 @@ func (f failedScreen) empty(width int) []string {
 	}
 	return append([]string{"", "   " + s.Strong.Render("No failed queues."), ""},
 		shell.Indented(term.Style{}, text, width)...)
+}
+
+type failedQueues struct {
+	shell.Listing[model.QueueRef, failedRow]
+}
+
+type failedRow struct {
+	model.Member
+	name      string // printable
+	flowName  string // printable; "-" when it belongs to none
+	ready     model.Opt[int64]
+	consumers model.Opt[int64]
+	kind      string
+	down      bool // nobody can use it now
+	in        model.Opt[float64]
+	looks     shell.LooksField
+}
+
+func newFailedQueues(e *shell.Env) failedQueues {
+	q := failedQueues{shell.NewListing(e, "failed", func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
+		func(r failedRow) []string { return []string{r.name, r.flowName} }, failedColumns(e.Styles, false)...)}
+	q.Hides = true
+	return q
+}
+
+// fullestFirst puts queues with messages before empty ones, then goes by name: exact counts would make rows change
+// places.
+func fullestFirst(a, b failedRow) int {
+	empty := func(r failedRow) int {
+		if r.ready.Or(1) == 0 {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(empty(a), empty(b)), cmp.Compare(a.name, b.name))
+}
+
+// failedColumns are the columns; limited adds how many looks are left, which only some versions limit.
+func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
+	type column = term.Column[failedRow]
+	columns := []column{
+		column{Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true}.
+			Name(&s.Text, func(r failedRow) string { return r.name }),
+		{
+			Title: "MESSAGES", Width: 9, Right: true, Most: true,
+			Cell:    func(r failedRow) term.Field { return shell.ReadyField(s, r.ready, r.down, s.Danger) },
+			Compare: func(a, b failedRow) int { return shell.CompareOpt(a.ready, b.ready) },
+		},
+		shell.Rates(column{Title: "IN/s", Width: 7, Right: true, Most: true}, s,
+			func(r failedRow) model.Opt[float64] { return r.in }),
+		column{Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true}.
+			Name(&s.Text, func(r failedRow) string { return r.flowName }),
+		{
+			Title: "CONSUMERS", Width: 9, Right: true, Drop: 1,
+			Cell: func(r failedRow) term.Field { return shell.NumberField(s, r.consumers, s.Text) },
+		},
+		column{Title: "TYPE", Width: 9, Drop: 2}.Text(&s.Muted, func(r failedRow) string { return r.kind }),
+	}
+	if limited {
+		columns = append(columns, term.Column[failedRow]{
+			Title: "LOOKS LEFT", Width: 10, Right: true,
+			Cell:    func(r failedRow) term.Field { return r.looks.Field(s) },
+			Compare: func(a, b failedRow) int { return cmp.Compare(a.looks.Left, b.looks.Left) },
+		})
+	}
+	return columns
+}
+
+// FailedRows are the failed queues, those of one worker's flow when it is given: one that several flows share is named
+// with the first of them and how many more, one that all share by its framework's custom belongs to none.
+func FailedRows(msg shell.TopologyMsg, worker model.QueueRef) []failedRow {
+	var rows []failedRow
+	for _, ref := range FailedRefs(msg, worker) {
+		rows = append(rows, failedRowOf(ref, msg))
+	}
+	return rows
+}
+
+// FailedRefs are the failed queues by topology and names, and those in which a look found failures; of one worker's
+// flow when it is given.
+func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
+	if worker != (model.QueueRef{}) {
+		var refs []model.QueueRef
+		if flow, ok := msg.Topology.FlowOf(worker); ok {
+			for _, m := range flow.Failed {
+				refs = append(refs, m.Queue)
+			}
+		}
+		return refs
+	}
+	refs := msg.Topology.FailedQueues()
+	for i := range msg.Topology.Snapshot.Queues {
+		q := &msg.Topology.Snapshot.Queues[i]
+		if msg.Looks.Failed(msg.Topology, q) != "" && !slices.Contains(refs, q.QueueRef) {
+			refs = append(refs, q.QueueRef)
+		}
+	}
+	return refs
+}
+
+// failedRowOf finds out why a queue is a failed queue, and of which flow.
+func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
+	var row failedRow
+	flows := 0
+	for _, flow := range msg.Topology.FlowsOf(ref) {
+		for _, m := range flow.Failed {
+			if m.Queue != ref {
+				continue
+			}
+			if flows++; flows == 1 {
+				row = newFailedRow(m, model.Printable(flow.Worker.Queue.String()), msg)
+			}
+		}
+	}
+	if flows > 1 {
+		row.flowName += " and " + model.Count(int64(flows-1)) + " more"
+	}
+	if flows > 0 {
+		return row
+	}
+	for _, m := range msg.Topology.FailedWithoutFlow() {
+		if m.Queue == ref {
+			return newFailedRow(m, "-", msg)
+		}
+	}
+	why := ""
+	if q, ok := msg.Topology.Queue(ref); ok {
+		why = msg.Looks.Failed(msg.Topology, q)
+	}
+	return newFailedRow(model.Member{Queue: ref, Reason: why}, "-", msg)
+}
+
+func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failedRow {
+	r := failedRow{
+		Member: m, name: model.Printable(m.Queue.String()), flowName: flowName, kind: "?",
+		in: msg.Moves[m.Queue].In, looks: shell.NewLooksField(msg.Topology, m.Queue),
+	}
+	if q, ok := msg.Topology.Queue(m.Queue); ok {
+		r.ready, r.consumers, r.kind, r.down = q.Ready, q.Consumers, queueRow{Queue: q}.kind(), q.Outage() != model.NoOutage
+	}
+	return r
+}
+
+func (f *failedQueues) detail(width int) []string {
+	s := f.Env.Styles
+	r, ok := f.Table.Current()
+	if !ok {
+		return f.Aimless("queue", width)
+	}
+	l := shell.NewPaneLines(s, width)
+	l.Say("why here", model.Printable(r.Reason), term.Style{})
+	return append([]string{term.Partition(s, r.name, f.Table.Position(), width)}, l.Indented()...)
+}
+
+type causeNote struct {
+	row   causeRow
+	field term.TextField
+}
+
+func (n *causeNote) view(s *term.Styles, width int) string {
+	l := shell.NewDialogLines(s, width)
+	l.Say("cause", n.row.text, s.Strong)
+	l.Say("note", "one line, kept beside the journal; an empty one removes it", s.Muted)
+	l.Field(&n.field)
+	l.Blank()
+	l.Hints(shell.Hint(s, "enter", "keep") + shell.Hint(s, "esc", "back"))
+	return l.Box("Note")
 }

@@ -9,12 +9,10 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// recalledQueue is what the index has of a queue.
 type recalledQueue struct {
 	ref     model.QueueRef
 	earlier cause.Earlier
@@ -64,7 +62,6 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 	})
 }
 
-// take takes what the index has.
 func (c *Reading) take(recalled []recalledQueue) {
 	for _, r := range recalled {
 		q := c.Queues[r.ref]
@@ -111,11 +108,6 @@ func (c *Reading) catchUp() {
 	}
 }
 
-// outdated reports whether a count may be older than what an action did to the queue.
-func (q *Queue) outdated(countedAt time.Time) bool {
-	return countedAt.Before(q.settled.Add(model.StatisticsLag))
-}
-
 // forgetting takes out the queues that are gone, and the messages that actions took, outside Update.
 func (c *Reading) forgetting() func(*ReadMsg) {
 	groups, index, broker, gone, unknown := c.Groups, c.Env.Index, c.Broker, c.gone, c.unknown
@@ -158,18 +150,6 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 			}
 		}
 	}
-}
-
-// keep writes what was read of a queue into the index. Where it cannot be written, the next start reads.
-func (m *ReadMsg) keep(
-	index ports.Index, broker string, queue model.QueueRef, ready model.Opt[int64], groups *cause.Groups,
-) {
-	if index == nil || broker == "" {
-		return
-	}
-	depth := m.Depth.Or(max(ready.Or(0), m.Read))
-	kept := groups.Keep(broker, queue, cause.Earlier{At: m.At, Depth: depth})
-	_ = index.Save(cause.IndexName(broker, queue), kept)
 }
 
 // Finishing works out what a look has changed, outside Update. but is the queue that is read.
@@ -220,7 +200,6 @@ func (c *Reading) earlier() string {
 
 func (c *Reading) clock(at time.Time) string { return shell.ClockOf(model.Some(at), c.Env.Shown) }
 
-// recalls reports whether something of the index is shown.
 func (c *Reading) recalls() bool {
 	return slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool { return c.Queues[ref].Earlier != nil })
 }

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -15,7 +16,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// causeMessagesMost bounds how many messages of a cause are listed.
 const causeMessagesMost = 10_000
 
 // causeMessagesScreen lists the messages of a cause in all its queues, as a search for them.
@@ -34,12 +34,11 @@ func newCauseMessagesScreen(e *shell.Env, r causeRow, limits func(model.QueueRef
 	}
 	search := messages.NewSearchScreen(e, "messages of a cause", find.Want{
 		Has: only.Has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
-	}, messages.FindColumns(e, messages.ByID))
+	}, messages.FindColumns(e, true))
 	search.Only = only
 	return causeMessagesScreen{FindScreen: search, row: r, limits: limits, done: len(e.Doings)}
 }
 
-// Keys are those of a search, and of a cause.
 func (s causeMessagesScreen) Keys() []key.Binding {
 	k := s.Env.Keys
 	all := func(b key.Binding) key.Binding {
@@ -53,7 +52,7 @@ func (s causeMessagesScreen) Keys() []key.Binding {
 func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	if pressed, ok := msg.(tea.KeyMsg); ok && !s.Typing() {
 		k, acts := s.Env.Keys, actOnCause(s.Env, s.row, s.limits, pressed)
-		row, ok := s.List.Table.Current()
+		row, ok := s.Table.Current()
 		switch one := messages.RowAction(k, pressed); {
 		case one != nil && ok:
 			return s, shell.Push(messages.NewScreenAt(s.Env, &row.Hit, s.Only, one))
@@ -66,7 +65,7 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		case term.Is(pressed, k.Failed):
 			return s, shell.Push(newCauseQueuesScreen(s.Env, s.row, s.limits))
 		case term.Is(pressed, k.Resolve):
-			return s, s.Env.Marks.Turn(s.Topology, &s.row.Group, cause.Resolved)
+			return s, s.Env.Marks.Turn(s.Latest.Topology, &s.row.Group, cause.Resolved)
 		}
 	}
 	next, cmd := s.FindScreen.Update(msg)
@@ -76,8 +75,8 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 
 // Prepare takes out what actions took from the queues. Where it is unknown which messages these were, the queues are
 // read again, unless that costs something.
-func (s causeMessagesScreen) Prepare(int, int) (shell.Screen, tea.Cmd) {
-	changed := false
+func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	changed, next, cmd := false, shell.Screen(nil), tea.Cmd(nil)
 	for _, d := range s.Env.Since(&s.done) {
 		if s.Request == 0 || !s.Want.Queue(d.Queue) {
 			continue
@@ -92,13 +91,89 @@ func (s causeMessagesScreen) Prepare(int, int) (shell.Screen, tea.Cmd) {
 		gone, kept, _ := shell.Among(s.Rows, d.Gone, of)
 		back, left, _ := shell.Among(append(slices.Clone(s.left), gone...), d.Came, of)
 		s.Rows, s.left = append(kept, back...), left
-		s.List.Table.Set(s.Rows)
-		s.List.Table.Regain()
+		s.Table.Set(s.Rows)
+		s.Table.Regain()
 	}
-	if !changed || s.Want.Costly || !s.Ended {
-		return s, nil
+	if changed && !s.Want.Costly && s.Ended {
+		next, cmd = s.Begin(true)
+		s.FindScreen = next.(messages.FindScreen)
 	}
-	next, cmd := s.Begin(true)
+	next, _ = s.FindScreen.Prepare(width, height)
 	s.FindScreen = next.(messages.FindScreen)
 	return s, cmd
+}
+
+// causeQueuesScreen lists the queues of one cause: an action is for the messages of the cause in the one at the cursor.
+type causeQueuesScreen struct {
+	shell.Listing[model.QueueRef, causeQueueRow]
+	only   messages.OfCause
+	limits func(model.QueueRef) int // of the look at each queue
+}
+
+type causeQueueRow struct {
+	cause.Count[model.QueueRef]
+	name  string           // printable
+	ready model.Opt[int64] // in the queue, by the newest poll
+}
+
+func newCauseQueuesScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) int) shell.Screen {
+	type column = term.Column[causeQueueRow]
+	s := e.Styles
+	c := causeQueuesScreen{only: messages.OfCause{Group: &r.Group, Words: r.text}, limits: limits}
+	c.Listing = shell.NewListing(e, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
+		func(a, b causeQueueRow) int {
+			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
+		}, func(r causeQueueRow) []string { return []string{r.name} },
+		column{Title: "QUEUE", Width: 30, Flex: 1, Max: 70, Middle: true}.
+			Name(&s.Text, func(r causeQueueRow) string { return r.name }),
+		shell.Numbers(column{Title: "OF THE CAUSE", Width: 12, Right: true, Most: true}, s, &s.Danger,
+			func(r causeQueueRow) model.Opt[int64] { return model.Some(int64(r.Messages)) }),
+		shell.Numbers(column{Title: "MESSAGES", Width: 9, Right: true, Most: true}, s, &s.Text,
+			func(r causeQueueRow) model.Opt[int64] { return r.ready }))
+	rows := make([]causeQueueRow, len(r.Queues))
+	for i, q := range r.Queues {
+		rows[i] = causeQueueRow{Count: q, name: model.Printable(q.Of.String())}
+	}
+	c.Above = 1
+	c.Table.Set(rows)
+	return c
+}
+
+func (c causeQueuesScreen) Keys() []key.Binding {
+	if _, ok := c.Table.Current(); ok {
+		return c.Bindings(append([]key.Binding{term.Describe(c.Env.Keys.Open, "messages")},
+			append(messages.CauseKeys(c.Env.Keys), c.Env.Keys.Resolve)...)...)
+	}
+	return c.Bindings()
+}
+
+func (c causeQueuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if c.Handle(msg) {
+		return c, nil
+	}
+	switch msg := msg.(type) {
+	case shell.TopologyMsg:
+		rows := append([]causeQueueRow(nil), c.Table.All...)
+		for i := range rows {
+			rows[i].ready = shell.ReadyOf(msg.Topology, rows[i].Of)
+		}
+		c.Table.Set(rows)
+	case tea.KeyMsg:
+		r, ok := c.Table.Current()
+		if !ok {
+			return c, nil
+		}
+		if term.Is(msg, c.Env.Keys.Resolve) {
+			return c, c.Env.Marks.Turn(c.Latest.Topology, c.only.Group, cause.Resolved)
+		}
+		if then := messages.CauseAction(c.Env.Keys, msg); then != nil || term.Is(msg, c.Env.Keys.Open) {
+			return c, shell.Push(messages.NewCauseScreen(c.Env, r.Of, c.only, c.limits(r.Of), then))
+		}
+	}
+	return c, nil
+}
+
+func (c causeQueuesScreen) View(width, height int) string {
+	words := c.Env.Styles.Strong.Render(term.Cut(" cause: "+c.only.Words, width-1, "…"))
+	return term.Block([]string{words}, width, 1) + "\n" + c.List.View(width, height-1, nil)
 }

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
@@ -36,7 +37,6 @@ type causePlansScreen struct {
 	endedAt time.Time // when it ended before its last queue
 }
 
-// causePlansState is how far it is.
 type causePlansState int
 
 const (
@@ -61,14 +61,21 @@ func newCausePlansScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) i
 
 // actOnCause is the screen that does what a key does with all messages of a cause in several queues; nil: nothing.
 func actOnCause(e *shell.Env, r causeRow, limits func(model.QueueRef) int, msg tea.KeyMsg) shell.Screen {
-	if wish, ok := causeWishOf(e.Keys, msg); ok && (wish.asks != asksPath || e.Files != nil) {
-		return newCausePlansScreen(e, r, limits, wish)
+	if wish, ok := messages.WishOf(e.Keys, msg); ok && (wish.Asks != messages.AsksPath || e.Files != nil) {
+		return newCausePlansScreen(e, r, limits, causeWish{Wish: wish})
 	}
 	return nil
 }
 
-// Title names what is done.
-func (c causePlansScreen) Title() string { return c.wish.title() }
+func (c causePlansScreen) Title() string {
+	switch c.wish.Asks {
+	case messages.AsksProgram:
+		return "edit a cause"
+	case messages.AsksPath:
+		return "export a cause"
+	}
+	return string(c.wish.Operation) + " a cause"
+}
 
 // Typing keeps all keys here while something is typed, or will be when the plans are made, and while something runs.
 func (c causePlansScreen) Typing() bool {
@@ -77,9 +84,17 @@ func (c causePlansScreen) Typing() bool {
 			c.planning() && c.env.Careful(c.messages(c.planned())))
 }
 
-// planning reports whether plans are being made.
+func (c *causePlansScreen) where(is func(d *act.PlanDialog) bool) (queues []int) {
+	for i := range c.queues {
+		if is(&c.queues[i].Dialog) {
+			queues = append(queues, i)
+		}
+	}
+	return queues
+}
+
 func (c *causePlansScreen) planning() bool {
-	return slices.ContainsFunc(c.queues, func(q messages.Screen) bool { return q.Dialog.State == shell.DialogPlanning })
+	return len(c.where(func(d *act.PlanDialog) bool { return d.State == shell.DialogPlanning })) > 0
 }
 
 // Busy reports whether ctrl-c stops what runs instead of the program.
@@ -87,7 +102,6 @@ func (c causePlansScreen) Busy() bool {
 	return c.state == causePlansRunning && c.running().IsBusy() || c.wish.saving.IsBusy()
 }
 
-// Close lets go of what was read of the queues.
 func (c causePlansScreen) Close() {
 	for _, q := range c.queues {
 		q.Close()
@@ -98,26 +112,13 @@ func (c causePlansScreen) Close() {
 func (c *causePlansScreen) running() *act.PlanDialog { return &c.queues[c.at].Dialog }
 
 // ready are the plans that can run: they are shown, and not refused.
-func (c *causePlansScreen) ready() (queues []int) {
-	for i := range c.queues {
-		if d := &c.queues[i].Dialog; d.State == shell.DialogAsking && d.Offer().Refusal == "" {
-			queues = append(queues, i)
-		}
-	}
-	return queues
+func (c *causePlansScreen) ready() []int {
+	return c.where(func(d *act.PlanDialog) bool { return d.State == shell.DialogAsking && d.Offer().Refusal == "" })
 }
 
 // planned are the plans that are shown and have not run, also those that are refused.
-func (c *causePlansScreen) planned() (queues []int) {
-	for i := range c.queues {
-		if c.queues[i].Dialog.Asks() {
-			queues = append(queues, i)
-		}
-	}
-	return queues
-}
+func (c *causePlansScreen) planned() []int { return c.where((*act.PlanDialog).Asks) }
 
-// messages are how many a number of plans act on.
 func (c *causePlansScreen) messages(queues []int) (n int) {
 	for _, i := range queues {
 		n += len(c.queues[i].Dialog.Rows)
@@ -125,14 +126,13 @@ func (c *causePlansScreen) messages(queues []int) (n int) {
 	return n
 }
 
-// offer is what is asked.
 func (c *causePlansScreen) offer() *shell.Offer {
 	ready := c.ready()
 	n, plans := c.messages(ready), make([]*plan.Plan, len(ready))
 	for i, at := range ready {
 		plans[i] = &c.queues[at].Dialog.Plan
 	}
-	o := &shell.Offer{Does: act.DoesTo(c.env, c.wish.operation, n)}
+	o := &shell.Offer{Does: act.DoesTo(c.env, c.wish.Operation, n)}
 	if c.env.Careful(n) {
 		o.Carefully(c.env, n, o.Does+" of "+model.Plural(len(ready), "queue")+act.WhereTo(plans...))
 	}
@@ -143,16 +143,11 @@ func (c *causePlansScreen) offer() *shell.Offer {
 // has just changed.
 func (c *causePlansScreen) agreeable() bool {
 	ready := c.ready()
-	if c.state != causePlansAsking || len(ready) == 0 {
-		return false
-	}
-	if c.planning() || slices.ContainsFunc(c.queues, func(q messages.Screen) bool { return q.Dialog.Unread() }) {
-		return false
-	}
-	return c.consent.Given(c.offer())
+	unread := c.where(func(d *act.PlanDialog) bool { return d.Unread() })
+	return c.state == causePlansAsking && len(ready) > 0 && !c.planning() && len(unread) == 0 &&
+		c.consent.Given(c.offer())
 }
 
-// Keys are those of the state that it is in.
 func (c causePlansScreen) Keys() []key.Binding {
 	k := c.env.Keys
 	switch c.state {
@@ -195,11 +190,11 @@ func (c causePlansScreen) Keys() []key.Binding {
 func (c *causePlansScreen) options() (keys []key.Binding) {
 	k, planned := c.env.Keys, c.planned()
 	switch {
-	case !c.wish.operation.Publishes() || len(planned) == 0:
+	case !c.wish.Operation.Publishes() || len(planned) == 0:
 		return nil
-	case c.wish.asks == asksQueue:
+	case c.wish.Asks == messages.AsksQueue:
 		keys = append(keys, term.Describe(k.Target, "other queue"))
-	case c.wish.asks == asksProgram:
+	case c.wish.Asks == messages.AsksProgram:
 		keys = append(keys, term.Describe(k.Mend, "edit"))
 	}
 	for _, i := range planned {
@@ -210,15 +205,6 @@ func (c *causePlansScreen) options() (keys []key.Binding) {
 		}
 	}
 	return keys
-}
-
-// current is the queue under the cursor.
-func (c *causePlansScreen) current() (*messages.Screen, bool) {
-	r, ok := c.table.Current()
-	if !ok {
-		return nil, false
-	}
-	return &c.queues[r.index], true
 }
 
 func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
@@ -233,24 +219,19 @@ func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case shell.EndedMsg[act.ExportedFiles]:
 		cmd = c.saved(msg)
 	default: // the answer to what one of them asked for
-		cmd = c.each(func(q messages.Screen) (shell.Screen, tea.Cmd) { return q.Update(msg) })
+		cmds := make([]tea.Cmd, len(c.queues))
+		for i := range c.queues {
+			cmds[i] = c.give(i, msg)
+		}
+		cmd = tea.Batch(cmds...)
 	}
 	cmd = tea.Batch(cmd, c.onward())
 	c.show()
 	return c, cmd
 }
 
-// each has all queues take something.
-func (c *causePlansScreen) each(take func(messages.Screen) (shell.Screen, tea.Cmd)) tea.Cmd {
-	cmds := make([]tea.Cmd, len(c.queues))
-	for i := range c.queues {
-		cmds[i] = c.take(i, take)
-	}
-	return tea.Batch(cmds...)
-}
-
-func (c *causePlansScreen) take(i int, take func(messages.Screen) (shell.Screen, tea.Cmd)) tea.Cmd {
-	next, cmd := take(c.queues[i])
+func (c *causePlansScreen) give(i int, msg tea.Msg) tea.Cmd {
+	next, cmd := c.queues[i].Update(msg)
 	c.queues[i] = next.(messages.Screen)
 	return cmd
 }
@@ -261,18 +242,19 @@ func (c *causePlansScreen) polled() tea.Cmd {
 	switch {
 	case c.state == causePlansRunning:
 		return nil
-	case c.state == causePlansWishing && c.wish.asks == asksQueue:
+	case c.state == causePlansWishing && c.wish.Asks == messages.AsksQueue:
 		c.wish.chooser.Polled(c.moveTargets())
 		return nil
 	case c.state == causePlansWishing:
 		return nil // what is shown of a program is what it was tried on
 	}
-	return c.each(func(q messages.Screen) (shell.Screen, tea.Cmd) {
-		if !q.Asked {
-			return q, nil // it is read when its turn comes
+	var cmds []tea.Cmd
+	for i := range c.queues {
+		if c.queues[i].Asked { // else it is read when its turn comes
+			cmds = append(cmds, c.give(i, c.latest))
 		}
-		return q.Update(c.latest)
-	})
+	}
+	return tea.Batch(cmds...)
 }
 
 // onward goes on when the queue that is read, or that runs, is done with.
@@ -297,11 +279,11 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 		q := c.queues[c.at]
 		switch {
 		case !q.Asked:
-			cmds = append(cmds, c.take(c.at, func(q messages.Screen) (shell.Screen, tea.Cmd) { return q.Update(c.latest) }))
+			cmds = append(cmds, c.give(c.at, c.latest))
 			continue
 		case q.Peek != 0:
 			return tea.Batch(cmds...)
-		case c.wish.asks == asksNothing:
+		case c.wish.Asks == messages.AsksNothing:
 			cmds = append(cmds, c.planOne(c.at))
 		}
 		if c.at++; c.at == len(c.queues) {
@@ -326,13 +308,15 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case c.state == causePlansEnded:
 		return c.endKey(msg)
 	case c.state == causePlansReading:
-	case term.Is(msg, k.Confirm):
-		if c.agreeable() {
-			if c.consent.Explained(c.env) {
-				return c.agree()
+	case term.Is(msg, k.Confirm) && c.agreeable():
+		if c.consent.Explained(c.env) {
+			for i := range c.queues {
+				c.queues[i].Dialog.Request = c.env.NewRequest() // a plan that is on its way comes too late
 			}
-			return nil
+			c.stopped = false
+			return c.start(c.ready()[0]) // those behind it stay as agreed to, and those that were left out stay so
 		}
+	case term.Is(msg, k.Confirm):
 		c.consent.Wrong = !c.planning() && !c.consent.Given(c.offer())
 	case slices.ContainsFunc(c.options(), func(b key.Binding) bool { return term.Is(msg, b) }):
 		return c.option(msg)
@@ -355,13 +339,11 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 	default:
 		c.Turn(k, msg)
 	}
-	return c.each(func(q messages.Screen) (shell.Screen, tea.Cmd) {
-		if !q.Dialog.Asks() {
-			return q, nil
-		}
-		cmd := c.optOne(&q.Dialog)
-		return q, cmd
-	})
+	var cmds []tea.Cmd
+	for _, i := range c.planned() {
+		cmds = append(cmds, c.optOne(&c.queues[i].Dialog))
+	}
+	return tea.Batch(cmds...)
 }
 
 // optOne plans a queue with what was chosen for all.
@@ -380,4 +362,77 @@ func (c *causePlansScreen) optOne(d *act.PlanDialog) tea.Cmd {
 		d.Over = 0
 	}
 	return d.Work()
+}
+
+// runOn starts the next plan when one has ended well. One that is no longer what was agreed to is asked about again.
+func (c *causePlansScreen) runOn() tea.Cmd {
+	switch d := c.running(); d.State {
+	case shell.DialogAsking:
+		c.state = causePlansAsking
+	case shell.DialogEnded:
+		rest := c.ready()
+		if !d.AsPlanned() || c.stopped || len(rest) == 0 {
+			c.state, c.endedAt, c.env.Together = causePlansEnded, c.env.Shown, c.undoable()
+			return nil
+		}
+		return c.start(rest[0])
+	default:
+		return nil
+	}
+	c.consent = shell.NewConsent()
+	return nil
+}
+
+func (c *causePlansScreen) start(i int) tea.Cmd {
+	c.at, c.state = i, causePlansRunning
+	c.table.MoveTo(slices.IndexFunc(c.table.Shown, func(r causePlanRow) bool { return r.index == i }))
+	return c.queues[i].Dialog.Check()
+}
+
+// runKey stops what runs, and ends the wait of a canary. Before it runs, nothing has happened.
+func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
+	k, d := c.env.Keys, c.running()
+	if d.State == shell.DialogChecking {
+		if term.Is(msg, k.Cancel) || term.Is(msg, k.ForceQuit) {
+			d.State, d.Request = shell.DialogAsking, c.env.NewRequest()
+		}
+		return nil
+	}
+	cmd := c.give(c.at, msg)
+	c.stopped = c.stopped || c.running().State == shell.DialogStopping // the queue itself may be done with already
+	return cmd
+}
+
+// endKey takes a key when what was agreed to has ended. An enter that was meant for the wait of a canary does not go
+// on: nobody can have read yet how it ended.
+func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
+	k := c.env.Keys
+	switch {
+	case term.Is(msg, k.Confirm):
+		switch {
+		case c.env.Shown.Sub(c.endedAt) < shell.ChangeGuard:
+			return nil
+		case len(c.ready()) == 0:
+			return shell.Pop
+		}
+		c.state = causePlansAsking
+		return c.polled()
+	case term.Is(msg, k.Resolve):
+		return c.env.Marks.Turn(c.latest.Topology, c.only.Group, cause.Resolved)
+	case term.Is(msg, k.Undo):
+		if ids := c.undoable(); len(ids) > 0 {
+			return shell.Push(act.NewUndoScreen(c.env, ids...))
+		}
+	}
+	return nil
+}
+
+// undoable are the records of what was done, the last one first.
+func (c *causePlansScreen) undoable() (ids []int64) {
+	for _, i := range slices.Backward(c.where(func(d *act.PlanDialog) bool {
+		return d.State == shell.DialogEnded && d.CanUndo()
+	})) {
+		ids = append(ids, c.queues[i].Dialog.Account.JournalID)
+	}
+	return ids
 }

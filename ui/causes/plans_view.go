@@ -3,13 +3,14 @@ package causes
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
@@ -17,14 +18,12 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// sayUnread tells what of the cause was not read.
 func (c *causePlansScreen) sayUnread(l *shell.DialogLines) {
 	if words := c.unread(); words != "" {
 		l.Say("", term.MarkWarning+" "+words, l.Styles.Warning)
 	}
 }
 
-// causePlanRow is a queue of the list.
 type causePlanRow struct {
 	index    int
 	queue    model.QueueRef
@@ -44,7 +43,7 @@ func newCausePlanTable(e *shell.Env, wish causeWish) term.Table[model.QueueRef, 
 			Cell: func(r causePlanRow) term.Field { return shell.NumberField(s, r.messages, s.Danger) },
 		},
 	}
-	if wish.asks != asksPath && wish.operation.Publishes() {
+	if wish.Asks != messages.AsksPath && wish.Operation.Publishes() {
 		columns = append(columns, term.Column[causePlanRow]{
 			Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true,
 			Cell: func(r causePlanRow) term.Field { return term.Field{Text: r.to, Style: s.Text} },
@@ -58,7 +57,6 @@ func newCausePlanTable(e *shell.Env, wish causeWish) term.Table[model.QueueRef, 
 		func(a, b causePlanRow) int { return cmp.Compare(a.index, b.index) }, columns...)
 }
 
-// show works the rows of the list out.
 func (c *causePlansScreen) show() {
 	rows := make([]causePlanRow, len(c.queues))
 	for i := range c.queues {
@@ -73,7 +71,6 @@ func (c *causePlansScreen) show() {
 	c.table.Set(rows)
 }
 
-// stateOf is how far a queue is.
 func (c *causePlansScreen) stateOf(i int) term.Field {
 	s, q := c.env.Styles, &c.queues[i]
 	d := &q.Dialog
@@ -117,7 +114,6 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 	return say("ready", s.Good)
 }
 
-// View draws the queues, what is known of the one under the cursor, and the question.
 func (c causePlansScreen) View(width, height int) string {
 	s := c.env.Styles
 	foot := c.lines(width)
@@ -138,13 +134,12 @@ func (c causePlansScreen) View(width, height int) string {
 
 // Prepare lays what a program makes of the messages.
 func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	if c.wish.asks == asksProgram && c.state == causePlansWishing {
+	if c.wish.Asks == messages.AsksProgram && c.state == causePlansWishing {
 		c.wish.mending.Prepare(width, height)
 	}
 	return c, nil
 }
 
-// words say how far it is.
 func (c *causePlansScreen) words() string {
 	rest := c.ready()
 	what := fmt.Sprintf("%s of %s", model.Plural(c.messages(rest), "message"), model.Plural(len(rest), "queue"))
@@ -159,21 +154,16 @@ func (c *causePlansScreen) words() string {
 		}
 		return words
 	case causePlansAsking:
-		if c.unplanned() {
-			return "nothing to " + string(c.wish.operation) + ": no message of this cause was read"
+		if len(c.where(func(d *act.PlanDialog) bool { return d.Open() })) == 0 {
+			return "nothing to " + string(c.wish.Operation) + ": no message of this cause was read"
 		}
-		return string(c.wish.operation) + " " + what + c.asOf()
+		return string(c.wish.Operation) + " " + what + c.asOf()
 	case causePlansRunning:
 		if len(rest) > 0 {
 			return c.summary() + ", then " + what
 		}
 	}
 	return c.summary()
-}
-
-// unplanned reports whether no queue has anything to act on.
-func (c *causePlansScreen) unplanned() bool {
-	return !slices.ContainsFunc(c.queues, func(q messages.Screen) bool { return q.Dialog.Open() })
 }
 
 // done is how many messages have gone from their queues, of those that were to go from them.
@@ -186,17 +176,15 @@ func (c *causePlansScreen) done() (done, planned int) {
 	return done, planned
 }
 
-// summary is what has happened in one sentence.
 func (c *causePlansScreen) summary() string {
 	done, planned := c.done()
-	what := map[bool]string{true: "moved", false: "dropped"}[c.wish.operation.Publishes()]
+	what := map[bool]string{true: "moved", false: "dropped"}[c.wish.Operation.Publishes()]
 	if done < planned {
 		return fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(planned, "message"), what)
 	}
 	return model.Plural(done, "message") + " " + what
 }
 
-// asOf is when they were read, and what came later.
 func (c *causePlansScreen) asOf() string {
 	var first time.Time
 	arrived := int64(0)
@@ -217,13 +205,13 @@ func (c *causePlansScreen) asOf() string {
 	return words
 }
 
-// pane is the queue under the cursor: its plan, how far that is, or how it ended.
 func (c *causePlansScreen) pane(width, height int) []string {
 	s := c.env.Styles
-	q, ok := c.current()
+	r, ok := c.table.Current()
 	if !ok || height < 1 {
 		return nil
 	}
+	q := &c.queues[r.index]
 	l, d := c.lines(width), &q.Dialog
 	switch {
 	case q.Failed != nil:
@@ -251,7 +239,6 @@ func (c *causePlansScreen) lines(width int) *shell.DialogLines {
 	return shell.NewPaneLines(c.env.Styles, min(width, 126))
 }
 
-// foot shows what is asked, and the keys.
 func (c *causePlansScreen) foot(l *shell.DialogLines) {
 	s := c.env.Styles
 	l.Blank()
@@ -283,5 +270,216 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 		}
 		c.sayUnread(l)
 		l.Keys(c.Keys()...)
+	}
+}
+
+// causeWish is what is done with the messages of a cause in several queues, and what is asked for once they were read.
+type causeWish struct {
+	messages.Wish
+	chooser act.QueueChooser
+	target  string // where messages are moved to, in the virtual host of each queue; "": not yet chosen
+	mending act.MendPrompt
+	program *mend.Program // that changes the messages; nil: none does
+	agreed  *mend.Program // the one that the plans were shown with last
+	saving  act.ExportDialog
+}
+
+// ask opens what asks for the rest, when all queues were read. Where nothing was read there is nothing to ask for.
+func (c *causePlansScreen) ask() tea.Cmd {
+	c.state = causePlansAsking
+	count, queues := c.read()
+	if count == 0 || c.wish.Asks == messages.AsksNothing {
+		return nil
+	}
+	c.state = causePlansWishing
+	words := "all of the cause in " + model.Plural(queues, "queue")
+	switch c.wish.Asks {
+	case messages.AsksQueue:
+		c.wish.chooser = act.NewQueueChooser(c.env, c.moveTargets())
+	case messages.AsksProgram:
+		c.wish.mending = act.NewMendPrompt(c.env, count, words)
+	case messages.AsksPath:
+		c.wish.saving = messages.NewCauseExport(c.env, c.queues, words)
+	}
+	return nil
+}
+
+// read is how many messages of the cause were read that nothing was done with yet, and in how many queues.
+func (c *causePlansScreen) read() (count, queues int) {
+	for i := range c.queues {
+		if n := len(c.queues[i].Table.Shown); n > 0 && c.queues[i].Dialog.State != shell.DialogEnded {
+			count, queues = count+n, queues+1
+		}
+	}
+	return count, queues
+}
+
+// unread says what of the cause was not read, "" when all was: nothing is done with that.
+func (c *causePlansScreen) unread() string {
+	queues, count := 0, int64(0)
+	for i := range c.queues {
+		q := &c.queues[i]
+		if q.Failed != nil || q.Refused.Refusal.Refused() {
+			queues++
+		} else if q.Asked && q.Peek == 0 {
+			count += q.Others().Unread
+		}
+	}
+	var words []string
+	if queues > 0 {
+		words = append(words, model.Plural(queues, "queue"))
+	}
+	if count > 0 {
+		words = append(words, model.Plural(count, "message")+" behind what was read")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "not read: " + strings.Join(words, ", ")
+}
+
+// moveTargets are the queues that messages can be moved to, each name once: each queue's go to that of the name in its
+// own virtual host.
+func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
+	named, vhosts := map[string]bool{}, map[string]bool{}
+	for i := range c.queues {
+		from := c.queues[i].Queue
+		if vhosts[from.VHost] {
+			continue
+		}
+		vhosts[from.VHost] = true
+		for _, q := range plan.MoveTargets(c.latest.Topology, from) {
+			if !named[q.Name] {
+				named[q.Name], targets = true, append(targets, q)
+			}
+		}
+	}
+	return targets
+}
+
+// planAll makes the plans for what was read, by the wish as it is now.
+func (c *causePlansScreen) planAll() tea.Cmd {
+	cmds := make([]tea.Cmd, len(c.queues))
+	for i := range c.queues {
+		cmds[i] = c.planOne(i)
+	}
+	return tea.Batch(cmds...)
+}
+
+func (c *causePlansScreen) planOne(i int) tea.Cmd {
+	q := &c.queues[i]
+	if len(q.Table.Shown) == 0 || q.Dialog.State == shell.DialogEnded {
+		return nil
+	}
+	rows, words := q.AllShown()
+	q.Dialog, _ = act.NewPlanDialog(c.env, c.latest.Topology, c.wish.Operation, q.Queue, rows, words, q.Others())
+	return c.optOne(&q.Dialog)
+}
+
+func (c *causePlansScreen) wishKey(msg tea.KeyMsg) tea.Cmd {
+	w, k := &c.wish, c.env.Keys
+	switch {
+	case w.Asks == messages.AsksProgram:
+		return c.programKey(msg)
+	case w.Asks == messages.AsksPath:
+		return c.saved(msg)
+	case !term.Is(msg, k.Cancel):
+		if w.chooser.Handle(msg) {
+			q, _ := w.chooser.Current()
+			w.target, c.state = q.Name, causePlansAsking
+			return c.planAll()
+		}
+	case w.target == "":
+		return shell.Pop
+	default:
+		c.state = causePlansAsking
+	}
+	return nil
+}
+
+func (c *causePlansScreen) programKey(msg tea.KeyMsg) tea.Cmd {
+	w := &c.wish
+	switch w.mending.Press(msg) {
+	case act.MendBack:
+		if w.agreed == nil {
+			return shell.Pop
+		}
+		w.program, c.state = w.agreed, causePlansAsking
+		return c.planAll()
+	case act.MendTry:
+		program, keep := w.mending.Try()
+		if program == nil {
+			return nil
+		}
+		w.program = program
+		return tea.Batch(keep, c.planAll())
+	case act.MendAgree:
+		w.agreed, c.state = w.program, causePlansAsking
+	}
+	return nil
+}
+
+// tried shows what the program makes of the messages of all queues, once the last of them was planned.
+func (c *causePlansScreen) tried() {
+	var all []*plan.Mended
+	refusal, can := "", false
+	for i := range c.queues {
+		d := &c.queues[i].Dialog
+		switch {
+		case d.State == shell.DialogPlanning:
+			return
+		case d.State != shell.DialogAsking:
+			continue
+		}
+		if d.Plan.Mended != nil {
+			all = append(all, d.Plan.Mended)
+		}
+		if words := d.Offer().Refusal; words == "" {
+			can = true
+		} else if refusal == "" {
+			refusal = words
+		}
+	}
+	if can {
+		refusal = ""
+	}
+	mended := plan.MendedTogether(all)
+	c.wish.mending.Show(&mended, refusal)
+}
+
+// saved gives a message to the dialog of an export. When that closes there is nothing left to do here.
+func (c *causePlansScreen) saved(msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	if c.wish.saving, cmd = c.wish.saving.Update(msg); c.wish.saving.Open() {
+		return cmd
+	}
+	return tea.Batch(cmd, shell.Pop)
+}
+
+// wishBox draws what is asked for; "" when nothing is.
+func (c *causePlansScreen) wishBox(width, height int) string {
+	switch w := &c.wish; {
+	case c.state != causePlansWishing:
+		return ""
+	case w.Asks == messages.AsksProgram:
+		return w.mending.View(width)
+	case w.Asks == messages.AsksPath:
+		return w.saving.View(width)
+	default:
+		l := shell.NewDialogLines(c.env.Styles, width)
+		w.chooser.View(l, height-2)
+		count, _ := c.read()
+		return l.Box("Move " + model.Plural(count, "message"))
+	}
+}
+
+func (c *causePlansScreen) wishKeys() []key.Binding {
+	switch w := &c.wish; w.Asks {
+	case messages.AsksProgram:
+		return w.mending.Keys()
+	case messages.AsksPath:
+		return w.saving.Keys()
+	default:
+		return w.chooser.Keys()
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -37,7 +36,7 @@ func NewQueuesScreen(e *shell.Env) shell.Screen {
 	q := queuesScreen{Listing: shell.NewListing(e, "queues", func(r queueRow) model.QueueRef { return r.QueueRef },
 		func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
 		func(r queueRow) []string { return []string{r.name} }, queueColumns(e.Styles)...)}
-	q.Hides = true
+	q.Hides, q.Opens = true, "messages"
 	return q
 }
 
@@ -67,7 +66,12 @@ func queueColumns(s *term.Styles) []term.Column[queueRow] {
 			func(r queueRow) model.Opt[float64] { return r.moves.Out }),
 		{
 			Title: "TTL", Width: 5, Drop: 1,
-			Cell:    func(r queueRow) term.Field { return r.ttlField(s) },
+			Cell: func(r queueRow) term.Field {
+				if ttl := r.ttl(); ttl >= 0 {
+					return term.Field{Text: model.ShortDuration(ttl), Style: s.Waiting}
+				}
+				return term.Field{Text: "-", Style: s.Muted}
+			},
 			Compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
 		},
 		{
@@ -108,14 +112,6 @@ func (r queueRow) ttl() time.Duration {
 	return -1
 }
 
-func (r queueRow) ttlField(s *term.Styles) term.Field {
-	if ttl := r.ttl(); ttl >= 0 {
-		return term.Field{Text: model.ShortDuration(ttl), Style: s.Waiting}
-	}
-	return term.Field{Text: "-", Style: s.Muted}
-}
-
-// wayOut is the dead-letter exchange and the queues behind it.
 func (r queueRow) wayOut(s *term.Styles) term.Field {
 	dlx := r.topo.Settings(r.QueueRef).DLX
 	if !dlx.Set {
@@ -140,14 +136,6 @@ func deadLetterTargets(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 		}
 	}
 	return nil
-}
-
-// Keys are those of a list whose rows are queues.
-func (q queuesScreen) Keys() []key.Binding {
-	if _, ok := q.Table.Current(); ok {
-		return q.Bindings(term.Describe(q.Env.Keys.Open, "messages"))
-	}
-	return q.Bindings()
 }
 
 func (q queuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
@@ -252,39 +240,28 @@ func (q queuesScreen) detail(width int) []string {
 	return lines
 }
 
-// traits are what the queue is, in words.
 func (r queueRow) traits() string {
-	words := []string{string(r.Type)}
-	if r.Type == "" {
-		words[0] = "unknown type"
-	}
-	if r.Durable {
-		words = append(words, "durable")
-	} else {
-		words = append(words, "transient")
-	}
-	if r.AutoDelete {
-		words = append(words, "auto-delete: goes with its last consumer")
-	}
-	if r.Exclusive {
-		words = append(words, "exclusive: only its owner's connection can read it")
-	}
-	if r.Type == model.Stream {
-		words = append(words, "a stream keeps messages that were read")
-	}
-	if left := shell.LooksLeft(r.topo, r.QueueRef); left != "" {
-		words = append(words, left)
-	}
-	if r.Policy != "" {
-		words = append(words, "policy "+r.Policy)
-	}
-	if r.OperatorPolicy != "" {
-		words = append(words, "operator policy "+r.OperatorPolicy)
-	}
-	if down := r.OutageWords(); down != "" {
-		words = append(words, down)
-	} else if r.State != "" && r.State != "running" && r.State != "idle" {
-		words = append(words, "state "+r.State)
+	words := []string{cmp.Or(string(r.Type), "unknown type")}
+	left, down := shell.LooksLeft(r.topo, r.QueueRef), r.OutageWords()
+	odd := down == "" && r.State != "" && r.State != "running" && r.State != "idle"
+	for _, t := range []struct {
+		is    bool
+		words string
+	}{
+		{r.Durable, "durable"},
+		{!r.Durable, "transient"},
+		{r.AutoDelete, "auto-delete: goes with its last consumer"},
+		{r.Exclusive, "exclusive: only its owner's connection can read it"},
+		{r.Type == model.Stream, "a stream keeps messages that were read"},
+		{left != "", left},
+		{r.Policy != "", "policy " + r.Policy},
+		{r.OperatorPolicy != "", "operator policy " + r.OperatorPolicy},
+		{down != "", down},
+		{odd, "state " + r.State},
+	} {
+		if t.is {
+			words = append(words, t.words)
+		}
 	}
 	return strings.Join(words, ", ")
 }

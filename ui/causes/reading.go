@@ -134,7 +134,7 @@ func (c *Reading) Polled(t *model.Topology, rows []failedRow) {
 		}
 		q.workers = t.WorkersOf(ref)
 		q.Ready, q.CountedAt = model.Opt[int64]{}, time.Time{}
-		if now, ok := t.Queue(ref); ok && !q.outdated(now.CountedAt) {
+		if now, ok := t.Queue(ref); ok && !now.CountedAt.Before(q.settled.Add(model.StatisticsLag)) {
 			q.Ready, q.CountedAt = now.Ready, now.CountedAt
 		}
 		q.Plan = peek.For(t, ref, peek.Want{Limit: q.Limit, MaxBytes: causesBytes, ReadOnly: c.Env.ReadOnly})
@@ -170,7 +170,6 @@ func (q *Queue) changed() bool {
 	return ready < depth || ready > depth && q.Read < int64(q.Limit)
 }
 
-// due reports whether the queue is to be read now.
 func (q *Queue) due(now time.Time) bool {
 	switch {
 	case !q.Plan.Allowed() || !q.Plan.Free && !q.Agreed:
@@ -224,7 +223,6 @@ func (q *Queue) first() bool {
 	return q.Wanted || q.ReadAt.IsZero() || q.Earlier != nil && q.Limit <= Page
 }
 
-// before reports whether the queue is read before another one.
 func (q *Queue) before(other *Queue) bool {
 	first := func(q *Queue) int {
 		switch {
@@ -265,8 +263,10 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 		if plan.Method != "" {
 			msg.Looked = true
 			msg.Err = quiet.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.Looker, kept, plan, groups) })
-			if msg.Err == nil {
-				msg.keep(index, broker, plan.Queue, ready, groups)
+			if msg.Err == nil && index != nil && broker != "" { // where it cannot be written, the next start reads
+				depth := msg.Depth.Or(max(ready.Or(0), msg.Read))
+				kept := groups.Keep(broker, plan.Queue, cause.Earlier{At: msg.At, Depth: depth})
+				_ = index.Save(cause.IndexName(broker, plan.Queue), kept)
 			}
 		}
 		finish(&msg)
@@ -414,12 +414,9 @@ func (c *Reading) Press(msg tea.KeyMsg) bool {
 	return true
 }
 
-// asked reports whether queues that a key asked for are still to be read.
-func (c *Reading) asked() bool {
-	return slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool { return c.Queues[ref].Wanted })
-}
+// wanted reports whether a key asked for a queue, and it is still to be read.
+func (c *Reading) wanted(ref model.QueueRef) bool { return c.Queues[ref].Wanted }
 
-// limitOf is how many messages of a queue its looks ask for.
 func (c *Reading) limitOf(ref model.QueueRef) int {
 	if q := c.Queues[ref]; q != nil {
 		return q.Limit

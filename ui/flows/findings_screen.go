@@ -31,11 +31,13 @@ func NewFindingsScreen(e *shell.Env) shell.Screen {
 	for _, f := range docs.Findings() {
 		short[f.Code] = f.Short
 	}
-	return findingsScreen{short: short, Listing: shell.NewListing(e, "findings",
+	f := findingsScreen{short: short, Listing: shell.NewListing(e, "findings",
 		func(r findingRow) findings.Identity { return r.Identity() },
 		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
 		func(r findingRow) []string { return []string{r.Code, r.where(), r.title, string(r.Level)} },
 		findingColumns(e.Styles)...)}
+	f.Opens = "what it means"
+	return f
 }
 
 func findingColumns(s *term.Styles) []term.Column[findingRow] {
@@ -58,7 +60,6 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 	}
 }
 
-// where is the queue or the exchange that the finding is about.
 func (r findingRow) where() string {
 	switch {
 	case r.Queue != "":
@@ -69,13 +70,6 @@ func (r findingRow) where() string {
 		return "node " + model.Printable(r.Node)
 	}
 	return "broker"
-}
-
-func (f findingsScreen) Keys() []key.Binding {
-	if _, ok := f.Table.Current(); ok {
-		return f.Bindings(term.Describe(f.Env.Keys.Open, "what it means"))
-	}
-	return f.Bindings()
 }
 
 // about opens the flow of a finding, else the messages of its queue; nil: it is about neither.
@@ -110,7 +104,7 @@ func (f findingsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case tea.KeyMsg:
 		if r, ok := f.Table.Current(); ok && term.Is(msg, f.Env.Keys.Open) {
 			opens, what := f.about(&r)
-			return f, shell.Push(newExplainScreen(f.Env, r.Code, opens, what))
+			return f, shell.Push(explainScreen{env: f.Env, code: r.Code, opens: opens, what: what})
 		}
 	}
 	return f, nil
@@ -128,7 +122,6 @@ func (f findingsScreen) View(width, height int) string {
 	return term.Below(f.List.View(width, rows, nil), f.detail(width), width, height)
 }
 
-// detail has the finding in full.
 func (f findingsScreen) detail(width int) []string {
 	s := f.Env.Styles
 	r, ok := f.Table.Current()
@@ -143,4 +136,46 @@ func (f findingsScreen) detail(width int) []string {
 	say("more", f.Env.Keys.Open.Help().Key+" explains it, as dlxtop explain "+r.Code+" does")
 	head := term.Partition(s, model.Printable(r.Code)+"  "+r.where(), f.Table.Position(), width)
 	return append([]string{head}, l.Indented()...)
+}
+
+// explainScreen is the page of a finding. From it one goes on to what the finding is about.
+type explainScreen struct {
+	env   *shell.Env
+	code  string
+	opens func() shell.Screen // nil: nothing
+	what  string              // that is
+	text  shell.Scroll
+}
+
+func (x explainScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if msg, ok := msg.(tea.KeyMsg); ok {
+		if x.opens != nil && term.Is(msg, x.env.Keys.Open) {
+			return x, shell.Push(x.opens())
+		}
+		x.text.Key(x.env.Keys, msg)
+	}
+	return x, nil
+}
+
+func (x explainScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	x.text.Prepare(min(width-6, 100), height-1, func(width int) []string { return docs.Finding(x.code, width) })
+	return x, nil
+}
+
+func (x explainScreen) Title() string { return x.code }
+func (x explainScreen) Typing() bool  { return false }
+
+func (x explainScreen) Keys() []key.Binding {
+	if x.opens == nil {
+		return nil
+	}
+	return []key.Binding{term.Describe(x.env.Keys.Open, x.what)}
+}
+
+func (x explainScreen) View(width, height int) string {
+	lines := []string{""}
+	for _, line := range x.text.Seen() {
+		lines = append(lines, "   "+x.env.Styles.Text.Render(line))
+	}
+	return term.Block(lines, width, height)
 }

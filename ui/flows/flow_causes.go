@@ -32,9 +32,6 @@ type flowCauses struct {
 	width  int              // at this width of the screen
 }
 
-func newFlowCauses(e *shell.Env) flowCauses { return flowCauses{reading: causes.NewReading(e)} }
-
-// update takes in a poll, and what was read.
 func (c *flowCauses) update(msg tea.Msg, worker model.QueueRef) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
@@ -99,7 +96,6 @@ func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 	return cmd
 }
 
-// groupsIn are what groups have of one queue.
 func groupsIn(groups []cause.Group, queue model.QueueRef) (list []cause.Group) {
 	for _, g := range groups {
 		for _, in := range g.Queues {
@@ -112,7 +108,6 @@ func groupsIn(groups []cause.Group, queue model.QueueRef) (list []cause.Group) {
 	return list
 }
 
-// nothing is why there are no causes.
 func (c *flowCauses) nothing() string {
 	switch {
 	case c.reading.Request != 0:
@@ -139,11 +134,6 @@ func (c *flowCauses) bindings() (keys []key.Binding) {
 		keys = append(keys, term.Describe(k.More, "read more"))
 	}
 	return keys
-}
-
-// handle takes these keys, and reports whether it did.
-func (c *flowCauses) handle(msg tea.KeyMsg) bool {
-	return (c.reading.Asks || key.Matches(msg, c.bindings()...)) && c.reading.Press(msg)
 }
 
 // about are the lines of one cause: how many messages, what failed, when last, and its state.

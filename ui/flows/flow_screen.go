@@ -1,12 +1,16 @@
 package flows
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/picture"
@@ -30,7 +34,7 @@ type FlowScreen struct {
 }
 
 func NewFlowScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
-	return FlowScreen{movingFlow: newMovingFlow(e, worker), causes: newFlowCauses(e)}
+	return FlowScreen{movingFlow: newMovingFlow(e, worker), causes: flowCauses{reading: causes.NewReading(e)}}
 }
 
 func (s FlowScreen) Title() string { return model.Printable(s.Worker.String()) }
@@ -70,7 +74,7 @@ func (s FlowScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		return s, nil
 	}
 	switch {
-	case s.causes.handle(msg):
+	case (s.causes.reading.Asks || key.Matches(msg, s.causes.bindings()...)) && s.causes.reading.Press(msg):
 	case term.Is(msg, k.Open):
 		return s, shell.Push(messages.NewScreen(s.env, s.opened()))
 	case term.Is(msg, k.Failed):
@@ -173,9 +177,11 @@ func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// laid are the lines of the screen.
 func (s FlowScreen) laid(width, height int) []string {
-	log, kept := s.belowRows(height)
+	log, kept := leastLog+1, 0
+	if height < messages.SplitHeight && len(s.causes.reading.Order) > 0 { // on a low terminal the picture is smaller
+		log, kept = 2, causesBelow
+	}
 	styles, sc := s.env.Styles, s.scene(width, height-len(s.own)-log-kept-3)
 	below := s.captionLines(width, height)
 	if s.gone {
@@ -215,15 +221,6 @@ func (s FlowScreen) laid(width, height int) []string {
 	return append(lines, moved[:log]...)
 }
 
-// belowRows are the lines of the log below the picture, and those that are kept for causes: on a low terminal a smaller
-// picture leaves them.
-func (s FlowScreen) belowRows(height int) (log, kept int) {
-	if height >= messages.SplitHeight || len(s.causes.reading.Order) == 0 {
-		return leastLog + 1, 0
-	}
-	return 2, causesBelow
-}
-
 // chartOf charts the queue under the cursor over five minutes, where there is room.
 func (s FlowScreen) chartOf(width, height int) []string {
 	columns := picture.ChartColumns(width, height)
@@ -252,4 +249,215 @@ func (s FlowScreen) Reopening() func() shell.Screen {
 		next.Cursor = cursor
 		return next
 	}
+}
+
+// part is one queue of a flow with how it plays its part.
+type part struct {
+	role  string
+	name  string // printable
+	ready term.Field
+	how   term.Field
+	why   string // printable
+}
+
+// flowParts are the flow's queues in the order in which a message passes them.
+func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
+	queuePart := func(role string, m model.Member, some term.Style, how term.Field) part {
+		ready := shell.NumberField(s, shell.ReadyOf(t, m.Queue), some)
+		ready.Text += " ready"
+		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
+	}
+	var parts []part
+	for _, b := range flow.Buffers {
+		waiting := shell.NumberField(s, t.Waiting(b), s.Waiting)
+		waiting.Text += " waiting"
+		how := term.Field{Text: model.Printable(bufferHow(b)), Style: s.Text}
+		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})
+	}
+	consumers := term.Field{Text: "?", Style: s.Muted}
+	if q, ok := t.Queue(flow.Worker.Queue); ok {
+		if consumers = shell.ConsumersField(s, q.Consumers); q.Polled() {
+			consumers = term.Field{Text: "polled", Style: s.Text}
+		} else if q.Consumers.Or(1) == 0 {
+			consumers.Text = "no consumers !"
+		}
+		if again := picture.Again(q); again != "" {
+			consumers.Text += "  " + again
+		}
+	}
+	parts = append(parts, queuePart("worker", flow.Worker, s.Text, consumers))
+	for _, m := range flow.Failed {
+		parts = append(parts, queuePart("failed", m, s.Danger, term.Field{}))
+	}
+	return parts
+}
+
+// bufferHow tells how long a buffer holds messages, who says so, and where they go then.
+func bufferHow(b *model.Buffer) string {
+	how := "each message's own TTL"
+	ttl, hasTTL := b.TTL.Get()
+	longest, hasLongest := b.MaxTTL.Get()
+	switch {
+	case b.InExchange != "":
+		return "waiting in the exchange itself"
+	case b.Held:
+		return "held by its consumers until due"
+	case hasLongest && len(b.Levels) > 0:
+		how = fmt.Sprintf("%d levels, up to %s", len(b.Levels), model.ShortDuration(shell.RoundUp(longest)))
+	case hasTTL:
+		how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
+	}
+	return how + " → " + model.ExchangeName(b.DLX)
+}
+
+// partLines align the parts. In full each has its reason on a line of its own, else as much of it as fits at the end.
+func partLines(s *term.Styles, parts []part, width int, full bool) []string {
+	names, readies, hows := 0, 0, 0
+	for _, p := range parts {
+		names, readies, hows = max(names, ansi.StringWidthWc(p.name)), max(readies, len(p.ready.Text)),
+			max(hows, ansi.StringWidthWc(p.how.Text))
+	}
+	names, hows = min(names, width*2/5), min(hows, width*2/5)
+	var lines []string
+	for _, p := range parts {
+		line := "   " + s.Muted.Render(term.Fit(p.role, 7, false, false)) + "  " +
+			term.Fit(p.name, names, false, true) + "  " +
+			p.ready.Style.Render(term.Fit(p.ready.Text, readies, true, false)) + "  " +
+			p.how.Style.Render(term.Fit(p.how.Text, hows, false, true))
+		if !full {
+			if width-ansi.StringWidthWc(line) > 24 { // less than that says nothing
+				line += "  " + s.Muted.Render(p.why)
+			}
+			lines = append(lines, line)
+			continue
+		}
+		lines = append(lines, line)
+		for _, why := range term.Wrap(p.why, width-14) {
+			lines = append(lines, "            "+s.Muted.Render(why))
+		}
+	}
+	return lines
+}
+
+// captionLines tell what the queue under the cursor is, and why dlxtop thinks so.
+func (s FlowScreen) captionLines(width, height int) []string {
+	styles := s.env.Styles
+	name, reason := s.Cursor.Name, ""
+	var due []term.Span
+	for _, b := range s.Flow.Buffers {
+		if b.Queue == s.Cursor {
+			name, reason = b.Name(), string(b.Role)+" buffer: "+b.Reason
+			due = s.latest.BufferLines(b, s.env.Keys.Open.Help().Key, s.env.Shown)
+		}
+	}
+	if s.Flow.Worker.Queue == s.Cursor {
+		reason = "worker: " + s.Flow.Worker.Reason
+		due = s.latest.ComingLines(s.Flow, s.env.Shown)
+	}
+	for _, m := range s.Flow.Failed {
+		if m.Queue == s.Cursor {
+			reason = "failed queue: " + m.Reason
+		}
+	}
+	var lines []string
+	words := term.Wrap(model.Printable(name)+"  "+model.Printable(reason), width-4)
+	most := 2
+	if height < messages.SplitHeight {
+		most = 1
+	}
+	if len(words) > most {
+		words = append(words[:most-1:most-1], term.Cut(words[most-1], width-6, "")+" …")
+	}
+	for i, l := range words {
+		mark := "   "
+		if i == 0 {
+			mark = " " + styles.Accent.Render(term.MarkCursor) + " "
+		}
+		lines = append(lines, mark+styles.Muted.Render(l))
+	}
+	for _, l := range due {
+		for _, words := range term.Wrap(l.Text, width-4) {
+			lines = append(lines, "   "+styles.Tone(l.Tone).Render(words))
+		}
+	}
+	return lines
+}
+
+// findingLines are the flow's findings, the worst first, with the remedy of the first.
+func (s FlowScreen) findingLines(width, room int) []string {
+	styles := s.env.Styles
+	var lines []string
+	for i, f := range s.own {
+		mark := shell.LevelMark(f.Level)
+		for j, l := range term.Wrap(model.Printable(shell.Happening(f)), width-4) {
+			head := "   "
+			if j == 0 {
+				head = " " + styles.Mark(mark).Render(mark) + " "
+			}
+			lines = append(lines, head+styles.Mark(mark).Render(l))
+		}
+		if i == 0 && f.Remedy != "" {
+			for _, l := range term.Wrap("do: "+model.Printable(f.Remedy), width-4) {
+				lines = append(lines, "   "+l)
+			}
+		}
+	}
+	if len(lines) <= room {
+		return lines
+	}
+	if room < 2 {
+		return nil
+	}
+	return append(lines[:room-1], "   "+styles.Muted.Render("… "+s.env.Keys.Screens[3].Help().Key+
+		" Findings has the rest"))
+}
+
+// LogTime is the clock of the log: tenths of seconds, for counts are a quarter of a second apart.
+const LogTime = "15:04:05.0"
+
+// logLines are the newest movements below how well they are known.
+func (s FlowScreen) logLines(width, room int) []string {
+	styles := s.env.Styles
+	if room < 2 {
+		return nil
+	}
+	heading := " " + styles.Heading.Render("MOVED") + "  "
+	words, bad := s.live.words(s.env.Shown, s.latest.Topology)
+	style := styles.Muted
+	if bad {
+		style = styles.Warning
+	}
+	lines := []string{heading + style.Render(term.Fit(model.Printable(words), max(width-9, 1), false, false))}
+	log := s.live.watch.Log()
+	if len(log) == 0 {
+		words := "nothing moved while this is open"
+		moves := s.live.into(s.latest, s.env.Shown).Moves
+		if s.ticking != 0 || slices.ContainsFunc(s.live.watch.Queues(), func(ref model.QueueRef) bool {
+			return moves[ref].In.Or(0) > 0 || moves[ref].Out.Or(0) > 0
+		}) {
+			words = "the rates are RabbitMQ's, of the last seconds; no count has seen a move yet"
+		}
+		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4, "…")))
+	}
+	var newest []string // the newest first
+	for _, m := range slices.Backward(log) {
+		at := styles.Muted.Render(m.At.Local().Format(LogTime))
+		style := styles.Text
+		switch {
+		case m.Missing() > 0:
+			style = styles.Danger
+		case m.Kind == watch.MoveLook, m.Late:
+			style = styles.Muted
+		}
+		for i, words := range term.Wrap(m.String(), width-14) {
+			if i > 0 {
+				at = strings.Repeat(" ", len(LogTime))
+			}
+			newest = append(newest, " "+at+"  "+style.Render(words))
+		}
+		if len(newest) >= room-1 {
+			break
+		}
+	}
+	return append(lines, newest[:min(len(newest), room-1)]...)
 }

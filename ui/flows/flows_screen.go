@@ -1,3 +1,4 @@
+// Package flows is the screens of flows: the list of them, one as a picture that moves, and the findings.
 package flows
 
 import (
@@ -221,23 +222,17 @@ func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	for _, r := range f.Seen(rows) {
 		*r.Due = shell.DueField(f.Env.Styles, r.Poll.Soonest(r.Flow, now), now)
 	}
-	cmd := f.follow()
+	var cmd tea.Cmd
+	if r, ok := f.Table.Current(); ok && (f.moving.env == nil || r.Flow.Worker.Queue != f.moving.Worker) {
+		f.moving = newMovingFlow(f.Env, r.Flow.Worker.Queue)
+		cmd = f.moving.moved(f.Latest)
+	}
 	if f.beside > 0 {
 		f.detail = f.about(width-columns-1, height)
 	} else {
 		f.detail = f.about(width, height-rows)
 	}
 	return f, cmd
-}
-
-// follow makes the picture that of the flow at the cursor.
-func (f *flowsScreen) follow() tea.Cmd {
-	r, ok := f.Table.Current()
-	if !ok || f.moving.env != nil && r.Flow.Worker.Queue == f.moving.Worker {
-		return nil
-	}
-	f.moving = newMovingFlow(f.Env, r.Flow.Worker.Queue)
-	return f.moving.moved(f.Latest)
 }
 
 // Watched are the queues of the picture, while it is seen.
@@ -278,7 +273,7 @@ func (f *flowsScreen) about(width, height int) []string {
 			lines = append(lines, f.moving.dots.Draw(sc).Render(s, 0, sc.Canvas.Height)...)
 		}
 	}
-	for blank(lines[len(lines)-1]) {
+	for strings.TrimSpace(ansi.Strip(lines[len(lines)-1])) == "" {
 		lines = lines[:len(lines)-1]
 	}
 	if len(found) > 0 && f.drawn && len(lines)+1+len(found) <= height {
@@ -298,10 +293,6 @@ func (f *flowsScreen) about(width, height int) []string {
 	return lines
 }
 
-// blank reports whether nothing is seen of a line.
-func blank(line string) bool { return strings.TrimSpace(ansi.Strip(line)) == "" }
-
-// empty says what was looked at, what a flow is, and where to see some.
 func (f flowsScreen) empty(width int) []string {
 	s := f.Env.Styles
 	var queues, exchanges int

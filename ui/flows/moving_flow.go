@@ -1,6 +1,7 @@
 package flows
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -25,6 +27,7 @@ type movingFlow struct {
 	live   *liveFlow
 
 	picture *picture.Picture
+	second  time.Time // in which it was drawn: what is due counts down between two polls
 	dots    picture.Dots
 	ticking shell.Request // the step that is awaited; 0: nothing moves
 	drawn   *flowDrawing
@@ -46,34 +49,35 @@ type flowDrawing struct {
 	height  int
 	cursor  model.QueueRef
 	scene   *picture.Scene
-
-	of     *picture.Picture // the poll's picture, of which
-	fresh  *picture.Picture // is this one,
-	second time.Time        // in this second
 }
 
-// now is the picture as it is this second: what is due counts down between two polls.
-func (d *flowDrawing) now(m *movingFlow) *picture.Picture {
-	second := m.env.Shown.Truncate(time.Second)
-	if d.of != m.picture || !d.second.Equal(second) {
-		d.of, d.second, d.fresh = m.picture, second, m.picture
-		if !m.gone {
-			d.fresh = m.draw(m.env.Shown)
-		}
-	}
-	return d.fresh
-}
-
-// dotStepMsg moves the dots one cell on.
 type dotStepMsg struct{ request shell.Request }
 
 // moved takes in what changes the picture: a poll, counts, or a step of its dots.
 func (m *movingFlow) moved(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
-		return m.polled(msg)
+		m.latest = msg
+		i := slices.IndexFunc(msg.Flows, func(f model.Flow) bool { return f.Worker.Queue == m.Worker })
+		if m.gone = i < 0; m.gone {
+			return nil
+		}
+		m.Flow = &msg.Flows[i]
+		m.own = msg.About.Flow(m.Flow)
+		if m.live.watch == nil {
+			m.live.watch = watch.New(msg.Topology, m.Flow)
+		}
+		m.live.watch.Poll(msg.Topology, m.Flow, msg.Held)
+		m.live.rate(msg.Topology.Snapshot.TakenAt)
+		return m.redraw()
 	case shell.CountedMsg:
-		return m.counted(msg)
+		if m.Flow == nil {
+			return nil
+		}
+		m.latest.Topology = msg.Topology
+		if !m.gone && m.live.counted(msg) {
+			return m.redraw()
+		}
 	case dotStepMsg:
 		if msg.request == m.ticking {
 			return m.step()
@@ -85,35 +89,10 @@ func (m *movingFlow) moved(msg tea.Msg) tea.Cmd {
 // seen brings the picture up to this second, and reports whether there is one. What is not seen moves nothing.
 func (m *movingFlow) seen() bool {
 	m.drawn.frames++
-	if m.picture == nil {
-		return false
+	if m.picture != nil && !m.gone && !m.second.Equal(m.env.Shown.Truncate(time.Second)) {
+		m.draw(m.env.Shown)
 	}
-	m.picture = m.drawn.now(m)
-	return true
-}
-
-func (m *movingFlow) polled(msg shell.TopologyMsg) tea.Cmd {
-	m.latest = msg
-	i := slices.IndexFunc(msg.Flows, func(f model.Flow) bool { return f.Worker.Queue == m.Worker })
-	if m.gone = i < 0; m.gone {
-		return nil
-	}
-	m.Flow = &msg.Flows[i]
-	m.own = msg.About.Flow(m.Flow)
-	m.live.polled(msg, m.Flow)
-	return m.redraw()
-}
-
-// counted takes in counts between two polls.
-func (m *movingFlow) counted(msg shell.CountedMsg) tea.Cmd {
-	if m.Flow == nil {
-		return nil
-	}
-	m.latest.Topology = msg.Topology
-	if m.gone || !m.live.counted(msg) {
-		return nil
-	}
-	return m.redraw()
+	return m.picture != nil
 }
 
 // Watched are the queues of the flow, as each may be counted.
@@ -124,11 +103,9 @@ func (m movingFlow) Watched() (declare, totals []model.QueueRef) {
 	return m.latest.Topology.CountableOf(m.live.watch.Queues())
 }
 
-// redraw makes the picture of what is known now.
 func (m *movingFlow) redraw() tea.Cmd {
-	now := m.env.Now()
 	m.live.keep(m.latest.History)
-	m.picture = m.draw(now)
+	m.draw(m.env.Now())
 	if !slices.ContainsFunc(m.picture.Stations(), func(x picture.Station) bool { return x.Queue == m.Cursor }) {
 		m.Cursor = m.Worker
 	}
@@ -139,7 +116,6 @@ func (m *movingFlow) redraw() tea.Cmd {
 	return nil
 }
 
-// tick awaits the next step of the dots.
 func (m *movingFlow) tick() tea.Cmd {
 	m.ticking = m.env.NewRequest()
 	id := m.ticking
@@ -177,8 +153,88 @@ func (m movingFlow) scene(width, height int) *picture.Scene {
 	return d.scene
 }
 
-// draw is the picture of the flow as it is known now.
-func (m movingFlow) draw(now time.Time) *picture.Picture {
+func (m *movingFlow) draw(now time.Time) {
 	msg := m.live.into(m.latest, now)
-	return picture.Of(m.Flow, msg.Moment(now))
+	m.picture, m.second = picture.Of(m.Flow, msg.Moment(now)), now.Truncate(time.Second)
+}
+
+// liveFlow is what a flow screen knows between two polls. The screen's Update is the only one that changes it.
+type liveFlow struct {
+	watch  *watch.Watch // nil before the first poll
+	rates  map[model.QueueRef]watch.Rates
+	newest time.Time     // count
+	every  time.Duration // between two counts; 0 before the first
+	lanes  [2]error      // of the last count of each kind
+}
+
+// counted takes in counts, and reports whether anything changed that is seen.
+func (l *liveFlow) counted(msg shell.CountedMsg) (changed bool) {
+	changed = (l.lanes[msg.Lane] == nil) != (msg.Err == nil)
+	l.lanes[msg.Lane] = msg.Err
+	if msg.Err != nil || l.watch == nil {
+		return changed
+	}
+	l.every = msg.Every
+	for _, q := range msg.Counts.Queues {
+		if !q.Held && q.Ready.Known() {
+			l.newest = msg.Counts.At
+		}
+	}
+	l.watch.Count(msg.Counts)
+	return l.rate(msg.Counts.At) || changed || msg.Changed
+}
+
+// keep hands on what is known of the heads of the queues: it stays true when this flow is not counted any more.
+func (l *liveFlow) keep(h *shell.History) {
+	if h == nil {
+		return
+	}
+	for _, ref := range l.watch.Queues() {
+		if head, ok := l.watch.HeadArrived(ref); ok {
+			h.Saw(ref, head)
+		}
+	}
+}
+
+// rate works the rates out again, and reports whether one changed.
+func (l *liveFlow) rate(now time.Time) bool {
+	rates := l.watch.Rates(now)
+	changed := !maps.Equal(rates, l.rates)
+	l.rates = rates
+	return changed
+}
+
+func (l *liveFlow) into(msg shell.TopologyMsg, now time.Time) shell.TopologyMsg {
+	msg.Rates, msg.Watch = l.rates, l.watch
+	if l.watch != nil {
+		msg.Moves = l.watch.Moves(msg.Moves, l.rates, now)
+	}
+	return msg
+}
+
+// words tell how well it is known what moves; bad when it is known badly.
+func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bool) {
+	for _, err := range l.lanes {
+		if err != nil {
+			return "followed by polls only: " + err.Error(), true
+		}
+	}
+	fresh := now.Sub(l.newest) < shell.CountedFor
+	switch {
+	case !fresh:
+		words = "from polls, up to 5s late"
+	case l.every <= shell.DeclarePace.Least:
+		words = "live, 4 counts a second"
+	default:
+		words = "counted every " + model.ShortDuration(l.every.Round(100*time.Millisecond))
+	}
+	o := t.Snapshot.Overview
+	switch {
+	case o.StatsOff || o.RatesMode == "none":
+		words += "; statistics are off: deliveries to consumers are unknown"
+	case fresh:
+		old := max(now.Sub(t.Snapshot.TakenAt), 0)
+		words += "; deliveries to consumers " + shell.Age(old) + " to " + shell.Age(old+model.StatisticsLag) + " late"
+	}
+	return words, false
 }

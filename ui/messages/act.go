@@ -1,15 +1,21 @@
 package messages
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // updateDialog gives a message to the dialog. When an action ends, what it took out of the queue leaves the table.
@@ -27,11 +33,42 @@ func (s Screen) updateDialog(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return s, cmd
 }
 
-// updateSaving gives a message to the dialog of an export.
-func (s Screen) updateSaving(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	var cmd tea.Cmd
-	s.saving, cmd = s.saving.Update(msg)
-	return s, cmd
+type box interface {
+	Open() bool
+	Keys() []key.Binding
+}
+
+// box is the dialog that is open; nil: none is.
+func (s *Screen) box() box {
+	for _, b := range []box{&s.Dialog, &s.saving, &s.editing, &s.mending} {
+		if b.Open() {
+			return b
+		}
+	}
+	return nil
+}
+
+func (s Screen) toBox(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	pressed, isKey := msg.(tea.KeyMsg)
+	switch {
+	case s.Dialog.Open():
+		return s.updateDialog(msg)
+	case s.saving.Open():
+		var cmd tea.Cmd
+		s.saving, cmd = s.saving.Update(msg)
+		return s, cmd
+	case s.mending.Open() && isKey:
+		return s.mendKey(pressed)
+	case s.mending.Open():
+		m := &s.mending // shows what the program makes of the messages
+		if msg, ok := msg.(shell.PlannedMsg[act.Acting]); ok && m.State == act.MendTrying && msg.Request == m.dialog.Request {
+			m.dialog, _ = m.dialog.Planned(msg)
+			m.Show(m.dialog.Plan.Mended, m.dialog.Plan.Refusal.Words())
+		}
+	case s.editing.Open() && isKey:
+		return s.editKey(pressed)
+	}
+	return s, nil
 }
 
 // Busy reports whether ctrl-c concerns an action that runs.
@@ -142,4 +179,381 @@ func (s Screen) Others() act.OtherMessages {
 	}
 	o.Unread = max(held-int64(len(s.Rows)), 0)
 	return o
+}
+
+// wholeMsg brings the message that is to be edited, with its whole body.
+type wholeMsg struct {
+	request shell.Request
+	message *message.Message
+	err     error
+}
+
+// edit begins to edit the selected message, else the one under the cursor.
+func (s Screen) edit() (shell.Screen, tea.Cmd) {
+	rows, _ := s.aimed()
+	switch {
+	case s.env.ReadOnly:
+		return s, shell.Notice(shell.ReadOnlyWords, true)
+	case s.Topology == nil || len(rows) == 0:
+		return s, shell.Notice("no message is under the cursor: move it onto one first", true)
+	case len(rows) > 1:
+		return s, shell.Notice(model.Plural(len(rows), "message")+
+			" are selected, and one is edited at a time: esc clears the selection", true)
+	case s.Peek != 0:
+		return s, shell.Notice("the queue is being read again: try again in a moment", true)
+	}
+	e := act.MessageEdit{Env: s.env, State: act.EditReading, Row: rows[0], Request: s.env.NewRequest()}
+	id := e.Request
+	cmd, stop := s.env.Stoppable(func(ctx context.Context) tea.Msg {
+		var whole *message.Message
+		err := shell.WholeMessages(ctx, rows, func(m *message.Message) error {
+			whole = m
+			return nil
+		})
+		return wholeMsg{id, whole, err}
+	})
+	e.Stop = stop
+	s.editing = e
+	return s, cmd
+}
+
+func (s Screen) updateEdit(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	e := &s.editing
+	switch msg := msg.(type) {
+	case wholeMsg:
+		if msg.request != e.Request || e.State != act.EditReading {
+			return s, nil
+		}
+		e.Stop()
+		if msg.err != nil {
+			e.State = act.EditIdle
+			return s, shell.Notice(shell.ReadableError(msg.err), true)
+		}
+		e.Was = plan.NewDraft(s.Topology, s.Queue, msg.message, s.env.Broker.User())
+		e.Text = e.Was.Text()
+		return s.openEditor()
+	case act.WrittenMsg:
+		switch {
+		case msg.Request != e.Request:
+		case msg.Err != nil:
+			e.State = act.EditIdle
+			return s, shell.Notice(model.Printable(msg.Err.Error()), true)
+		default:
+			return s, act.RunEditor(s.env, msg)
+		}
+	case act.ClosedMsg:
+		if msg.Request == e.Request {
+			return s, act.ReadDraft(s.env, msg)
+		}
+	case act.SavedMsg:
+		if msg.Request == e.Request && e.State == act.EditOpen {
+			return s.saved(msg)
+		}
+	}
+	return s, nil
+}
+
+// openEditor opens the editor with the text as it was left last.
+func (s Screen) openEditor() (shell.Screen, tea.Cmd) {
+	e := &s.editing
+	e.State, e.Request = act.EditOpen, s.env.NewRequest()
+	return s, act.WriteDraft(s.env, e.Request, e.Text)
+}
+
+// saved takes what the editor left: a plan for it follows, or why there can be none.
+func (s Screen) saved(msg act.SavedMsg) (shell.Screen, tea.Cmd) {
+	e := &s.editing
+	if msg.Err != nil {
+		e.State = act.EditIdle
+		return s, shell.Notice(model.Printable(msg.Err.Error()), true)
+	}
+	e.Text = msg.Text
+	is, err := draft.Parse(msg.Text)
+	if err != nil {
+		e.State, e.Wrong = act.EditWrong, err.Error()
+		return s, nil
+	}
+	e.State, e.Is = act.EditIdle, is
+	var cmd tea.Cmd
+	s.Dialog, cmd = act.NewEditedDialog(s.env, s.Topology, s.Queue, *e, s.Others())
+	return s, cmd
+}
+
+func (s Screen) editKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
+	e, k := &s.editing, s.env.Keys
+	switch {
+	case e.State == act.EditReading && term.Is(msg, k.Cancel):
+		e.Stop()
+		e.State = act.EditIdle
+	case e.State == act.EditWrong && term.Is(msg, k.Edit):
+		return s.openEditor()
+	case e.State == act.EditWrong && term.Is(msg, k.Cancel):
+		e.State, e.Text = act.EditIdle, nil
+	}
+	return s, nil
+}
+
+// queueMend is the editing of many messages of one queue, and the dialog of their replay that follows.
+type queueMend struct {
+	act.MendPrompt
+	rows   []*shell.MessageRow
+	dialog act.PlanDialog
+}
+
+// mendMany asks for the program that changes the selection, else all that are shown.
+func (s Screen) mendMany() (shell.Screen, tea.Cmd) {
+	rows, words := s.selected()
+	switch why := s.unready(); {
+	case s.env.ReadOnly:
+		return s, shell.Notice(shell.ReadOnlyWords, true)
+	case why != "":
+		return s, shell.Notice(why, true)
+	case s.Topology == nil || len(rows) == 0:
+		return s, shell.Notice("there is nothing to edit", true)
+	}
+	s.mending = queueMend{MendPrompt: act.NewMendPrompt(s.env, len(rows), words), rows: rows}
+	return s, nil
+}
+
+func (s Screen) mendKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
+	m := &s.mending
+	switch m.Press(msg) {
+	case act.MendBack:
+		m.dialog.Close()
+	case act.MendTry:
+		program, keep := m.Try()
+		if program == nil {
+			return s, nil
+		}
+		m.dialog, _ = act.NewPlanDialog(s.env, s.Topology, plan.Replay, s.Queue, m.rows, m.Words, s.Others())
+		m.dialog.Mend = program
+		cmd := m.dialog.Work()
+		return s, tea.Batch(keep, cmd)
+	case act.MendAgree:
+		s.Dialog = m.dialog
+	}
+	return s, nil
+}
+
+// export opens the dialog for the selection, else for all that are shown.
+func (s Screen) export() (shell.Screen, tea.Cmd) {
+	rows, words := s.selected()
+	switch why := s.unready(); {
+	case s.env.Files == nil || s.Topology == nil:
+		return s, nil
+	case why != "":
+		return s, shell.Notice(why, true)
+	case len(rows) == 0:
+		return s, shell.Notice("there is nothing to export", true)
+	}
+	s.saving = act.ExportDialog{
+		Dialog: shell.NewDialog(s.env, shell.DialogAsking), Parts: []act.ExportPart{{Rows: rows}}, Words: words,
+		Path: term.NewTextField(message.FileName(s.Queue, s.env.Now())),
+	}
+	return s, nil
+}
+
+// offer finds the actions that the message under the cursor has the fields for.
+func (s *Screen) offer() {
+	if len(s.env.Actions) == 0 {
+		return
+	}
+	row, ok := s.Table.Current()
+	if !ok || row.Whole() == nil {
+		s.offered, s.offeredOf = nil, nil
+		return
+	}
+	if s.offeredOf == row.Whole() {
+		return
+	}
+	s.offered, s.offeredOf = nil, row.Whole()
+	for i := range s.env.Actions {
+		if a := &s.env.Actions[i]; a.Offered(s.offeredOf) {
+			s.offered = append(s.offered, act.ActionKey(a))
+		}
+	}
+}
+
+// custom does what an action of the configuration says, if the key is one of theirs.
+func (s Screen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
+	for i := range s.env.Actions {
+		a := &s.env.Actions[i]
+		if !term.Is(msg, act.ActionKey(a)) {
+			continue
+		}
+		row, ok := s.Table.Current()
+		if !ok {
+			return shell.Notice("no message is under the cursor: move it onto one first", true), true
+		}
+		clipboard, open := s.env.ToClipboard(), s.env.Opener
+		return s.env.Command(act.ActionTimeout, func(ctx context.Context) tea.Msg {
+			m := shell.Parts(nil, row).Whole
+			if a.IsURL() {
+				return act.OpenURL(ctx, a, m, clipboard, open)
+			}
+			return act.RunCommand(ctx, a, m)
+		}), true
+	}
+	return nil, false
+}
+
+// copyKey takes the key that says what to copy; any other key copies nothing.
+func (s Screen) copyKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
+	s.copying = false
+	row, ok := s.Table.Current()
+	if !ok {
+		return s, nil
+	}
+	k, out := s.env.Keys, s.env.ToClipboard()
+	return s, s.env.Command(0, func(context.Context) tea.Msg {
+		m := shell.Parts(nil, row).Whole
+		what, text := "the message as JSON", ""
+		switch id := m.Properties.MessageID; {
+		case term.Is(msg, k.CopyBody):
+			what, text = shell.BodyToCopy(m)
+		case term.Is(msg, k.CopyHeaders):
+			what, text = shell.HeadersToCopy(m)
+		case term.Is(msg, k.CopyJSON):
+			text = shell.MessageJSON(m)
+		case !term.Is(msg, k.CopyID):
+			return nil
+		case id == "":
+			return shell.NoticeMsg{Text: "this message has no id", Bad: true}
+		default:
+			what, text = "the id "+id, id
+		}
+		return shell.CopyText(out, what, text)
+	})
+}
+
+func (s Screen) compare() (shell.Screen, tea.Cmd) {
+	chosen := s.Table.Selection()
+	if len(chosen) != 2 {
+		return s, shell.Notice(fmt.Sprintf("%s selected: %s selects the two to compare",
+			model.Plural(len(chosen), "message"), s.env.Keys.Choose.Help().Key), true)
+	}
+	return s, shell.Push(act.NewCompareScreen(s.env, s.Queue, chosen[0], chosen[1]))
+}
+
+// NewCauseExport asks where the messages of a cause in several queues are written to.
+func NewCauseExport(e *shell.Env, queues []Screen, words string) act.ExportDialog {
+	d := act.ExportDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Words: words, Path: term.NewTextField(".")}
+	names := map[string]bool{}
+	for i := range queues {
+		q := &queues[i]
+		if len(q.Table.Shown) == 0 {
+			continue
+		}
+		named, name := q.Queue, message.FileName(q.Queue, e.Now())
+		for n := 2; names[name]; n++ { // of another virtual host
+			named.Name = fmt.Sprintf("%s-%d", q.Queue.Name, n)
+			name = message.FileName(named, e.Now())
+		}
+		names[name] = true
+		d.Parts = append(d.Parts, act.ExportPart{Name: name, Rows: q.Table.Shown})
+	}
+	return d
+}
+
+// OfCause is the one cause whose messages are shown; zero: all are.
+type OfCause struct {
+	*cause.Group        // nil: all
+	Words        string // printable
+}
+
+// Has reports whether a message in a queue failed for it.
+func (c OfCause) Has(in model.QueueRef, m *message.Message) bool {
+	return c.Group == nil || cause.Is(in, m, c.ID)
+}
+
+// match is what the table of messages narrows by: the cause, and within it the filter. nil shows all.
+func (s Screen) match() func(*shell.MessageRow) bool {
+	filter := s.filter.match()
+	if s.only.Group == nil {
+		return filter
+	}
+	return func(r *shell.MessageRow) bool { return !r.Other && (filter == nil || filter(r)) }
+}
+
+// remaining says what came into the queue since it was read, or that an action has left no message of the cause in it;
+// "" when neither is known.
+func (s Screen) remaining() string {
+	if arrived := plan.ArrivedWords(s.Dialog.Others.Arrived); arrived != "" {
+		return "; " + arrived + ": " + s.env.Keys.Peek.Help().Key + " reads the queue again"
+	}
+	if s.only.Group == nil || len(s.Table.Shown) > 0 || s.filter.field.Text() != "" || s.unclear != "" {
+		return ""
+	}
+	words := "; none of this cause is left here"
+	if s.env.Marks.States.Of(s.only.ID).State == cause.Resolved {
+		return words // the key would take that back
+	}
+	return words + ": " + s.env.Keys.Resolve.Help().Key + " marks it as resolved"
+}
+
+type afterLook func(Screen) (shell.Screen, tea.Cmd)
+
+// CauseKeys are the keys that act on all messages of a cause.
+func CauseKeys(k *shell.KeyMap) []key.Binding {
+	return []key.Binding{k.Replay, k.Drop, k.Move, k.Mend, k.Export}
+}
+
+// Wish is what is done with messages of a cause.
+type Wish struct {
+	Operation plan.Operation // "": a copy is written
+	Asks      asks
+}
+
+type asks int // what has to be known before there is a plan
+
+const (
+	AsksNothing asks = iota
+	AsksQueue
+	AsksProgram
+	AsksPath
+)
+
+// WishOf is what a key does with all messages of a cause.
+func WishOf(k *shell.KeyMap, msg tea.KeyMsg) (w Wish, ok bool) {
+	switch {
+	case key.Matches(msg, k.Replay, k.ReplayAll):
+		return Wish{Operation: plan.Replay}, true
+	case key.Matches(msg, k.Drop, k.DropAll):
+		return Wish{Operation: plan.Drop}, true
+	case term.Is(msg, k.Move):
+		return Wish{Operation: plan.Move, Asks: AsksQueue}, true
+	case term.Is(msg, k.Mend):
+		return Wish{Operation: plan.Replay, Asks: AsksProgram}, true
+	case term.Is(msg, k.Export):
+		return Wish{Asks: AsksPath}, true
+	}
+	return w, false
+}
+
+// CauseAction is what a key does with all messages of a cause in one queue; nil: nothing.
+func CauseAction(k *shell.KeyMap, msg tea.KeyMsg) afterLook {
+	w, ok := WishOf(k, msg)
+	if !ok {
+		return nil
+	}
+	return func(s Screen) (shell.Screen, tea.Cmd) {
+		switch {
+		case w.Asks == AsksPath:
+			return s.export()
+		case len(s.Table.Shown) == 0:
+			return s, shell.Notice("no message of this cause is in the queue any more", true)
+		case w.Asks == AsksProgram:
+			return s.mendMany()
+		}
+		return s.act(w.Operation, s.AllShown)
+	}
+}
+
+// RowAction is what a key does with the selection, else the message under the cursor; nil: nothing.
+func RowAction(k *shell.KeyMap, msg tea.KeyMsg) afterLook {
+	if !key.Matches(msg, k.Replay, k.Drop, k.Move) {
+		return nil
+	}
+	w, _ := WishOf(k, msg)
+	return func(s Screen) (shell.Screen, tea.Cmd) { return s.act(w.Operation, s.aimed) }
 }

@@ -3,8 +3,9 @@ package messages
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -27,11 +28,9 @@ const (
 
 // FindScreen shows what is found in all queues that can be read without harm, while they are read.
 type FindScreen struct {
-	Env      *shell.Env
-	title    string // printable
-	Want     find.Want
-	Only     OfCause // that is shown of the queue of a message that is opened; zero: all
-	Topology *model.Topology
+	shell.Listing[int, *FindRow]
+	Want find.Want
+	Only OfCause // that is shown of the queue of a message that is opened; zero: all
 
 	Request  shell.Request // the search; 0: it has not begun
 	stop     context.CancelFunc
@@ -42,8 +41,8 @@ type FindScreen struct {
 	costly   bool  // a queue was not read only because of what a look costs
 	err      error // that ended it
 
-	List term.List[int, *FindRow]
 	Rows []*FindRow
+	head []string // above the list, as prepared
 }
 
 // FindRow is a hit as the table shows it. It is made outside Update.
@@ -73,25 +72,16 @@ type (
 
 func NewFindScreen(e *shell.Env, text string, sought *filter.Filter) shell.Screen {
 	return NewSearchScreen(e, "find "+model.Printable(text), find.Want{Filter: sought, Hits: findsMost},
-		FindColumns(e, inPlace))
+		FindColumns(e, false))
 }
 
 // NewSearchScreen shows what is wanted, and reads the queues to which that is narrowed.
 func NewSearchScreen(e *shell.Env, title string, want find.Want, columns []term.Column[*FindRow]) FindScreen {
 	want.Limit, want.ReadOnly = searchesMost, e.ReadOnly
-	rows := term.NewTable(e.Kit(), func(r *FindRow) int { return r.number },
-		func(a, b *FindRow) int { return cmp.Compare(a.number, b.number) }, columns...)
-	return FindScreen{
-		Env: e, title: title, Want: want,
-		List: term.NewList(rows, func(r *FindRow) []string {
-			return []string{r.queue, r.key, r.id, r.where, r.folded}
-		}),
-	}
+	return FindScreen{Want: want, Listing: shell.NewListing(e, title, func(r *FindRow) int { return r.number },
+		func(a, b *FindRow) int { return cmp.Compare(a.number, b.number) },
+		func(r *FindRow) []string { return []string{r.queue, r.key, r.id, r.where, r.folded} }, columns...)}
 }
-
-func (s FindScreen) Title() string { return s.title }
-
-func (s FindScreen) Typing() bool { return s.List.Filter.Typing }
 
 // Close ends the search: the root calls it when the screen goes.
 func (s FindScreen) Close() {
@@ -100,20 +90,19 @@ func (s FindScreen) Close() {
 	}
 }
 
-func (s FindScreen) searching() bool { return s.Request != 0 && !s.Ended }
-
+func (s FindScreen) searching() bool     { return s.Request != 0 && !s.Ended }
 func (s FindScreen) Keys() []key.Binding { return s.Bindings() }
 
 // Bindings are the keys of what is found, with others behind that which opens a message.
 func (s FindScreen) Bindings(others ...key.Binding) []key.Binding {
 	k := s.Env.Keys
 	var keys []key.Binding
-	if _, ok := s.List.Table.Current(); ok {
+	if _, ok := s.Table.Current(); ok {
 		keys = append(keys, term.Describe(k.Open, "message"))
 	}
 	keys = append(keys, others...)
 	switch {
-	case s.searching() && !s.stopped && s.List.Filter.Text() == "":
+	case s.searching() && !s.stopped && s.Filter.Text() == "":
 		keys = append(keys, term.Describe(k.Back, "stop"))
 	case s.Ended && s.costly:
 		keys = append(keys, term.Describe(k.Insist, "search the others, too"))
@@ -125,9 +114,11 @@ func (s FindScreen) Bindings(others ...key.Binding) []key.Binding {
 }
 
 func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if s.Handle(msg) {
+		return s, nil
+	}
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
-		s.Topology = msg.Topology
 		if s.Request == 0 {
 			return s.Begin(true)
 		}
@@ -142,7 +133,9 @@ func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		}
 	case shell.EndedMsg[find.Result]:
 		if msg.Request == s.Request {
-			s.end(msg)
+			s.Ended, s.err, s.progress = true, cmp.Or(msg.Err, msg.Result.Failed), msg.Result.Progress
+			s.Missed = find.Reasons(msg.Result.NotRead) // what it found comes, or came, by itself
+			s.costly = s.costly || slices.ContainsFunc(s.Missed, func(r find.Reason) bool { return r.Costly })
 		}
 	case tea.KeyMsg:
 		return s.handleKey(msg)
@@ -153,7 +146,6 @@ func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k := s.Env.Keys
 	switch {
-	case s.List.Handle(msg):
 	case term.Is(msg, k.Back) && s.searching() && !s.stopped:
 		s.stopped = true
 		if s.stop != nil {
@@ -165,7 +157,7 @@ func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		s.Want.Costly = true
 		return s.Begin(true)
 	case term.Is(msg, k.Open):
-		if row, ok := s.List.Table.Current(); ok {
+		if row, ok := s.Table.Current(); ok {
 			return s, shell.Push(NewScreenAt(s.Env, &row.Hit, s.Only, nil))
 		}
 	}
@@ -177,8 +169,8 @@ func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 func (s FindScreen) Begin(kept bool) (shell.Screen, tea.Cmd) {
 	s.Request, s.Ended, s.stopped, s.err, s.Missed, s.costly = s.Env.NewRequest(), false, false, nil, nil, false
 	s.Rows, s.progress, s.stop = nil, find.Progress{}, nil
-	s.List.Table.Set(nil)
-	id, t, want, looker := s.Request, s.Topology, s.Want, find.Looker(s.Env.Broker)
+	s.Table.Set(nil)
+	id, t, want, looker := s.Request, s.Latest.Topology, s.Want, find.Looker(s.Env.Broker)
 	if kept {
 		looker = keptLooker{looker, &s.Env.Kept}
 		want.Kept = func(queue model.QueueRef) bool { return s.Env.Kept.Has(queue, 0) }
@@ -195,7 +187,6 @@ type keptLooker struct {
 	kept *shell.KeptLooks
 }
 
-// Read implements find.Looker.
 func (l keptLooker) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
 	kept, ok, err := l.kept.Lend(p.Queue, 0)
 	if !ok && err == nil {
@@ -224,7 +215,6 @@ func (s FindScreen) run(search *find.Search) (shell.Screen, tea.Cmd) {
 	return s, tea.Batch(cmd, findNews(id, search))
 }
 
-// findNews waits for what is found next.
 func findNews(id shell.Request, search *find.Search) tea.Cmd {
 	return func() tea.Msg {
 		hits, progress, more := search.Next()
@@ -261,7 +251,7 @@ func (s FindScreen) news(msg findNewsMsg) (shell.Screen, tea.Cmd) {
 			r.number = first + i
 		}
 		s.Rows = append(s.Rows, msg.rows...)
-		s.List.Table.Set(s.Rows)
+		s.Table.Set(s.Rows)
 	}
 	if !msg.more {
 		return s, nil
@@ -269,20 +259,190 @@ func (s FindScreen) news(msg findNewsMsg) (shell.Screen, tea.Cmd) {
 	return s, findNews(s.Request, msg.search)
 }
 
-// end takes in how the search ended. What it found comes, or came, by itself.
-func (s *FindScreen) end(msg shell.EndedMsg[find.Result]) {
-	s.Ended, s.err, s.progress = true, cmp.Or(msg.Err, msg.Result.Failed), msg.Result.Progress
-	s.Missed = find.Reasons(msg.Result.NotRead)
-	for i := range s.Missed {
-		s.costly = s.costly || s.Missed[i].Costly
+const findPane = 6 // how many lines below the list are for the message under the cursor
+
+// FindColumns say where what is looked for stands in a message, or its id.
+func FindColumns(e *shell.Env, byID bool) []term.Column[*FindRow] {
+	type column = term.Column[*FindRow]
+	s := e.Styles
+	third := column{Title: "IN", Width: 14, Max: 24, Flex: 1}.Name(&s.Muted, func(r *FindRow) string { return r.where })
+	if byID {
+		third = column{Title: "MESSAGE ID", Width: 14, Max: 36, Flex: 1, Drop: 3}.
+			Name(&s.Muted, func(r *FindRow) string { return r.id })
+	}
+	position := column{
+		Title: "#", Width: 7, Right: true,
+		Compare: func(a, b *FindRow) int { return cmp.Compare(a.Hit.Position, b.Hit.Position) },
+	}
+	age := column{
+		Title: "AGE", Width: 8, Right: true, Drop: 2,
+		Compare: func(a, b *FindRow) int { return b.Hit.Published.Or(e.Shown).Compare(a.Hit.Published.Or(e.Shown)) },
+	}
+	return []column{
+		column{Title: "QUEUE", Width: 20, Flex: 2, Max: 40, Middle: true}.
+			Name(&s.Text, func(r *FindRow) string { return r.queue }),
+		position.Text(&s.Text, func(r *FindRow) string { return model.Count(int64(r.Hit.Position)) }),
+		age.Text(&s.Muted, func(r *FindRow) string {
+			if at, known := r.Hit.Published.Get(); known {
+				return shell.Age(max(e.Shown.Sub(at), 0))
+			}
+			return "?"
+		}),
+		column{Title: "ROUTING KEY", Width: 14, Flex: 1, Max: 28, Middle: true, Drop: 1}.
+			Name(&s.Text, func(r *FindRow) string { return r.key }),
+		third,
+		column{Title: "TEXT", Width: 20, Flex: 4}.Text(&s.Text, func(r *FindRow) string { return r.folded }),
 	}
 }
 
-// published is when a message was published, as a table shows it.
-func (r *FindRow) published(now time.Time) string {
-	at, known := r.Hit.Published.Get()
-	if !known {
-		return "?"
+func (s FindScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	s.head = []string{s.headLine(width)}
+	if s.Only.Group != nil {
+		s.head = append(s.head, s.Env.Styles.Strong.Render(term.Cut(" cause: "+s.Only.Words, width-1, "…")))
 	}
-	return shell.Age(max(now.Sub(at), 0))
+	s.head = append(s.head, s.missedLines(width, max(height/4, 3))...)
+	s.Above = len(s.head)
+	return s, nil
+}
+
+func (s FindScreen) View(width, height int) string {
+	head := s.head[:len(s.head):len(s.head)]
+	most := max(height/3, findPane)
+	rows := s.Share(height-len(head), height-len(head)-len(s.pane(width, most)))
+	list := s.List.View(width, rows, []string{"", "   " + s.Env.Styles.Muted.Render(s.Emptiness())})
+	pane := s.pane(width, most) // says which rows are seen
+	return term.Block(append(append(head, strings.Split(list, "\n")...), pane...), width, height)
+}
+
+// headLine says what is looked for, and how far that is.
+func (s FindScreen) headLine(width int) string {
+	styles, p := s.Env.Styles, &s.progress
+	found := model.Count(len(s.Rows)) + " found"
+	if !s.Ended || len(s.Missed) > 0 {
+		found = "≥ " + found
+	}
+	if s.Only.Group != nil && s.Ended && s.costly && len(s.Rows) == 0 {
+		found = styles.Warning.Render(fmt.Sprintf("%s not read: a look costs, %s reads",
+			model.Count(int64(s.Only.Messages)), s.Env.Keys.Insist.Help().Key))
+	}
+	left := " " + styles.Title.Render(s.Title()) + "   " + found
+	if p.Of > 0 {
+		left += styles.Muted.Render(fmt.Sprintf("   %s read in %s of %s", model.Plural(p.Read, "message"),
+			model.Count(int64(p.Queues)), model.Plural(p.Of, "queue")))
+	}
+	right := ""
+	switch {
+	case s.Ended && s.stopped:
+		right = styles.Warning.Render("stopped ")
+	case s.Ended && s.err != nil:
+		right = styles.Danger.Render("not complete ")
+	case s.Ended:
+		right = styles.Muted.Render("complete ")
+		if len(s.Missed) > 0 {
+			right = styles.Warning.Render("not all was read ")
+		}
+	case s.stopped:
+		right = styles.Warning.Render("stopping … ")
+	case p.Rate() > 0:
+		right = styles.Accent.Render(model.Count(p.Rate()) + "/s … ")
+	default:
+		right = styles.Accent.Render("searching … ")
+	}
+	return term.Spread(left, right, width)
+}
+
+func (s FindScreen) Emptiness() string {
+	switch {
+	case s.Latest.Topology == nil:
+		return "the broker has not been read yet"
+	case !s.Ended:
+		return "nothing found yet: failed queues are read first, then buffers, then the others"
+	case s.Only.Group != nil && len(s.Missed) > 0:
+		return "none of this cause in what was read"
+	case s.Only.Group != nil:
+		return "none of this cause is left"
+	}
+	return "nothing found"
+}
+
+func (s FindScreen) pane(width, height int) []string {
+	styles := s.Env.Styles
+	var lines []string
+	if r, ok := s.Table.Current(); ok {
+		id := ""
+		if r.id != "" {
+			id = "   " + r.id
+		}
+		lines = append(lines, term.Partition(styles, r.queue+id, s.Table.Position(), width))
+		where := ""
+		if s.Only.Group == nil {
+			where = styles.Muted.Render(r.where + "   ")
+		}
+		lines = append(lines, "   "+where+r.before+styles.Chosen.Render(r.found)+r.after)
+	} else {
+		lines = append(lines, s.Aimless("message", width)...)
+	}
+	if s.err != nil {
+		lines = append(lines, shell.Indented(styles.Danger, term.MarkError+" "+shell.ReadableError(s.err), width)...)
+	}
+	return lines[:min(len(lines), height)]
+}
+
+// missedLines are what was not read, and why: what is found is not all that there may be.
+func (s FindScreen) missedLines(width, height int) (lines []string) {
+	styles := s.Env.Styles
+	for i := range s.Missed {
+		text := "not read: " + model.Printable(s.Missed[i].Words())
+		words := term.Wrap(text, width-6)
+		if 2*len(s.Missed) > height {
+			words = []string{term.Cut(text, width-6, "…")}
+		}
+		if room := height - len(lines); len(words) > room || len(words) == room && i < len(s.Missed)-1 {
+			more := model.Plural(len(s.Missed)-i, "more reason")
+			return append(lines[:min(len(lines), height-1)], "   "+styles.Warning.Render("not read: "+more))
+		}
+		for _, part := range words {
+			lines = append(lines, "   "+styles.Warning.Render(part))
+		}
+	}
+	return lines
+}
+
+// NewScreenAt opens the messages of a queue with the cursor on one that was found. It reads so much of the
+// queue that this one is read, and shows those of a cause. then is done once they are.
+func NewScreenAt(e *shell.Env, hit *find.Hit, only OfCause, then afterLook) shell.Screen {
+	s := NewCauseScreen(e, hit.Queue, only, peekFirst, then).(Screen)
+	for s.Limit < hit.Position && s.Limit < PeekMost {
+		s.Limit = s.nextLimit()
+	}
+	s.sought = hit
+	return s
+}
+
+// seek puts the cursor on the message that was found, if it is still there: of several equal ones, on that which is
+// nearest to its place.
+func (s *Screen) seek() (missing bool) {
+	hit := s.sought
+	if hit == nil {
+		return false
+	}
+	s.sought = nil
+	best := -1
+	for i, r := range s.Table.Shown {
+		if r.Id.Fingerprint != hit.Fingerprint {
+			continue
+		}
+		if best < 0 || distanceTo(r, hit.Position) < distanceTo(s.Table.Shown[best], hit.Position) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return true
+	}
+	s.Table.MoveTo(best)
+	return false
+}
+
+func distanceTo(r *shell.MessageRow, position int) int {
+	return max(int(r.Position)-position, position-int(r.Position))
 }

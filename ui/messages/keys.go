@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model/cause"
@@ -20,14 +21,8 @@ func (s Screen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	case s.Dialog.MendsAgain(msg):
 		s.Dialog.State, s.mending.State = shell.DialogClosed, act.MendTyping
 		return s, nil
-	case s.Dialog.Open():
-		return s.updateDialog(msg)
-	case s.mending.Open():
-		return s.mendKey(msg)
-	case s.saving.Open():
-		return s.updateSaving(msg)
-	case s.editing.Open():
-		return s.editKey(msg)
+	case s.box() != nil:
+		return s.toBox(msg)
 	case s.copying:
 		return s.copyKey(msg)
 	case s.filter.field.Typing:
@@ -67,12 +62,8 @@ func (s Screen) messageKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	case term.Is(msg, k.More) && s.more():
 		s.Limit = s.nextLimit()
 		return s.look(false, false)
-	case term.Is(msg, k.Replay):
-		return s.act(plan.Replay, s.aimed)
-	case term.Is(msg, k.Drop):
-		return s.act(plan.Drop, s.aimed)
-	case term.Is(msg, k.Move):
-		return s.act(plan.Move, s.aimed)
+	case key.Matches(msg, k.Replay, k.Drop, k.Move):
+		return RowAction(k, msg)(s)
 	case term.Is(msg, k.Edit):
 		return s.edit()
 	case term.Is(msg, k.Resolve) && s.only.Group != nil && s.Topology != nil:
@@ -119,10 +110,8 @@ func (s Screen) messageKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// paneKey moves in the detail.
 func (s Screen) paneKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k := s.env.Keys
-	page := max(s.detail.drawn.height, 1)
 	var id shell.MessageID
 	if row, ok := s.Table.Current(); ok {
 		id = row.Id
@@ -147,27 +136,14 @@ func (s Screen) paneKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		s.detail.showBody(!s.detail.raw, s.detail.folded)
 	case term.Is(msg, k.Fold):
 		s.detail.showBody(s.detail.raw, !s.detail.folded)
-	case term.Is(msg, k.Up):
-		s.detail.move(id, -1)
-	case term.Is(msg, k.Down):
-		s.detail.move(id, 1)
-	case term.Is(msg, k.HalfUp):
-		s.detail.move(id, -page/2)
-	case term.Is(msg, k.HalfDown):
-		s.detail.move(id, page/2)
-	case term.Is(msg, k.PageUp):
-		s.detail.move(id, -page)
-	case term.Is(msg, k.PageDown):
-		s.detail.move(id, page)
-	case term.Is(msg, k.Top):
-		s.detail.move(id, -1<<30)
-	case term.Is(msg, k.Bottom):
-		s.detail.move(id, 1<<30)
+	case key.Matches(msg, k.Motions()...):
+		d := &s.detail
+		d.begin(id)
+		d.scroll[d.focus] = shell.Scrolled(k, msg, d.top(id, d.focus), len(d.drawn.lines[d.focus]), d.drawn.height)
 	}
 	return s, nil
 }
 
-// filtered applies the filter as it stands.
 func (s Screen) filtered() (shell.Screen, tea.Cmd) {
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.Rows)
@@ -220,7 +196,6 @@ func (s Screen) unready() string {
 	return ""
 }
 
-// act opens the dialog for an action on messages.
 func (s Screen) act(operation plan.Operation, choose func() ([]*shell.MessageRow, string)) (shell.Screen, tea.Cmd) {
 	if why := s.unready(); why != "" {
 		return s, shell.Notice(why, true)

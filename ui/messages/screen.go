@@ -1,3 +1,5 @@
+// Package messages is the screen of a queue's messages, with its panes, its filter and its search, and the search for
+// messages in all queues.
 package messages
 
 import (
@@ -117,8 +119,7 @@ func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int,
 func (s Screen) Title() string { return model.Printable(s.Queue.String()) }
 
 func (s Screen) Typing() bool {
-	return s.filter.field.Typing || s.detail.find.Typing || s.copying || s.Dialog.Open() || s.saving.Open() ||
-		s.editing.Open() || s.mending.Open()
+	return s.filter.field.Typing || s.detail.find.Typing || s.copying || s.box() != nil
 }
 
 func (s Screen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
@@ -149,15 +150,7 @@ func (s Screen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case tea.KeyMsg:
 		return s.handleKey(msg)
 	}
-	switch {
-	case s.Dialog.Open():
-		return s.updateDialog(msg)
-	case s.saving.Open():
-		return s.updateSaving(msg)
-	case s.mending.Open():
-		return s.updateMend(msg)
-	}
-	return s, nil
+	return s.toBox(msg)
 }
 
 // polled takes a poll: it says what the queue holds now. The first one is what a look can be planned with.
@@ -247,10 +240,13 @@ func (m *PeekedMsg) Read(t *model.Topology, head story.Sight, before *story.Wait
 		}
 	})
 	m.found, m.Waits, m.Seen = found.Found(), waiting.Waits(), found.Seen()
+	clock := t.Snapshot.Overview.Clock()
 	for i, r := range m.Rows {
 		r.Other = others[i]
+		if !r.Since.IsZero() {
+			r.Since = clock.Local(r.Since) // this machine's time
+		}
 	}
-	byThisClock(m.Rows, t.Snapshot.Overview.Clock())
 	return err
 }
 
@@ -303,10 +299,7 @@ func (s Screen) readCount(n int) string {
 	return model.Count(n)
 }
 
-// more reports whether a larger look would show more messages.
-func (s Screen) more() bool { return s.partly() && s.Limit < PeekMost }
-
-// nextLimit is how many messages "more" asks for.
+func (s Screen) more() bool     { return s.partly() && s.Limit < PeekMost }
 func (s Screen) nextLimit() int { return min(s.Limit*PeekFactor, PeekMost) }
 
 // moreWords are how many messages that are, as far as is known.
@@ -342,15 +335,10 @@ func Closing(messages message.Messages) tea.Cmd {
 
 func (s Screen) Keys() []key.Binding {
 	k := s.env.Keys
+	if b := s.box(); b != nil {
+		return b.Keys()
+	}
 	switch {
-	case s.Dialog.Open():
-		return s.Dialog.Keys()
-	case s.saving.Open():
-		return s.saving.Keys()
-	case s.editing.Open():
-		return s.editing.Keys()
-	case s.mending.Open():
-		return s.mending.Keys()
 	case s.copying:
 		return []key.Binding{k.CopyBody, k.CopyHeaders, k.CopyID, k.CopyJSON, k.Cancel}
 	case s.filter.field.Typing:

@@ -9,7 +9,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -48,18 +51,16 @@ func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 }
 
 func (s Screen) View(width, height int) string {
-	switch page := s.page(width, height); {
-	case s.Dialog.Open():
-		return term.Overlay(s.env.Styles, page, s.Dialog.View(width, height), width, height)
-	case s.saving.Open():
-		return term.Overlay(s.env.Styles, page, s.saving.View(width), width, height)
-	case s.editing.Open():
-		return term.Overlay(s.env.Styles, page, s.editing.View(width), width, height)
-	case s.mending.Open():
-		return term.Overlay(s.env.Styles, page, s.mending.View(width), width, height)
-	default:
+	page, drawn := s.page(width, height), ""
+	switch b := s.box().(type) {
+	case nil:
 		return page
+	case *act.PlanDialog:
+		drawn = b.View(width, height)
+	case interface{ View(width int) string }:
+		drawn = b.View(width)
 	}
+	return term.Overlay(s.env.Styles, page, drawn, width, height)
 }
 
 // aboveLines tell what is seen, what it costs, and what stands between the operator and the messages.
@@ -111,7 +112,6 @@ func (s Screen) page(width, height int) string {
 	return term.Block(append(lines, s.detail.view(s.env.Styles, row, width)...), width, height)
 }
 
-// place says which message is seen in the zoomed detail.
 func (s Screen) place(r *shell.MessageRow, width int) string {
 	words := fmt.Sprintf(" message %s of %s", model.Count(s.Table.Index+1), s.readCount(len(s.Table.Shown)))
 	if m := r.Whole(); m != nil && m.Properties.MessageID != "" {
@@ -123,25 +123,23 @@ func (s Screen) place(r *shell.MessageRow, width int) string {
 	return term.Pad(s.env.Styles.Muted.Render(words), width)
 }
 
-// list draws the table, or why there is none, and the filter.
 func (s Screen) list(width, height int) string {
-	rows := height - s.filter.lines()
+	rows, words := height-s.filter.lines(), ""
 	styles := s.env.Styles
-	var picture string
 	switch {
 	case len(s.Rows) == 0:
-		picture = term.Block([]string{"", "   " + styles.Muted.Render(s.emptiness())}, width, rows)
-	case len(s.Table.Shown) == 0 && !s.filter.pending():
-		words := "nothing matches"
-		if s.partly() {
-			words += " in what was read"
-		}
-		if s.only.Group != nil && s.filter.field.Text() == "" {
-			words = "no message of this cause is left in what was read"
-		}
-		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
+		words = s.emptiness()
+	case len(s.Table.Shown) > 0 || s.filter.pending():
+	case s.only.Group != nil && s.filter.field.Text() == "":
+		words = "no message of this cause is left in what was read"
+	case s.partly():
+		words = "nothing matches in what was read"
 	default:
-		picture = s.Table.View(width, rows)
+		words = "nothing matches"
+	}
+	picture := s.Table.View(width, rows)
+	if words != "" {
+		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
 	}
 	if s.filter.field.Visible() {
 		found := s.foundWords()
@@ -156,7 +154,6 @@ func (s Screen) list(width, height int) string {
 	return picture
 }
 
-// emptiness is why the table is empty.
 func (s Screen) emptiness() string {
 	switch {
 	case s.Peek != 0:
@@ -217,20 +214,15 @@ func (s Screen) headLine(width int) string {
 	}
 	right := ""
 	if s.Peek != 0 {
-		right = styles.Accent.Render("reading " + s.readingWords() + " … ")
+		words := model.Count(s.planned.Limit)
+		if now, ok := s.newerCount(); ok && now <= int64(s.planned.Limit) {
+			words = "all"
+		}
+		right = styles.Accent.Render("reading " + words + " … ")
 	} else if s.Table.Sorted >= 0 {
 		right = styles.Muted.Render("by " + strings.ToLower(s.Table.Columns[s.Table.Sorted].Title) + " ")
 	}
 	return term.Spread(strings.Join(left, "   "), right, width)
-}
-
-// readingWords are how many messages a look in flight asks for.
-func (s Screen) readingWords() string {
-	n := int64(s.planned.Limit)
-	if now, ok := s.newerCount(); ok && now <= n {
-		return "all"
-	}
-	return model.Count(n)
 }
 
 // newerCount is what the queue holds by the newest poll, when that is newer than what is shown.
@@ -310,7 +302,7 @@ func (s Screen) troubles() []term.Span {
 	case s.unasked:
 		say(term.ToneText, "%s not read, for a look has a cost: %s", term.MarkInfo, model.Printable(s.planned.Cost))
 	case s.Failed != nil:
-		say(term.ToneDanger, "%s %s%s", term.MarkError, readTrouble(s.Failed), kept)
+		say(term.ToneDanger, "%s not read: %s%s", term.MarkError, shell.ReadableError(s.Failed), kept)
 	case !s.goneAt.IsZero():
 		say(term.ToneDanger, "%s the queue does not exist any more%s", term.MarkError, kept)
 	}
@@ -331,5 +323,69 @@ func (s Screen) troubles() []term.Span {
 	return all
 }
 
-// readTrouble is why a queue could not be read, with the next step where there is one.
-func readTrouble(err error) string { return "not read: " + shell.ReadableError(err) }
+// dueLines tell when what waits here leaves, and what blocks it, by now.
+func (s Screen) dueLines() []term.Span {
+	if s.Topology == nil || s.waits == nil && !s.Topology.IsBuffer(s.Queue) {
+		return nil
+	}
+	now := s.env.Shown
+	var lines []term.Span
+	say := func(tone term.Tone, mark, format string, values ...any) {
+		lines = append(lines, term.Span{Text: mark + fmt.Sprintf(format, values...), Tone: tone})
+	}
+	looks := func(model.QueueRef) *story.Waits { return s.waits }
+	buffer := model.Buffer{Member: model.Member{Queue: s.Queue}}
+	h := story.HistogramOf(s.Topology, &buffer, looks, now)
+	if words := h.Words(); words != "" {
+		say(term.ToneText, "due: ", "%s", words)
+	}
+	if s.waits == nil {
+		return lines
+	}
+	switch n := s.waits.Expired; {
+	case n == 1:
+		say(term.ToneText, term.MarkInfo, " 1 more was overdue behind these: it expired meanwhile")
+	case n > 1:
+		say(term.ToneText, term.MarkInfo, " %s more were overdue behind these: they expired meanwhile", model.Count(n))
+	}
+	if n, id, times := s.looks.Back(s.waits); n > 0 {
+		words := "a message has come back since it was seen here: id " + model.Printable(id)
+		if n > 1 {
+			words = fmt.Sprintf("%s messages have come back since they were seen here, most often id %s",
+				model.Count(int64(n)), model.Printable(id))
+		}
+		if times > 1 {
+			words += ", " + model.Count(times) + " times"
+		}
+		say(term.ToneWarning, term.MarkWarning, " %s", words)
+	}
+	if blocked, ok := s.waits.Blocked(now); ok {
+		tone, mark := term.ToneWarning, term.MarkWarning
+		if blocked.By.Leaves.Kind == story.DueUnknown {
+			tone, mark = term.ToneDanger, term.MarkError
+		}
+		say(tone, mark, " %s", blocked.Words(now))
+	}
+	return lines
+}
+
+// story tells a message's way so far, by this machine's clock, and what comes next.
+func (s Screen) story(m *message.Message) func() []story.Event {
+	return func() []story.Event {
+		events := story.Of(m, s.Queue)
+		if s.Topology == nil {
+			return events
+		}
+		clock, buffer := s.Topology.Snapshot.Overview.Clock(), s.Topology.IsBuffer(s.Queue)
+		for i := range events {
+			e := &events[i]
+			if e.Kind == story.Failed && buffer {
+				e.What = "last try failed"
+			}
+			if e.Kind != story.Replayed && !e.Time.IsZero() {
+				e.Time = clock.Local(e.Time)
+			}
+		}
+		return append(events, story.Ahead(s.Topology, m, s.Queue, shell.WaitOf(s.waits, m.Position), s.env.Shown)...)
+	}
+}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -12,15 +13,17 @@ type Listing[K comparable, T any] struct {
 	Env    *Env
 	Latest TopologyMsg // the newest poll; zero before the first, and while the screen rests
 	Hides  bool        // its columns can be hidden
+	Opens  string      // what enter opens of a row; "": nothing
 	Above  int         // lines of the screen above the list
 	again  bool        // the last click was on the row at the cursor, which a click had chosen
 	name   string
 }
 
 func NewListing[K comparable, T any](
-	e *Env, name string, key func(T) K, natural func(a, b T) int, texts func(T) []string, columns ...term.Column[T],
+	e *Env, name string, identity func(T) K, natural func(a, b T) int, texts func(T) []string, columns ...term.Column[T],
 ) Listing[K, T] {
-	return Listing[K, T]{List: term.NewList(term.NewTable(e.Kit(), key, natural, columns...), texts), Env: e, name: name}
+	rows := term.NewTable(e.Kit(), identity, natural, columns...)
+	return Listing[K, T]{List: term.NewList(rows, texts), Env: e, name: name}
 }
 
 type (
@@ -67,6 +70,14 @@ type List interface {
 	Clicked() bool
 	Columns() (titles, hidden []string)
 	Listed(width, height int) string
+}
+
+// Keys are those of a screen that has no others.
+func (l Listing[K, T]) Keys() []key.Binding {
+	if _, ok := l.Table.Current(); ok && l.Opens != "" {
+		return l.Bindings(term.Describe(l.Env.Keys.Open, l.Opens))
+	}
+	return l.Bindings()
 }
 
 // Rests makes it a screen that a RestMsg is for.

@@ -174,7 +174,12 @@ type Scroll struct {
 
 // Key takes a key that may scroll.
 func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
-	page, step := max(s.room, 1), 0
+	s.top = Scrolled(k, msg, s.top, len(s.Lines), s.room)
+}
+
+// Scrolled is the first line that is seen after a key, of a text of that many lines with room for some of them.
+func Scrolled(k *KeyMap, msg tea.KeyMsg, top, lines, room int) int {
+	page, step := max(room, 1), 0
 	switch {
 	case term.Is(msg, k.Up):
 		step = -1
@@ -189,11 +194,11 @@ func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
 	case term.Is(msg, k.PageDown):
 		step = page
 	case term.Is(msg, k.Top):
-		step = -len(s.Lines)
+		step = -lines
 	case term.Is(msg, k.Bottom):
-		step = len(s.Lines)
+		step = lines
 	}
-	s.top = min(max(s.top+step, 0), max(len(s.Lines)-page, 0))
+	return min(max(top+step, 0), max(lines-page, 0))
 }
 
 // Prepare lays the text, unless it is laid for this width.
