@@ -17,6 +17,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -79,34 +80,18 @@ func wordOf(n int) string {
 // fillCauses makes failed queues with messages of 1 KiB; their names begin with the prefix.
 func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 	b.Helper()
-	connection, err := dial.AMQP(built.Node.AMQP())
-	must.Do(b, err)
-	channel, err := connection.Channel()
-	if err == nil {
-		err = channel.Confirm(false)
-	}
+	channel := dial.Channel(b, built.Node.AMQP())
 	queue := func(i int) string { return fmt.Sprintf("%s%d.failed", prefix, i%benchFailedQueues) }
-	b.Cleanup(func() {
-		defer connection.Close()
-		for i := range benchFailedQueues {
-			_, _ = channel.QueueDelete(queue(i), false, false, false)
-		}
-	})
 	for i := range benchFailedQueues {
-		if err == nil {
-			_, err = channel.QueueDeclare(queue(i), true, false, false, false, nil)
-		}
+		dial.Queue(b, channel, queue(i), nil)
 	}
 	var last *amqp.DeferredConfirmation
 	body := []byte(strings.Repeat("x", 1024))
 	for i := range manyMessages {
-		if err == nil {
-			last, err = channel.PublishWithDeferredConfirm("", queue(i), false, false, amqp.Publishing{
-				MessageId: fmt.Sprintf("0f3c9a00-%08d", i), Headers: amqp.Table{"x-error": text(i)}, Body: body,
-			})
-		}
+		last = must.Get(channel.PublishWithDeferredConfirm("", queue(i), false, false, amqp.Publishing{
+			MessageId: fmt.Sprintf("0f3c9a00-%08d", i), Headers: amqp.Table{"x-error": text(i)}, Body: body,
+		}))(b)
 	}
-	must.Do(b, err)
 	last.Wait()
 }
 
@@ -228,30 +213,13 @@ func BenchmarkMemory(b *testing.B) {
 
 // fillDead makes a queue with messages of 1 KiB as a broker dead-letters them, each with an error of its own.
 func fillDead(b *testing.B, queue, kind string) {
-	connection, err := dial.AMQP(built.Node.AMQP())
-	must.Do(b, err)
-	defer connection.Close()
-	channel, err := connection.Channel()
-	if err == nil {
-		_, err = channel.QueueDeclare(queue, true, false, false, false, amqp.Table{"x-queue-type": kind})
-	}
-	if err == nil {
-		err = channel.Confirm(false)
-	}
-	must.Do(b, err)
-	b.Cleanup(func() {
-		if connection, err := dial.AMQP(built.Node.AMQP()); err == nil {
-			defer connection.Close()
-			if channel, err := connection.Channel(); err == nil {
-				_, _ = channel.QueueDelete(queue, false, false, false)
-			}
-		}
-	})
+	channel := dial.Channel(b, built.Node.AMQP())
+	dial.Queue(b, channel, queue, amqp.Table{"x-queue-type": kind})
 	began := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
 	var last *amqp.DeferredConfirmation
 	for i := range manyMessages {
 		body := fmt.Sprintf(`{"id":%d,"email":"user%d@example.com","text":"message %d of many"}`, i, i, i)
-		last, err = channel.PublishWithDeferredConfirm("", queue, false, false, amqp.Publishing{
+		last = must.Get(channel.PublishWithDeferredConfirm("", queue, false, false, amqp.Publishing{
 			MessageId: fmt.Sprintf("0f3c9a00-%08d", i), ContentType: "application/json", DeliveryMode: 2, Timestamp: began,
 			Headers: amqp.Table{
 				"x-first-death-queue": "orders", "x-first-death-reason": "rejected", "x-first-death-exchange": "shop",
@@ -268,17 +236,10 @@ func fillDead(b *testing.B, queue, kind string) {
 				},
 			},
 			Body: append([]byte(body), strings.Repeat(" ", 1024-len(body))...),
-		})
-		must.Do(b, err)
+		}))(b)
 	}
 	last.Wait()
-	for deadline := time.Now().Add(built.Patience); ; time.Sleep(20 * time.Millisecond) {
-		q, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
-		must.That(b, err == nil && !time.Now().After(deadline), "%d messages: %v", q.Messages, err)
-		if q.Messages == manyMessages {
-			return
-		}
-	}
+	must.Await(b, "all are there", func() bool { return depth.Of(b, channel, queue) == manyMessages })
 }
 
 // memoryOf is a figure of a process in MB, as Linux names it: VmHWM is the highest that VmRSS has been.

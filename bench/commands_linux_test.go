@@ -361,24 +361,13 @@ func reportKeys(b *testing.B, when string, times []time.Duration) {
 // workersOf declares the workers whose failed queues fillCauses makes.
 func workersOf(b *testing.B, prefix string) {
 	b.Helper()
-	connection, err := dial.AMQP(built.Node.AMQP())
-	must.Do(b, err)
-	channel, err := connection.Channel()
-	name := func(i int) string { return fmt.Sprint(prefix, i) }
-	b.Cleanup(func() {
-		defer connection.Close()
-		for i := range benchFailedQueues {
-			_, _ = channel.QueueDelete(name(i), false, false, false)
-		}
-	})
+	channel := dial.Channel(b, built.Node.AMQP())
 	for i := range benchFailedQueues {
-		if err == nil {
-			_, err = channel.QueueDeclare(name(i), true, false, false, false, amqp.Table{
-				"x-dead-letter-exchange": "", "x-dead-letter-routing-key": name(i) + ".failed",
-			})
-		}
+		name := fmt.Sprint(prefix, i)
+		dial.Queue(b, channel, name, amqp.Table{
+			"x-dead-letter-exchange": "", "x-dead-letter-routing-key": name + ".failed",
+		})
 	}
-	must.Do(b, err)
 }
 
 // keysWhile moves the cursor of a list down and up among its first rows while something holds of the number of keys so

@@ -234,16 +234,9 @@ func TestErrorsLeaveTheTerminal(t *testing.T) {
 
 // TestKilledTap kills the program in the middle of a tap: the broker has nothing of it afterwards.
 func TestKilledTap(t *testing.T) {
-	connection, err := dial.AMQP(built.Node.AMQP())
-	must.Do(t, err)
-	defer connection.Close()
-	channel, err := connection.Channel()
-	must.Do(t, err)
-	worker, err := channel.QueueDeclare("", false, false, true, false, nil)
-	if err == nil {
-		err = channel.QueueBind(worker.Name, "", "amq.fanout", false, nil)
-	}
-	must.Do(t, err)
+	channel := dial.Channel(t, built.Node.AMQP())
+	worker := must.Get(channel.QueueDeclare("", false, false, true, false, nil))(t)
+	must.Do(t, channel.QueueBind(worker.Name, "", "amq.fanout", false, nil))
 	taps := func() (queues, bindings, consumers int) {
 		for path, count := range map[string]*int{"queues": &queues, "bindings": &bindings, "consumers": &consumers} {
 			response, err := http.Get(built.Node.API() + "/api/" + path)

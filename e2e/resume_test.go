@@ -45,7 +45,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			t.Parallel()
 			const n = 1000
 			channel := dial.Channel(t, built.Node.AMQP())
-			failed, worker := declared(t, channel, end.name+" failed"), declared(t, channel, end.name+" worker")
+			failed, worker := dial.Queue(t, channel, end.name+" failed", nil), dial.Queue(t, channel, end.name+" worker", nil)
 			publishNumbered(t, channel, failed, n)
 			state := "XDG_STATE_HOME=" + t.TempDir()
 			connection := []string{"--url", built.Node.AMQP(), "--api", built.Node.API()}
@@ -98,13 +98,6 @@ func TestEndsOfAReplay(t *testing.T) {
 			assert.That(t, left <= 0, "%d are left", left)
 		})
 	}
-}
-
-func declared(t *testing.T, channel *amqp.Channel, name string) string {
-	t.Helper()
-	must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
-	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
-	return name
 }
 
 // publishNumbered publishes messages with the ids 0, 1, …, and waits until the broker has them.

@@ -257,7 +257,7 @@ func command(t *testing.T, before []string, args ...string) *exec.Cmd {
 func TestPipeThatNobodyReads(t *testing.T) {
 	const n = 20_000
 	channel := dial.Channel(t, built.Node.AMQP())
-	failed := declared(t, channel, "pipe.failed")
+	failed := dial.Queue(t, channel, "pipe.failed", nil)
 	publishNumbered(t, channel, failed, n)
 	for _, args := range [][]string{
 		{"find", "body", "--queues", failed}, {"export", failed, "-"}, {"peek", failed, "-n", "20000"},
@@ -284,7 +284,7 @@ func TestPipeThatNobodyReads(t *testing.T) {
 func TestHangUpThatIsIgnored(t *testing.T) {
 	const n = 20
 	channel := dial.Channel(t, built.Node.AMQP())
-	failed, worker := declared(t, channel, "nohup.failed"), declared(t, channel, "nohup.worker")
+	failed, worker := dial.Queue(t, channel, "nohup.failed", nil), dial.Queue(t, channel, "nohup.worker", nil)
 	publishNumbered(t, channel, failed, n)
 	command := command(t, []string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`},
 		"replay", failed, "--to", "queue:"+worker, "--rate", "10/s", "--yes")

@@ -94,7 +94,7 @@ func closeAll(connections []net.Conn) {
 func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	const n = 5000
 	channel := dial.Channel(t, built.Node.AMQP())
-	failed, worker := declared(t, channel, "dead.failed"), declared(t, channel, "dead.worker")
+	failed, worker := dial.Queue(t, channel, "dead.failed", nil), dial.Queue(t, channel, "dead.worker", nil)
 	publishNumbered(t, channel, failed, n)
 	tunnel, state := newTunnel(t), t.TempDir()
 	dlxtop := func(args ...string) *exec.Cmd {

@@ -39,3 +39,11 @@ func Publish(t testing.TB, channel *amqp.Channel, queue string, messages ...amqp
 		must.That(t, confirm.Wait(), "the broker did not take a message")
 	}
 }
+
+// Queue declares a durable queue that is there until the test ends.
+func Queue(t testing.TB, channel *amqp.Channel, name string, arguments amqp.Table) string {
+	t.Helper()
+	must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
+	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
+	return name
+}
