@@ -66,10 +66,9 @@ func TestSoak(t *testing.T) {
 	tell("one flow", onFlow[0], onFlow[1])
 	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows "+
 		"%+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %d MiB, "+
-		"after Flows %d MiB, after the flow %d MiB\ngoroutines: %d after the start, %d at the end",
-		whole, built.Node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none),
-		100*(onFlow[1]-none), 100*alone, 100*after,
-		atFirst>>20, between>>20, atLast>>20, early, late)
+		"after Flows %d MiB, after the flow %d MiB\ngoroutines: %d after the start, %d at the end", whole,
+		built.Node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none),
+		100*(onFlow[1]-none), 100*alone, 100*after, atFirst>>20, between>>20, atLast>>20, early, late)
 	assert.That(t, late <= early+10, "%d goroutines after the start, and %d at the end", early, late)
 	assert.That(t, atLast <= 2*max(atFirst, between), "memory grew from %d and %d bytes to %d", atFirst, between, atLast)
 }

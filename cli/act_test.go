@@ -109,8 +109,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	} {
 		v.run(args...).ends(t, cli.ExitDone)
 	}
-	wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to",
-		"exchange:master/user.created"))
+	wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to", "exchange:master/user.created"))
 	assert.That(t, strings.Join(wide.Recipients, " ") == "ucenter@user user-monitor",
 		"as first published it would reach %v", wide.Recipients)
 	// The broker puts what a look held back into its queue after the channel is closed: not at the same instant.
@@ -256,8 +255,7 @@ func TestMove(t *testing.T) {
 	assert.That(t, plan.Operation == "move" && plan.To == "queue:parking" && strings.Join(plan.Recipients,
 		" ") == "parking" && strings.Contains(strings.Join(plan.Keeps, " "), "x-death") && len(plan.Strips) == 0 &&
 		len(plan.Adds) == 0 && len(plan.Ways) == 1 && plan.Ways[0].RoutingKey == "parking", "the plan is %s", dry.out)
-	counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry",
-		"--dry-run"))
+	counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry", "--dry-run"))
 	assert.That(t, strings.Contains(strings.Join(counted.Strips, " "), "x-death") && len(counted.Keeps) == 0,
 		"into a buffer it strips %v and keeps %v", counted.Strips, counted.Keeps)
 	for _, test := range []struct{ to, want string }{

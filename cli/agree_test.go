@@ -428,8 +428,7 @@ func TestProduction(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 1)
 	env := configured(t, fmt.Sprintf("[contexts.prod]\nurl = %q\napi = %q\nproduction = true\n[contexts.look]\nurl = "+
-		"%q\napi = %q\nread_only = true\n",
-		v.url(), node.API(), v.url(), node.API()))
+		"%q\napi = %q\nread_only = true\n", v.url(), node.API(), v.url(), node.API()))
 	for _, test := range []struct {
 		question, answer, context string
 		status, left              int

@@ -184,9 +184,8 @@ func TestByCause(t *testing.T) {
 	for _, m := range decode[peekContract](t, r).Messages {
 		peeked = append(peeked, *m.MessageID)
 	}
-	assert.That(t, strings.Join(peeked, " ") == "order0-1 order1-1 order2-1" &&
-		strings.Contains(r.stderr, "3 of the first 12 messages failed for the cause "+orders), "peeked %v: %s", peeked,
-		r.stderr)
+	assert.That(t, strings.Join(peeked, " ") == "order0-1 order1-1 order2-1" && strings.Contains(r.stderr,
+		"3 of the first 12 messages failed for the cause "+orders), "peeked %v: %s", peeked, r.stderr)
 	file := filepath.Join(t.TempDir(), "smtp.json")
 	v.run("export", "mail.failed", file, "--cause", smtp).ends(t, cli.ExitDone, "3 messages exported")
 	lines, err := os.ReadFile(file)

@@ -117,9 +117,8 @@ func (p *Program) listFindings(found []findings.Finding) error {
 	}
 	for _, f := range found {
 		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
-			"     more:     dlxtop explain %s\n", f.Level,
-			model.Printable(placeOf(f)), f.Code, model.Printable(f.Message), model.Printable(f.Evidence),
-			model.Printable(f.Remedy), f.Code)
+			"     more:     dlxtop explain %s\n", f.Level, model.Printable(placeOf(f)), f.Code,
+			model.Printable(f.Message), model.Printable(f.Evidence), model.Printable(f.Remedy), f.Code)
 		if err != nil {
 			return err
 		}

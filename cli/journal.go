@@ -314,8 +314,7 @@ An undo is in the journal, too. Exit status 1 when not all of them could be brou
 			return p.undo(cmd.Context(), flags, u)
 		},
 	}
-	u.consent.register(cmd, "show what would happen, and change nothing",
-		"override a refusal, where possible")
+	u.consent.register(cmd, "show what would happen, and change nothing", "override a refusal, where possible")
 	return cmd
 }
 
@@ -411,8 +410,7 @@ status is 1.`,
 	}
 	cmd.Flags().
 		StringVar(&r.undecided, "undecided", "", "publish or leave: what to do with messages that cannot be decided")
-	r.consent.register(cmd, "look, show what would happen, and change nothing",
-		"override a refusal, where possible")
+	r.consent.register(cmd, "look, show what would happen, and change nothing", "override a refusal, where possible")
 	return cmd
 }
 
@@ -516,10 +514,8 @@ func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.T
 }
 
 func (p *Program) choose(ctx context.Context) (resume.Choice, error) {
-	fmt.Fprint(
-		p.Err,
-		"publish them again (they may be there twice), or leave them and count them as done? [publish/leave/neither] ",
-	)
+	fmt.Fprint(p.Err, "publish them again (they may be there twice), or leave them and count them as done? "+
+		"[publish/leave/neither] ")
 	answer, err := readLine(ctx, p.In)
 	if err != nil {
 		fmt.Fprintln(p.Err)

@@ -101,10 +101,9 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 	unsure := o.act("drop", "failed", "--id", "b")
 	replayed := o.act("replay", "failed", "--to", "queue:worker", "--id", "c")
 	killed := o.act("replay", "failed", "--to", "queue:worker", "--id", "d")
-	o.age(
-		"UPDATE outcomes SET outcome = 'unknown' WHERE record = "+unsure,
-		"DELETE FROM outcomes WHERE record = "+killed, "UPDATE records SET ended = NULL, account = NULL WHERE id = "+killed,
-	)
+	o.age("UPDATE outcomes SET outcome = 'unknown' WHERE record = "+unsure,
+		"DELETE FROM outcomes WHERE record = "+killed,
+		"UPDATE records SET ended = NULL, account = NULL WHERE id = "+killed)
 
 	r := o.run("journal", "-o", "table")
 	assert.That(t, strings.Contains(r.out, "1 unknown; unfinished") && strings.Contains(r.out, "1 dropped") &&

@@ -91,15 +91,11 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	for _, group := range []string{toLook, toAct, toUndo, toSetUp} {
 		root.AddGroup(&cobra.Group{ID: group, Title: strings.ToUpper(group[:1]) + group[1:] + ":"})
 	}
-	root.AddCommand(
-		p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
-		p.actCommand(plan.Replay, &flags),
-		p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
-		p.findingsCommand(&flags), p.explainCommand(), p.journalCommand(&flags),
-		p.exportCommand(&flags), p.importCommand(&flags),
-		p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.configCommand(),
-		p.versionCommand(), p.completionCommand(),
-	)
+	root.AddCommand(p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
+		p.actCommand(plan.Replay, &flags), p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
+		p.findingsCommand(&flags), p.explainCommand(), p.journalCommand(&flags), p.exportCommand(&flags),
+		p.importCommand(&flags), p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.configCommand(),
+		p.versionCommand(), p.completionCommand())
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND]",
 		Short:   "What a command does",

@@ -225,8 +225,7 @@ func TestProbeRefused(t *testing.T) {
 	v.delaying()
 	must.Get(v.channel.Consume("worker", "", true, false, false, false, nil))(t)
 	must.Await(t, "the consumer is known", func() bool {
-		return strings.Contains(v.run("flows", "-o", "json").out,
-			`"consumers": 1`)
+		return strings.Contains(v.run("flows", "-o", "json").out, `"consumers": 1`)
 	})
 	for _, test := range []struct {
 		args   []string

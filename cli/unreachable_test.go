@@ -407,8 +407,7 @@ func leak(text, password string) string {
 func urlWith(r *rand.Rand, password string) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	written := pick(password, url.QueryEscape(password), url.PathEscape(password),
-		strings.ToLower(url.QueryEscape(password)),
-		strings.TrimPrefix(url.UserPassword("", password).String(), ":"))
+		strings.ToLower(url.QueryEscape(password)), strings.TrimPrefix(url.UserPassword("", password).String(), ":"))
 	if strings.EqualFold(written, password) && r.IntN(2) == 0 {
 		written = password
 	}

@@ -264,8 +264,7 @@ func TestDockerCommands(t *testing.T) {
 		assert.That(t, strings.Contains(run, wanted), "%q is missing in: %s", wanted, run)
 	}
 	assert.That(t, strings.HasSuffix(run, " rabbitmq:4-management"), "it ends with another image: %s", run)
-	got, want := strings.Join(dockerControl(l, "stop_app"),
-		" "), "docker exec dlxtop-1-1 rabbitmqctl stop_app"
+	got, want := strings.Join(dockerControl(l, "stop_app"), " "), "docker exec dlxtop-1-1 rabbitmqctl stop_app"
 	assert.That(t, got == want, "got %s, want %s", got, want)
 }
 

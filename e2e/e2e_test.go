@@ -78,8 +78,7 @@ func written(d amqp.Delivery) string {
 		headers = append(headers, fmt.Sprintf("%s=%v", key, d.Headers[key]))
 	}
 	return fmt.Sprint(d.MessageId, d.ContentType, d.ContentEncoding, d.DeliveryMode, d.Priority, d.CorrelationId,
-		d.ReplyTo, d.Expiration,
-		d.Timestamp, d.Type, d.UserId, d.AppId, headers, string(d.Body))
+		d.ReplyTo, d.Expiration, d.Timestamp, d.Type, d.UserId, d.AppId, headers, string(d.Body))
 }
 
 // TestReplayInTheDashboard is the main job: find the failed message, read it, replay it, and see on the broker that

@@ -49,9 +49,10 @@ func TestEndsOfAReplay(t *testing.T) {
 			publishNumbered(t, channel, failed, n)
 			state := "XDG_STATE_HOME=" + t.TempDir()
 			connection := []string{"--url", built.Node.AMQP(), "--api", built.Node.API()}
-			run := append(
-				[]string{state, built.Program, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s", "--yes"},
-				connection...)
+			run := append([]string{
+				state, built.Program, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s",
+				"--yes",
+			}, connection...)
 			screen := built.Start(t, exec.Command("env", run...))
 			must.Await(t, "some are replayed", func() bool { return depth.Of(t, channel, worker) >= 20 })
 			end.strike(screen)

@@ -245,9 +245,8 @@ func (f *File) openSecrets() string {
 	}
 	for _, c := range f.Brokers {
 		if credentials.MatchString(c.URL) || credentials.MatchString(c.API) {
-			return fmt.Sprintf(
-				"the configuration file %s holds a password, and its mode %04o lets others read it: chmod 600 %[1]s",
-				model.Printable(f.Path), info.Mode().Perm())
+			return fmt.Sprintf("the configuration file %s holds a password, and its mode %04o lets others read it: "+
+				"chmod 600 %[1]s", model.Printable(f.Path), info.Mode().Perm())
 		}
 	}
 	return ""

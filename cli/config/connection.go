@@ -203,8 +203,7 @@ func parseAMQP(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "amqp" && u.Scheme != "amqps") || !goodHost(u) || !goodPort(u.Port()) {
 		return endpoint{}, fmt.Errorf("%s is not an AMQP URL: write amqp://user:password@host:port/vhost, or "+
-			"amqps://…, with "+
-			"special characters as %%XX", from)
+			"amqps://…, with special characters as %%XX", from)
 	}
 	e := endpointOf(u, "amqps", amqpPort, amqpsPort)
 	e.query = u.RawQuery
@@ -220,9 +219,8 @@ func parseAMQP(from, text string) (endpoint, error) {
 func parseAPI(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !goodHost(u) || !goodPort(u.Port()) {
-		return endpoint{}, fmt.Errorf("%s is not the URL of a management API: write http://host:15672, or "+
-			"https://…, with "+
-			"special characters as %%XX", from)
+		return endpoint{}, fmt.Errorf("%s is not the URL of a management API: write http://host:15672, or https://…, "+
+			"with special characters as %%XX", from)
 	}
 	e := endpointOf(u, "https", "80", "443")
 	e.path = strings.TrimRight(u.EscapedPath(), "/")

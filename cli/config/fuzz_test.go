@@ -109,8 +109,7 @@ func FuzzWithoutPasswords(f *testing.F) {
 			return
 		}
 		limit.Keep(t, len(before)+len(after), func() {
-			shown := WithoutPasswords(before + "amqp://" + user + ":" + password + "@" +
-				after)
+			shown := WithoutPasswords(before + "amqp://" + user + ":" + password + "@" + after)
 			assert.That(t, !strings.Contains(shown, password), "%q has the password %q", shown, password)
 		})
 	})

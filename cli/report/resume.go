@@ -46,10 +46,10 @@ func OfResume(p *resume.Plan, asJSON bool) Planned {
 		Undecided:    []undecidedJSON{},
 	}
 	for _, u := range p.Undecided {
-		a.Resume.Undecided = append(
-			a.Resume.Undecided,
-			undecidedJSON{u.Record, u.Position, model.Printable(u.MessageID), u.Why},
-		)
+		a.Resume.Undecided = append(a.Resume.Undecided, undecidedJSON{
+			u.Record, u.Position,
+			model.Printable(u.MessageID), u.Why,
+		})
 	}
 	return a
 }
