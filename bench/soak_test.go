@@ -36,8 +36,7 @@ func TestSoak(t *testing.T) {
 	go func() { played <- demo.RunAll(playing, built.Node, nil) }()
 	defer func() {
 		stop()
-		err = <-played
-		assert.That(t, err == nil, "the scenarios: %v", err)
+		assert.Succeeds(t, <-played)
 	}()
 	broker := brokerProcess(t, built.Node)
 	part := func(share float64) time.Duration { return time.Duration(share * float64(whole)) }

@@ -38,8 +38,7 @@ func TestRunAllIsReadyWhenComplete(t *testing.T) {
 	t.Logf("ready after %s", time.Since(begin).Round(100*time.Millisecond))
 	shown := must.Get(shownQueues(ctx, shared.API()))(t)
 	for _, scenario := range Scenarios() {
-		err := scenario.complete(shown)
-		assert.That(t, err == nil, "%s: %v", scenario.Name, err)
+		assert.Succeeds(t, scenario.complete(shown))
 	}
 	for _, name := range []string{"RetryQueue", "worker-queue", "worker-queue-5s", "ucenter@user", "user-monitor"} {
 		queue, ok := shown[name]
@@ -49,8 +48,7 @@ func TestRunAllIsReadyWhenComplete(t *testing.T) {
 		t.Errorf("ucenter@user@failed has %d messages, want the 12 of the seed", *failed.Ready)
 	}
 	cancel()
-	err := <-ended
-	assert.That(t, err == nil, "RunAll ended with %v", err)
+	assert.Succeeds(t, <-ended)
 	for _, scenario := range Scenarios() {
 		remove(t, scenario.topology)
 	}

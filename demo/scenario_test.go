@@ -160,8 +160,7 @@ func TestDeclare(t *testing.T) {
 				return // a second one would not be let in
 			}
 			before := counts(t, name)
-			err := scenario.Declare(t.Context(), broker)
-			assert.That(t, err == nil, "the second time: %v", err)
+			assert.Succeeds(t, scenario.Declare(t.Context(), broker))
 			after := counts(t, name)
 			assert.That(t, total(after) == total(before), "the second Declare changed the messages from %v to %v", before, after)
 		})
@@ -216,8 +215,7 @@ func TestRunMoves(t *testing.T) {
 				return nil
 			})
 			cancel()
-			err := <-ended
-			assert.That(t, err == nil, "Run ended with %v", err)
+			assert.Succeeds(t, <-ended)
 		})
 	}
 }
@@ -289,8 +287,7 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil)
 	await(t, connection)
 	cancel()
-	err := <-ended
-	assert.That(t, err == nil, "Run ended with %v", err)
+	assert.Succeeds(t, <-ended)
 }
 
 func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
