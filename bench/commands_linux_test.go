@@ -448,8 +448,7 @@ func brokerProcess(t testing.TB, node *demo.Node) int {
 		if err != nil || strings.TrimSpace(string(name)) != "beam.smp" {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		must.Do(t, err)
+		pid := must.Get(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
 		return pid
 	}
 	t.Fatal("the broker's process is not found: this needs a RabbitMQ that is installed")

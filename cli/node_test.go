@@ -259,8 +259,7 @@ func (v *vhost) publish(exchange, key string, message amqp.Publishing) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
 	defer cancel()
-	confirm, err := v.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, message)
-	must.Do(v.t, err)
+	confirm := must.Get(v.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, message))(v.t)
 	acked, err := confirm.WaitContext(ctx)
 	must.That(v.t, err == nil && acked, "publish: %v %v", acked, err)
 }

@@ -207,14 +207,12 @@ func TestRights(t *testing.T) {
 // dashboardRights does what the dashboard does again and again: it reads the topology, and counts queues.
 func dashboardRights(t *testing.T, as, api string) result {
 	t.Helper()
-	at, err := url.Parse(as)
-	must.Do(t, err)
+	at := must.Get(url.Parse(as))(t)
 	password, _ := at.User.Password()
 	vhost := strings.TrimPrefix(at.Path, "/")
 	c := config.Connection{AMQP: as, API: api, User: at.User.Username(), Password: password, VHost: vhost}
 	p := program(strings.NewReader(""), io.Discard, io.Discard)
-	source, err := p.Source(c)
-	must.Do(t, err)
+	source := must.Get(p.Source(c))(t)
 	defer source.Close()
 	broker, err := p.Broker(c, nil, nil)
 	must.Do(t, err)

@@ -128,8 +128,7 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 // connected is the vhost on a connection of its own.
 func (v *vhost) connected(t *testing.T) (own *vhost, over func()) {
 	t.Helper()
-	connection, err := dial.AMQP(v.url())
-	must.Do(t, err)
+	connection := must.Get(dial.AMQP(v.url()))(t)
 	channel, err := connection.Channel()
 	if err == nil {
 		err = channel.Confirm(false)

@@ -226,17 +226,14 @@ func pathSegment(segment string) string { return url.PathEscape(segment) }
 func TestPubsubSeeds(t *testing.T) {
 	t.Parallel()
 	name, broker := vhost(t)
-	scenario, err := ScenarioNamed("pubsub")
-	must.Do(t, err)
+	scenario := must.Get(ScenarioNamed("pubsub"))(t)
 	must.Do(t, scenario.Declare(t.Context(), broker))
 	ready := counts(t, name)
 	assert.That(t, total(ready) == 15 && ready["ucenter@user@failed"] == 12 && ready["ucenter@enterprise@failed"] == 3,
 		"the queues hold %v", ready)
-	conn, err := dial(t.Context(), broker, "test")
-	must.Do(t, err)
+	conn := must.Get(dial(t.Context(), broker, "test"))(t)
 	defer conn.Close()
-	channel, err := conn.Channel()
-	must.Do(t, err)
+	channel := must.Get(conn.Channel())(t)
 	d, ok, err := channel.Get("ucenter@user@failed", false)
 	must.That(t, err == nil && ok, "get: %v, %v", ok, err)
 	deaths, _ := d.Headers["x-death"].([]any)
@@ -291,8 +288,7 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 }
 
 func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
-	conn, err := dial(t.Context(), shared.AMQP(), "test")
-	must.Do(t, err)
+	conn := must.Get(dial(t.Context(), shared.AMQP(), "test"))(t)
 	other := topology{queues: []queue{{name: "test-delay"}}}
 	must.Do(t, other.declare(conn))
 	closeConnection(conn)

@@ -76,8 +76,7 @@ func (c *cluster) channel() *amqp.Channel {
 // connect is a connection to the first node, and a channel with confirms on it.
 func (c *cluster) connect() (*amqp.Connection, *amqp.Channel) {
 	c.t.Helper()
-	connection, err := dial.AMQP(c.nodes[0].AMQP())
-	must.Do(c.t, err)
+	connection := must.Get(dial.AMQP(c.nodes[0].AMQP()))(c.t)
 	c.t.Cleanup(func() { connection.Close() })
 	channel, err := connection.Channel()
 	if err == nil {

@@ -238,8 +238,7 @@ func TestKilledTap(t *testing.T) {
 	must.Do(t, channel.QueueBind(worker.Name, "", "amq.fanout", false, nil))
 	taps := func() (queues, bindings, consumers int) {
 		for path, count := range map[string]*int{"queues": &queues, "bindings": &bindings, "consumers": &consumers} {
-			response, err := http.Get(built.Node.API() + "/api/" + path)
-			must.Do(t, err)
+			response := must.Get(http.Get(built.Node.API() + "/api/" + path))(t)
 			body, err := io.ReadAll(response.Body)
 			response.Body.Close()
 			must.Do(t, err)
@@ -252,8 +251,7 @@ func TestKilledTap(t *testing.T) {
 		return queues, bindings, consumers
 	}
 	command := built.Command(t, "tap", "amq.fanout")
-	out, err := command.StdoutPipe()
-	must.Do(t, err)
+	out := must.Get(command.StdoutPipe())(t)
 	must.Do(t, command.Start())
 	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
 	defer stuck.Stop()
@@ -297,8 +295,7 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	command.Env = built.Environment()
 	var errs bytes.Buffer
 	command.Stderr = &errs
-	out, err := command.StdoutPipe()
-	must.Do(t, err)
+	out := must.Get(command.StdoutPipe())(t)
 	must.Do(t, command.Start())
 	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
 	defer stuck.Stop()

@@ -36,8 +36,7 @@ func fresh(t *testing.T) *term.State {
 	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
-	state, err := term.GetState(tty.Fd())
-	must.Do(t, err)
+	state := must.Get(term.GetState(tty.Fd()))(t)
 	return state
 }
 

@@ -73,8 +73,7 @@ func TestDecisionsOnSentencesAreFound(t *testing.T) {
 		`_ = strings.Contains(name, "failed")`:                      false,
 	} {
 		source := "package x; func f() { " + body + " }"
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", source, parser.SkipObjectResolution)
-		must.Do(t, err)
+		file := must.Get(parser.ParseFile(token.NewFileSet(), "x.go", source, parser.SkipObjectResolution))(t)
 		assert.Equal(t, len(decisionsOnSentences(file)) > 0, found, "%s", body)
 	}
 }
