@@ -40,7 +40,7 @@ standard error shows the cost of looking. The file gets its name only when it is
 				return err
 			}
 			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
-				return s.export(cmd.Context(), t, ref, args[1], exporting{insist, only})
+				return s.export(cmd.Context(), t, ref, args[1], insist, only)
 			})
 		},
 	}
@@ -49,17 +49,12 @@ standard error shows the cost of looking. The file gets its name only when it is
 	return cmd
 }
 
-type exporting struct {
-	insist bool
-	cause  cause.ID // only messages that failed for it; "" is all
-}
-
 func (s *session) export(
-	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, want exporting,
+	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, insist bool, only cause.ID,
 ) (err error) {
-	look := peek.Want{Insist: want.insist, ForAction: true}
+	look := peek.Want{Insist: insist, ForAction: true}
 	if q, ok := t.Queue(ref); ok && q.Type == model.Stream {
-		look = peek.Want{Insist: want.insist, Limit: peek.MaxPage} // nothing is taken out of it
+		look = peek.Want{Insist: insist, Limit: peek.MaxPage} // nothing is taken out of it
 	}
 	reading := peek.For(t, ref, s.wants(look))
 	if !reading.Allowed() {
@@ -70,7 +65,7 @@ func (s *session) export(
 	var read peek.Read
 	messages := func(each func(*message.Message) error) (err error) {
 		read, err = s.broker.Read(ctx, reading, func(m *message.Message) error {
-			if want.cause != "" && !cause.Is(ref, m, want.cause) {
+			if only != "" && !cause.Is(ref, m, only) {
 				return nil
 			}
 			return each(m)

@@ -44,19 +44,19 @@ type (
 		Elapsed  int64         `json:"elapsed_ms"`         // how long it took
 		Problems []problemJSON `json:"problems,omitempty"` // the first of those that were refused, returned or unknown
 		// how many messages were refused or returned, or are unknown
-		Troubled   int         `json:"problems_total,omitempty"`
-		Recipients *[]string   `json:"recipients,omitempty"` // of a dry run: the queues that messages reach
-		Ways       *[]wayJSON  `json:"ways,omitempty"`       // where they are published
-		Strayed    []strayJSON `json:"strayed,omitempty"`    // queues beyond the plan that messages may have reached
-		Strips     *[]string   `json:"strips,omitempty"`     // of a dry run: the headers that are removed
-		Keeps      *[]string   `json:"keeps,omitempty"`      // of the death history, by a move
-		Adds       *[]string   `json:"adds,omitempty"`       // of a dry run: the headers that are added
-		Resets     []resetJSON `json:"resets,omitempty"`     // what a replay changes of what frameworks wrote
-		Groups     []groupJSON `json:"groups,omitempty"`     // where those of each framework go, when there are several
-		Canary     string      `json:"canary,omitempty"`     // also of one that ran: what it has shown
-		Warnings   *[]string   `json:"warnings,omitempty"`   // of a dry run: what could go wrong
-		LooksLeft  *int64      `json:"looks_left,omitempty"` // where a delivery limit counts looks, and one was made
-		Resume     *resumeJSON `json:"resume,omitempty"`     // of a resume: what was found out
+		Troubled   int              `json:"problems_total,omitempty"`
+		Recipients []string         `json:"recipients,omitzero"` // of a dry run: the queues that messages reach
+		Ways       []wayJSON        `json:"ways,omitzero"`       // where they are published
+		Strayed    []strayJSON      `json:"strayed,omitempty"`   // queues beyond the plan that messages may have reached
+		Strips     []string         `json:"strips,omitzero"`     // of a dry run: the headers that are removed
+		Keeps      []string         `json:"keeps,omitzero"`      // of the death history, by a move
+		Adds       []string         `json:"adds,omitzero"`       // of a dry run: the headers that are added
+		Resets     []resetJSON      `json:"resets,omitempty"`    // what a replay changes of what frameworks wrote
+		Groups     []groupJSON      `json:"groups,omitempty"`    // where those of each framework go, when there are several
+		Canary     string           `json:"canary,omitempty"`    // also of one that ran: what it has shown
+		Warnings   []string         `json:"warnings,omitzero"`   // of a dry run: what could go wrong
+		LooksLeft  model.Opt[int64] `json:"looks_left,omitzero"` // where a delivery limit counts looks, and one was made
+		Resume     *resumeJSON      `json:"resume,omitempty"`    // of a resume: what was found out
 	}
 	wayJSON struct {
 		Exchange   string `json:"exchange"`           // "" is the default exchange
@@ -67,13 +67,13 @@ type (
 	}
 	// Sequel is what became of the messages of a replay afterwards.
 	Sequel struct {
-		Sent         int64  `json:"sent"`                   // messages
-		Taken        int64  `json:"taken"`                  // of them, at least: no longer ready where they were sent to
-		Acknowledged *int64 `json:"acknowledged,omitempty"` // of them, at most
-		Back         int64  `json:"came_back"`              // they are in their queue again
-		AtMost       bool   `json:"at_most,omitempty"`      // that is by its count, because a look costs
-		Until        string `json:"until"`                  // it is watched
-		Over         bool   `json:"over"`                   // it was watched to the end
+		Sent         int64            `json:"sent"`                  // messages
+		Taken        int64            `json:"taken"`                 // of them, at least: no longer ready where they were sent to
+		Acknowledged model.Opt[int64] `json:"acknowledged,omitzero"` // of them, at most
+		Back         int64            `json:"came_back"`             // they are in their queue again
+		AtMost       bool             `json:"at_most,omitempty"`     // that is by its count, because a look costs
+		Until        string           `json:"until"`                 // it is watched
+		Over         bool             `json:"over"`                  // it was watched to the end
 	}
 	// strayJSON is a queue that the plan did not name, and that messages may have reached.
 	strayJSON struct {
@@ -194,32 +194,29 @@ func (p Printer) ShowPlan(a Planned) error {
 	planned := a.Plan
 	if a.JSON {
 		out := accountOf(a, plan.Account{Operation: planned.Operation, From: planned.From, Planned: planned.Planned})
-		recipients := []string{}
+		out.Recipients, out.Warnings, out.Strips = []string{}, []string{}, append([]string{}, planned.Strips...)
 		for _, r := range planned.Recipients {
-			recipients = append(recipients, r.Queue.Name)
+			out.Recipients = append(out.Recipients, r.Queue.Name)
 		}
-		warnings := []string{}
 		for _, w := range planned.Warnings {
-			warnings = append(warnings, w.Words())
+			out.Warnings = append(out.Warnings, w.Words())
 		}
-		out.Recipients, out.Strips, out.Warnings = &recipients, orEmpty(planned.Strips), &warnings
 		if planned.Operation == plan.Replay || planned.Operation == plan.Move {
-			ways := []wayJSON{}
+			out.Ways = []wayJSON{}
 			for _, w := range planned.Ways {
-				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, ""})
+				way := wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, ""}
 				if w.Clue != nil { // else it is the flow alone
-					ways[len(ways)-1].Evidence = w.Clue.Words()
+					way.Evidence = w.Clue.Words()
 				}
+				out.Ways = append(out.Ways, way)
 			}
-			out.Ways, out.Keeps, out.Adds = &ways, orEmpty(planned.Keeps), orEmpty(planned.Adds())
+			out.Keeps, out.Adds = append([]string{}, planned.Keeps...), append([]string{}, planned.Adds()...)
 			out.Resets, out.Groups = resetsJSON(planned.Resets), groupsJSON(planned.Groups)
 			if planned.Canary != nil {
 				out.Canary = planned.Canary.Words()
 			}
 		}
-		if left, told := a.Looked.Left.Get(); told {
-			out.LooksLeft = &left
-		}
+		out.LooksLeft = a.Looked.Left
 		if err := print.JSON(p.Out, out); err != nil {
 			return err
 		}
@@ -238,13 +235,6 @@ func (p Printer) ShowPlan(a Planned) error {
 		p.Say("this dry run used 1 look: %s", peek.LooksLeft(left, a.Looked.Limit))
 	}
 	return nil
-}
-
-func orEmpty(texts []string) *[]string {
-	if texts == nil {
-		texts = []string{}
-	}
-	return &texts
 }
 
 // ShowAccount gives what became of the messages.
@@ -326,13 +316,7 @@ func SequelOf(s *plan.Sequel) *Sequel {
 	if s == nil {
 		return nil
 	}
-	out := &Sequel{
-		Sent: s.Sent, Taken: s.Taken, Back: s.Back, AtMost: s.Grown, Until: message.JSONTime(s.Until), Over: s.Over,
-	}
-	if n, known := s.Acked.Get(); known {
-		out.Acknowledged = &n
-	}
-	return out
+	return &Sequel{s.Sent, s.Taken, s.Acked, s.Back, s.Grown, message.JSONTime(s.Until), s.Over}
 }
 
 func accountOf(a Planned, account plan.Account) accountJSON {
