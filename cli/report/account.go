@@ -67,8 +67,9 @@ type (
 	}
 	// Sequel is what became of the messages of a replay afterwards.
 	Sequel struct {
-		Sent         int64            `json:"sent"`                  // messages
-		Taken        int64            `json:"taken"`                 // of them, at least: no longer ready where they were sent to
+		Sent int64 `json:"sent"` // messages
+		// of them, at least: no longer ready where they were sent to
+		Taken        int64            `json:"taken"`
 		Acknowledged model.Opt[int64] `json:"acknowledged,omitzero"` // of them, at most
 		Back         int64            `json:"came_back"`             // they are in their queue again
 		AtMost       bool             `json:"at_most,omitempty"`     // that is by its count, because a look costs
