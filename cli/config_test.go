@@ -207,10 +207,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"protobuf = 1\n", nil, []string{"protobuf has the wrong type", "[[protobuf]]"}},
 		{"[[protobuf]]\nmessages = \"a\"\n", nil, []string{"unknown key protobuf.messages", "descriptors, message"}},
 		{"[[protobuf]]\nmessage = \"a\"\n", nil, []string{"config.toml: protobuf 1", "descriptors and a message"}},
-		{
-			"[[protobuf]]\ndescriptors = \"a\"\nmessage = \"{{x}}\"\n", nil,
-			[]string{"protobuf 1: there is no field x"},
-		},
+		{"[[protobuf]]\ndescriptors = \"a\"\nmessage = \"{{x}}\"\n", nil, []string{"protobuf 1: there is no field x"}},
 		{"", []string{"find", "=@x"}, []string{"there is no saved filter @x", "none"}},
 		{"[filters]\na = \"deaths > 1\"\n", []string{"drop", "q", "--filter", "@b"}, []string{"--filter", "@b", "has @a"}},
 		{"contexts = 1\n", nil, []string{"contexts has the wrong type", "[contexts.NAME]"}},

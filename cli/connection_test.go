@@ -113,9 +113,7 @@ func TestConnection(t *testing.T) {
 		{
 			"the API's credentials are its own", nil,
 			[]string{"--url", "amqp://u:p@h", "--api", "http://x:y@a:1"},
-			config.Connection{
-				Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y",
-			},
+			config.Connection{Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y"},
 		},
 		{"the API alone", nil, []string{"--api", "http://x:y@a:15672/api/"}, config.Connection{
 			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672/api", User: "x", Password: "y", APIOnly: true,

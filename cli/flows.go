@@ -213,9 +213,7 @@ func flowRows(t *model.Topology) []flowRow {
 }
 
 func failedRow(q *model.Queue) flowRow {
-	return flowRow{
-		role: string(model.FailedRole), name: q.Name, q: q, ready: q.Ready, consumers: q.Consumers.String(),
-	}
+	return flowRow{role: string(model.FailedRole), name: q.Name, q: q, ready: q.Ready, consumers: q.Consumers.String()}
 }
 
 func flowsTable(t *model.Topology) *print.Table {

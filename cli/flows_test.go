@@ -85,16 +85,12 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 		},
 		{
 			"an end of it", model.Some(0.0),
-			[]string{
-				"FLOW ROLE QUEUE READY CONSUMERS AFTER LEADS TO", "mail worker mail 0 1", "failed mail.dlq 0 0",
-			},
+			[]string{"FLOW ROLE QUEUE READY CONSUMERS AFTER LEADS TO", "mail worker mail 0 1", "failed mail.dlq 0 0"},
 			`"consumers":1,"redelivered_per_second":0}`, true,
 		},
 		{
 			"never", model.Unknown[float64](),
-			[]string{
-				"FLOW ROLE QUEUE READY CONSUMERS AFTER LEADS TO", "mail worker mail 0 1", "failed mail.dlq 0 0",
-			},
+			[]string{"FLOW ROLE QUEUE READY CONSUMERS AFTER LEADS TO", "mail worker mail 0 1", "failed mail.dlq 0 0"},
 			`"consumers":1}`, false,
 		},
 	} {

@@ -185,9 +185,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
 		p.say("the first %s of %s", model.Count(messages.Len()), model.Plural(int(depth), "message"))
 	}
-	out := peekJSON{
-		Queue: look.Queue.Name, Method: look.Method, Cost: look.Cost, Rescued: peeked.Rescued.Copied,
-	}
+	out := peekJSON{Queue: look.Queue.Name, Method: look.Method, Cost: look.Cost, Rescued: peeked.Rescued.Copied}
 	_, part := messages.(message.Part)
 	if left, counts := peeked.LooksLeft(); counts && (messages.Len() > 0 || part) {
 		out.DeliveryLimit, out.DeliveriesLeft = look.Budget, &left

@@ -80,9 +80,7 @@ func smallFrames(v model.Version) string {
 	return ""
 }
 
-var checks = []check{
-	flowCheck, failureCheck, triesCheck, dueCheck, errorsCheck, undoCheck, replayCheck, canaryCheck,
-}
+var checks = []check{flowCheck, failureCheck, triesCheck, dueCheck, errorsCheck, undoCheck, replayCheck, canaryCheck}
 
 var clients = []client{
 	{
@@ -112,13 +110,8 @@ var clients = []client{
 	{
 		name: "golevelup/nestjs-rabbitmq", command: []string{"node", "node/golevelup.js"},
 		workers: []string{"shop.order"}, failed: "shop.order.dlq", failures: []string{"rejected"},
-		without: map[check]string{
-			triesCheck: "it tries once",
-			dueCheck:   "nothing waits in a queue",
-		},
-		cases: []clientCase{
-			{"a handler that requeues for ever", []string{"LOOP=1"}, checkLoop},
-		},
+		without: map[check]string{triesCheck: "it tries once", dueCheck: "nothing waits in a queue"},
+		cases:   []clientCase{{"a handler that requeues for ever", []string{"LOOP=1"}, checkLoop}},
 	},
 	{
 		name: "Symfony Messenger in PHP's format", command: []string{"php", "php/symfony.php"},
@@ -162,9 +155,7 @@ var clients = []client{
 		name: "Bunny", command: []string{"ruby", "ruby/bunny.rb"},
 		workers: []string{"souls.heaven"}, failed: "souls.limbo", retry: "souls.life", failures: []string{"rejected"},
 		without: map[check]string{triesCheck: "it tries once"},
-		cases: []clientCase{
-			{"exclusive queues", []string{"EXCLUSIVE=1"}, checkExclusive},
-		},
+		cases:   []clientCase{{"exclusive queues", []string{"EXCLUSIVE=1"}, checkExclusive}},
 	},
 	{
 		name: "BunnyBus", command: []string{"node", "node/bunnybus.js"}, unable: smallFrames,
@@ -175,9 +166,7 @@ var clients = []client{
 			triesCheck: "it counts what came after the first try, and of a rejection nothing",
 			dueCheck:   "nothing waits in a queue",
 		},
-		cases: []clientCase{
-			{"a message whose key alone says what it is", []string{"KEY=1"}, checkKey},
-		},
+		cases: []clientCase{{"a message whose key alone says what it is", []string{"KEY=1"}, checkKey}},
 	},
 	{
 		name: "rabbit-queue", command: []string{"node", "node/rabbitqueue.js"},
@@ -192,16 +181,12 @@ var clients = []client{
 		workers: []string{"pn.mail"}, failed: "pn.mail.error", retry: "pn.mail.retry", apart: true,
 		failures: []string{"is full"},
 		without:  map[check]string{triesCheck: "the failure is a new message, without a count"},
-		cases: []clientCase{
-			{"a retry queue that is declared just before each rejection", nil, checkNoErrors},
-		},
+		cases:    []clientCase{{"a retry queue that is declared just before each rejection", nil, checkNoErrors}},
 	},
 	{
 		name: "Moleculer", command: []string{"node", "node/moleculer.js"},
 		without: allChecks("nothing is dead-lettered, by design"),
-		cases: []clientCase{
-			{"queues with a TTL and without dead lettering", nil, checkNoErrors},
-		},
+		cases:   []clientCase{{"queues with a TTL and without dead lettering", nil, checkNoErrors}},
 	},
 	{
 		name: "RabbitMQ's Java client",
@@ -232,9 +217,7 @@ var clients = []client{
 			triesCheck:   "it writes no headers",
 			dueCheck:     "nothing waits in a queue",
 		},
-		cases: []clientCase{
-			{"amqp-consume, whose command fails", []string{"CONSUME=1"}, checkLoop},
-		},
+		cases: []clientCase{{"amqp-consume, whose command fails", []string{"CONSUME=1"}, checkLoop}},
 	},
 	{
 		name: "Qpid Proton, AMQP 1.0", command: []string{"/usr/bin/python3", "python/proton_app.py"},

@@ -45,10 +45,7 @@ var services = []service{
 		event: "enterprise.created", body: enterpriseBody,
 		errors: []string{"ConnectionError: vat.example.com:443 refused the connection"},
 	},
-	{
-		name: "user-monitor", pattern: "user.*", shaky: 3,
-		errors: []string{"KeyError: 'plan'"},
-	},
+	{name: "user-monitor", pattern: "user.*", shaky: 3, errors: []string{"KeyError: 'plan'"}},
 }
 
 func (s service) retryQueue() string  { return s.name + "@retry" }

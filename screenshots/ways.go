@@ -124,11 +124,7 @@ var ways = []way{
 			killed:    3500 * time.Millisecond,
 		}},
 		after: []errand{{arguments: "journal undo 2 --yes"}, {arguments: "journal undo 1 --yes"}},
-		stops: []stop{
-			{"unfinished", "5", "resume"},
-			{"resume", "r", "go on"},
-			{"resumed", enter, "What happened"},
-		},
+		stops: []stop{{"unfinished", "5", "resume"}, {"resume", "r", "go on"}, {"resumed", enter, "What happened"}},
 	},
 }
 

@@ -44,9 +44,7 @@ func editOf(p *plan.Plan) *editJSON {
 	if p.Mend == nil {
 		return nil
 	}
-	out := &editJSON{
-		Program: message.TextJSON(p.Mend.Text), Reasons: []reasonJSON{}, Samples: []sampleJSON{},
-	}
+	out := &editJSON{Program: message.TextJSON(p.Mend.Text), Reasons: []reasonJSON{}, Samples: []sampleJSON{}}
 	if m := p.Mended; m != nil {
 		out.Changed, out.Unchanged, out.Failed = m.Changed, m.Same, m.Stay
 		for _, f := range m.Failures {
