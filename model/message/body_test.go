@@ -78,6 +78,7 @@ func TestCountersOfApplications(t *testing.T) {
 // published again.
 func TestVagueNamesNeedEvidence(t *testing.T) {
 	died := []Death{{Reason: model.Rejected, Queue: "mail"}}
+	dead := func(headers model.Table) Message { return Message{Headers: headers, Deaths: died} }
 	for _, c := range []struct {
 		name    string
 		m       Message
@@ -85,9 +86,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		want    model.Table
 	}{
 		{
-			"no evidence",
-			Message{Headers: model.Table{"retry": int32(2), "reason": true, "attempt": int64(1)}},
-			"",
+			"no evidence", headed(model.Table{"retry": int32(2), "reason": true, "attempt": int64(1)}), "",
 			model.Table{"retry": int32(2), "reason": true, "attempt": int64(1)},
 		},
 		{
@@ -97,9 +96,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 			model.Table{"reason": "refund"},
 		},
 		{
-			"other types",
-			Message{Headers: model.Table{"retry": true, "reason": int32(5), "attempt": "daily"}, Deaths: died},
-			"rejected in mail",
+			"other types", dead(model.Table{"retry": true, "reason": int32(5), "attempt": "daily"}), "rejected in mail",
 			model.Table{"retry": true, "reason": int32(5), "attempt": "daily"},
 		},
 		{
@@ -110,7 +107,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		},
 		{
 			"published again, as the time of the failure says",
-			Message{Headers: model.Table{"retry": int32(2), "reason": "no customer", "erroredAt": "2026-11-26T10:00:00Z"}},
+			headed(model.Table{"retry": int32(2), "reason": "no customer", "erroredAt": "2026-11-26T10:00:00Z"}),
 			"no customer",
 			model.Table{"retry": int32(0), "erroredAt": "2026-11-26T10:00:00Z"},
 		},
@@ -121,27 +118,22 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 			model.Table{},
 		},
 		{
-			"an x-death that is a table",
-			Message{Headers: model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}}, Deaths: died},
+			"an x-death that is a table", dead(model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}}),
 			"rejected in mail",
 			model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}},
 		},
 		{
-			"a table of an order",
-			Message{Headers: model.Table{"payment": model.Table{"attempts": int32(2)}}},
-			"",
+			"a table of an order", headed(model.Table{"payment": model.Table{"attempts": int32(2)}}), "",
 			model.Table{"payment": model.Table{"attempts": int32(2)}},
 		},
 		{
-			"a table of an order that died",
-			Message{Headers: model.Table{"job": model.Table{"attempts": int32(2), "id": []any{"a"}}}, Deaths: died},
+			"a table of an order that died", dead(model.Table{"job": model.Table{"attempts": int32(2), "id": []any{"a"}}}),
 			"rejected in mail",
 			model.Table{"job": model.Table{"attempts": int32(0), "id": []any{"a"}}},
 		},
 		{
 			"a table of retries",
-			Message{Headers: model.Table{"retry": model.Table{"count": int32(2), "last_error": "E: no", "max": int32(5)}}},
-			"E: no",
+			headed(model.Table{"retry": model.Table{"count": int32(2), "last_error": "E: no", "max": int32(5)}}), "E: no",
 			model.Table{"retry": model.Table{"count": int32(0), "max": int32(5)}},
 		},
 	} {
@@ -175,26 +167,25 @@ func TestFailureOfApplications(t *testing.T) {
 	body := func(text string, deaths ...Death) Message {
 		return Message{Body: []byte(text), BodyBytes: len(text), Deaths: deaths}
 	}
-	headers := func(t model.Table) Message { return Message{Headers: t} }
 	want := "TimeoutError: smtp gateway"
 	for _, c := range []struct {
 		m           Message
 		want, stack string
 	}{
-		{headers(model.Table{"lastError": want}), want, want},
-		{headers(model.Table{"errorMsg": "smtp gateway", "errorClass": "TimeoutError"}), want, ""},
-		{headers(model.Table{"errorCode": "TimeoutError", "failureMessage": "smtp gateway"}), want, ""},
-		{headers(model.Table{"errorCode": int64(4002), "errorMsg": "declined"}), "4002: declined", ""},
-		{headers(model.Table{"exceptionClass": "TimeoutError", "failureReason": "smtp gateway"}), want, "smtp gateway"},
-		{headers(model.Table{"stackTrace": "at Mail.send", "x-errorMessage": want}), want, "at Mail.send"},
-		{headers(model.Table{"rejection_reason": "smtp gateway"}), "smtp gateway", "smtp gateway"},
+		{headed(model.Table{"lastError": want}), want, want},
+		{headed(model.Table{"errorMsg": "smtp gateway", "errorClass": "TimeoutError"}), want, ""},
+		{headed(model.Table{"errorCode": "TimeoutError", "failureMessage": "smtp gateway"}), want, ""},
+		{headed(model.Table{"errorCode": int64(4002), "errorMsg": "declined"}), "4002: declined", ""},
+		{headed(model.Table{"exceptionClass": "TimeoutError", "failureReason": "smtp gateway"}), want, "smtp gateway"},
+		{headed(model.Table{"stackTrace": "at Mail.send", "x-errorMessage": want}), want, "at Mail.send"},
+		{headed(model.Table{"rejection_reason": "smtp gateway"}), "smtp gateway", "smtp gateway"},
 		{
-			headers(model.Table{"errors": model.Table{"name": "TimeoutError", "message": "smtp gateway", "stack": "at x"}}),
+			headed(model.Table{"errors": model.Table{"name": "TimeoutError", "message": "smtp gateway", "stack": "at x"}}),
 			want, "at x",
 		},
-		{headers(model.Table{"errors": []any{"first", want}}), want, want},
-		{headers(model.Table{"error": `{"message":"smtp gateway","type":"TimeoutError"}`}), want, ""},
-		{headers(model.Table{"error": "{smtp}"}), "{smtp}", "{smtp}"},
+		{headed(model.Table{"errors": []any{"first", want}}), want, want},
+		{headed(model.Table{"error": `{"message":"smtp gateway","type":"TimeoutError"}`}), want, ""},
+		{headed(model.Table{"error": "{smtp}"}), "{smtp}", "{smtp}"},
 		{body(`{"id":"1","name":"send","error":"` + want + `","args":["bob"]}`), want, want},
 		{body(`{"error":{"name":"TimeoutError","message":"smtp gateway","stack":"at x"}}`), want, "at x"},
 		{body(`{"error":"`+want+`"}`, Death{Reason: model.Expired, Queue: "wait"}), want, want},
