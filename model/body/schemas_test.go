@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -31,58 +33,38 @@ import (
 
 // shopFile declares shop.Order, which has a field of each kind and nests itself.
 func shopFile() *descriptorpb.FileDescriptorProto {
-	type field = descriptorpb.FieldDescriptorProto
-	one, many := descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL, descriptorpb.FieldDescriptorProto_LABEL_REPEATED
-	last := descriptorpb.FieldDescriptorProto_TYPE_SINT64
-	order := &descriptorpb.DescriptorProto{Name: proto.String("Order")}
-	add := func(
-		name string, kind descriptorpb.FieldDescriptorProto_Type, label descriptorpb.FieldDescriptorProto_Label, of string,
-	) {
-		f := &field{
-			Name: proto.String(name), Number: proto.Int32(int32(len(order.Field) + 1)), Type: kind.Enum(),
-			Label: label.Enum(),
-		}
+	fields, n := "", 0
+	add := func(label, name, kind, of string) {
+		n++
+		fields += fmt.Sprintf("field {name: %q number: %d type: %s label: LABEL_%s", name, n, kind, label)
 		if of != "" {
-			f.TypeName = proto.String(of)
+			fields += fmt.Sprintf(" type_name: %q", of)
 		}
-		order.Field = append(order.Field, f)
+		fields += "}\n"
 	}
-	for kind := descriptorpb.FieldDescriptorProto_TYPE_DOUBLE; kind <= last; kind++ {
-		name, of := strings.ToLower(strings.TrimPrefix(kind.String(), "TYPE_")), ""
-		switch kind {
-		case descriptorpb.FieldDescriptorProto_TYPE_GROUP:
-			continue
-		case descriptorpb.FieldDescriptorProto_TYPE_MESSAGE:
-			of = ".shop.Order"
-		case descriptorpb.FieldDescriptorProto_TYPE_ENUM:
-			of = ".shop.State"
+	for i := range int32(18) {
+		kind := descriptorpb.FieldDescriptorProto_Type(i + 1).String()
+		of := map[string]string{"TYPE_MESSAGE": ".shop.Order", "TYPE_ENUM": ".shop.State"}[kind]
+		if name := strings.ToLower(strings.TrimPrefix(kind, "TYPE_")); name != "group" {
+			add("OPTIONAL", "a_"+name, kind, of)
+			add("REPEATED", "many_"+name, kind, of)
 		}
-		add("a_"+name, kind, one, of)
-		add("many_"+name, kind, many, of)
 	}
-	add("prices", descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, many, ".shop.Order.PricesEntry")
-	order.NestedType = []*descriptorpb.DescriptorProto{{
-		Name: proto.String("PricesEntry"), Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)},
-		Field: []*field{
-			{
-				Name: proto.String("key"), Number: proto.Int32(1), Label: one.Enum(),
-				Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
-			},
-			{
-				Name: proto.String("value"), Number: proto.Int32(2), Label: one.Enum(),
-				Type: descriptorpb.FieldDescriptorProto_TYPE_INT32.Enum(),
-			},
-		},
-	}}
-	return &descriptorpb.FileDescriptorProto{
-		Name: proto.String("shop.proto"), Package: proto.String("shop"), Syntax: proto.String("proto3"),
-		MessageType: []*descriptorpb.DescriptorProto{order, {Name: proto.String("Empty")}},
-		EnumType: []*descriptorpb.EnumDescriptorProto{{
-			Name: proto.String("State"), Value: []*descriptorpb.EnumValueDescriptorProto{
-				{Name: proto.String("NEW"), Number: proto.Int32(0)}, {Name: proto.String("PAID"), Number: proto.Int32(1)},
-			},
-		}},
+	add("REPEATED", "prices", "TYPE_MESSAGE", ".shop.Order.PricesEntry")
+	return fileOf(`name: "shop.proto" package: "shop" syntax: "proto3" message_type {name: "Order" ` + fields + `
+		nested_type {name: "PricesEntry" options {map_entry: true}
+			field {name: "key" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING}
+			field {name: "value" number: 2 label: LABEL_OPTIONAL type: TYPE_INT32}}}
+		message_type {name: "Empty"}
+		enum_type {name: "State" value {name: "NEW" number: 0} value {name: "PAID" number: 1}}`)
+}
+
+func fileOf(text string) *descriptorpb.FileDescriptorProto {
+	var file descriptorpb.FileDescriptorProto
+	if err := prototext.Unmarshal([]byte(text), &file); err != nil {
+		panic(err)
 	}
+	return &file
 }
 
 func shopSet(t testing.TB) []byte {
@@ -254,19 +236,10 @@ func FuzzTypes(f *testing.F) {
 
 // A set that was made without what it imports still has names; what is imported is read by its field numbers.
 func TestTypesWithoutTheirImports(t *testing.T) {
-	set := must.Get(proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
-		Name: proto.String("box.proto"), Package: proto.String("shop"), Dependency: []string{"money.proto"},
-		MessageType: []*descriptorpb.DescriptorProto{{
-			Name: proto.String("Box"),
-			Field: []*descriptorpb.FieldDescriptorProto{{
-				Name: proto.String("price"), Number: proto.Int32(1), TypeName: proto.String(".money.Amount"),
-				Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(),
-			}, {
-				Name: proto.String("state"), Number: proto.Int32(2), TypeName: proto.String(".money.State"),
-				Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
-			}},
-		}},
-	}}}))(t)
+	set := must.Get(proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{fileOf(`
+		name: "box.proto" package: "shop" dependency: "money.proto" message_type {name: "Box"
+			field {name: "price" number: 1 type: TYPE_MESSAGE type_name: ".money.Amount"}
+			field {name: "state" number: 2 type: TYPE_ENUM type_name: ".money.State"}}`)}}))(t)
 	s := must.Get(NewSchema("/etc/box.desc", set, nil, "shop.Box", "", ""))(t)
 	v := Schemas{s}.Read(orders, messageOf("\x0a\x02\x08\x05\x10\x03", "application/protobuf", ""))
 	want := map[string]any{"price": map[string]any{"1": json.Number("5")}, "state": json.Number("3")}

@@ -6,6 +6,7 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -93,6 +94,13 @@ func read(v View) reading {
 
 func lines(text string) []string { return strings.Split(text, "\n") }
 
+// laid are the lines of JSON.
+func laid(text string) []string {
+	var b bytes.Buffer
+	_ = json.Indent(&b, []byte(text), "", "  ")
+	return lines(b.String())
+}
+
 const order = `{"id":121,"name":"Zoë"}`
 
 var orderLines = []string{"{", `  "id": 121,`, `  "name": "Zoë"`, "}"}
@@ -177,33 +185,9 @@ func TestRead(t *testing.T) {
 </o>`)}},
 		{"HTML is text", "<p>a<br>b</p>", "", "", reading{Format: Text, Lines: []string{"<p>a<br>b</p>"}}},
 		{"MessagePack", unhex(msgPacked), "", "", reading{
-			Format: MsgPack, Title: "looks like MessagePack", Lines: lines(`{
-  "id": 121,
-  "name": "Zoë",
-  "big": 9223372036854775808,
-  "neg": -5,
-  "neg16": -300,
-  "neg64": -1099511627776,
-  "f": 1.5,
-  "f32": 0.5,
-  "ok": true,
-  "no": null,
-  "list": [
-    1,
-    [
-      2,
-      {
-        "a": "b"
-      }
-    ]
-  ],
-  "raw": {
-    "$bytes": "AP8="
-  },
-  "at": {
-    "$time": "2026-01-01T00:00:00Z"
-  }
-}`),
+			Format: MsgPack, Title: "looks like MessagePack", Lines: laid(`{"id": 121, "name": "Zoë", ` +
+				`"big": 9223372036854775808, "neg": -5, "neg16": -300, "neg64": -1099511627776, "f": 1.5, "f32": 0.5, ` +
+				`"ok": true, "no": null, "list": [1, [2, {"a": "b"}]], "raw": {"$bytes": "AP8="}, "at": {"$time": "2026-01-01T00:00:00Z"}}`),
 		}},
 		{
 			"a text that could be MessagePack", "121", "application/msgpack", "",
@@ -239,17 +223,7 @@ func TestRead(t *testing.T) {
   }
 }`)}},
 		{"protobuf", wired, "application/x-protobuf", "", reading{
-			Format: Protobuf, Title: "protobuf", Lines: lines(`{
-  "1": 150,
-  "2": "testing",
-  "3": {
-    "1": 150
-  },
-  "4": {
-    "$fixed32": 1069547520,
-    "$float": 1.5
-  }
-}`),
+			Format: Protobuf, Title: "protobuf", Lines: laid(`{"1": 150, "2": "testing", "3": {"1": 150}, "4": {"$fixed32": 1069547520, "$float": 1.5}}`),
 		}},
 		{"what could be protobuf stays bytes", "\x08\x96\x01", "", "", reading{Format: Hex, Lines: []string{
 			"00000000  08 96 01                                          ...",
@@ -263,17 +237,8 @@ func TestRead(t *testing.T) {
 			"PHP", `a:2:{s:2:"id";i:121;s:1:"o";O:5:"Order":2:{s:9:"` + "\x00Order\x00no" + `";d:1.5;s:4:"tags";a:2:{i:0;s:1:"x";i:1;N;}}}`,
 			"", "",
 			reading{
-				Format: PHP, Title: "PHP serialize", Note: "shown as its structure; nothing of it was executed", Lines: lines(`{
-  "id": 121,
-  "o": {
-    "$class": "Order",
-    "no": 1.5,
-    "tags": [
-      "x",
-      null
-    ]
-  }
-}`),
+				Format: PHP, Title: "PHP serialize", Note: "shown as its structure; nothing of it was executed",
+				Lines: laid(`{"id": 121, "o": {"$class": "Order", "no": 1.5, "tags": ["x", null]}}`),
 			},
 		},
 	} {
