@@ -21,6 +21,13 @@ import (
 func TestStory(t *testing.T) {
 	at := func(s int) time.Time { return build.Noon.Add(time.Duration(s) * time.Second) }
 	published := message.Properties{Timestamp: at(1)}
+	own := func(p message.Properties, died int, ttl string) message.Message {
+		return message.Message{Properties: p, Deaths: []message.Death{{
+			Queue: "buffer", Reason: model.Expired, Count: 1, RoutingKeys: []string{"buffer"}, Time: at(died),
+			OriginalExpiration: ttl,
+		}}}
+	}
+	const here = `now | here | | through (default), key ""`
 	for _, c := range []struct {
 		name string
 		m    message.Message
@@ -46,65 +53,19 @@ func TestStory(t *testing.T) {
 				"now | here | | through dlx, key dlx.key",
 			},
 		},
-		{
-			"a TTL of its own, no timestamp",
-			message.Message{
-				Deaths: []message.Death{{
-					Queue: "buffer", Reason: model.Expired, Count: 1,
-					RoutingKeys: []string{"buffer"}, Time: at(6), OriginalExpiration: "3000",
-				}},
-			},
-			[]string{
-				"≤ 12:00:06 | published | (default) | buffer | at the latest: it has no time of its own",
-				"12:00:06 | expired | buffer | TTL 3s |",
-				`now | here | | through (default), key ""`,
-			},
-		},
-		{
-			"a TTL of its own, behind a head that blocked it",
-			message.Message{
-				Properties: published,
-				Deaths: []message.Death{{
-					Queue: "buffer", Reason: model.Expired, Count: 1,
-					RoutingKeys: []string{"buffer"}, Time: at(6), OriginalExpiration: "1000",
-				}},
-			},
-			[]string{
-				"12:00:01 | published | (default) | buffer |",
-				"12:00:06 | expired | buffer | after 5s |",
-				`now | here | | through (default), key ""`,
-			},
-		},
-		{
-			"a TTL of its own, above that of the queue",
-			message.Message{
-				Properties: published,
-				Deaths: []message.Death{{
-					Queue: "buffer", Reason: model.Expired, Count: 1,
-					RoutingKeys: []string{"buffer"}, Time: at(6), OriginalExpiration: "60000",
-				}},
-			},
-			[]string{
-				"12:00:01 | published | (default) | buffer |",
-				"12:00:06 | expired | buffer | after 5s |",
-				`now | here | | through (default), key ""`,
-			},
-		},
-		{
-			"a TTL of its own, which is finer than times are",
-			message.Message{
-				Properties: published,
-				Deaths: []message.Death{{
-					Queue: "buffer", Reason: model.Expired, Count: 1,
-					RoutingKeys: []string{"buffer"}, Time: at(3), OriginalExpiration: "1500",
-				}},
-			},
-			[]string{
-				"12:00:01 | published | (default) | buffer |",
-				"12:00:03 | expired | buffer | after 1.5s |",
-				`now | here | | through (default), key ""`,
-			},
-		},
+		{"a TTL of its own, no timestamp", own(message.Properties{}, 6, "3000"), []string{
+			"≤ 12:00:06 | published | (default) | buffer | at the latest: it has no time of its own",
+			"12:00:06 | expired | buffer | TTL 3s |", here,
+		}},
+		{"a TTL of its own, behind a head that blocked it", own(published, 6, "1000"), []string{
+			"12:00:01 | published | (default) | buffer |", "12:00:06 | expired | buffer | after 5s |", here,
+		}},
+		{"a TTL of its own, above that of the queue", own(published, 6, "60000"), []string{
+			"12:00:01 | published | (default) | buffer |", "12:00:06 | expired | buffer | after 5s |", here,
+		}},
+		{"a TTL of its own, which is finer than times are", own(published, 3, "1500"), []string{
+			"12:00:01 | published | (default) | buffer |", "12:00:03 | expired | buffer | after 1.5s |", here,
+		}},
 		{
 			"the retry loop, republished by its worker",
 			message.Message{
@@ -135,8 +96,7 @@ func TestStory(t *testing.T) {
 			[]string{
 				"12:00:01 | published | (default) | work |",
 				"12:00:02 | rejected ×2 | work | after 1s | first of 2: RabbitMQ keeps only the first time",
-				"12:00:32 | expired | retry | |",
-				`now | here | | through (default), key ""`,
+				"12:00:32 | expired | retry | |", here,
 			},
 		},
 		{
@@ -149,19 +109,13 @@ func TestStory(t *testing.T) {
 			},
 			[]string{
 				"≤ 12:00:02 | published | (default) | work | at the latest: its timestamp is after its first death",
-				"12:00:02 | rejected | work | |",
-				`now | here | | through (default), key ""`,
+				"12:00:02 | rejected | work | |", here,
 			},
 		},
 		{
 			"deaths without times keep the order of x-death",
 			message.Message{Deaths: []message.Death{{Queue: "b"}, {Queue: "a", RoutingKeys: []string{"k"}}}},
-			[]string{
-				"? | published | (default) | k |",
-				"? | died | a | |",
-				"? | died | b | | when is unknown",
-				`now | here | | through (default), key ""`,
-			},
+			[]string{"? | published | (default) | k |", "? | died | a | |", "? | died | b | | when is unknown", here},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -174,13 +128,11 @@ func TestStory(t *testing.T) {
 						when = "≤ " + when
 					}
 				}
+				line := fmt.Sprintf("%s | %s | %s | %s | %s", when, e.What, e.Where, e.Detail, e.Note)
 				if e.Kind == Now {
-					got = append(got, strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("now | %s | %s | %s", e.Where,
-						e.Detail, e.Note)), "|  |", "| |"))
-					continue
+					line = fmt.Sprintf("now | %s | %s | %s", e.Where, e.Detail, e.Note)
 				}
-				got = append(got, strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%s | %s | %s | %s | %s", when,
-					e.What, e.Where, e.Detail, e.Note)), "|  |", "| |"))
+				got = append(got, strings.ReplaceAll(strings.TrimSpace(line), "|  |", "| |"))
 			}
 			for i := range c.want {
 				c.want[i] = strings.ReplaceAll(c.want[i], "|  |", "| |")
