@@ -3,6 +3,7 @@ package body
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -54,18 +55,10 @@ func (d *document) says(words ...string) bool {
 	return false
 }
 
-// view reads what is left when nothing more can be taken off.
-func (d *document) view() View {
-	v, ok := d.structure()
-	if !ok {
-		v = d.textual()
-	}
-	return d.titled(v)
-}
-
 // titled says what was done.
 func (d *document) titled(v View) View {
-	if len(d.steps) > 0 || structured(v.Format) {
+	asSeen := []Format{JSON, Text, Hex, XML}
+	if len(d.steps) > 0 || !slices.Contains(asSeen, v.Format) {
 		about := string(v.Format)
 		if v.Title != "" {
 			about = v.Title
@@ -86,9 +79,6 @@ func (d *document) titled(v View) View {
 	v.Problem = strings.Join(d.problems, "; ")
 	return v
 }
-
-// structured reports whether a format is not what one sees.
-func structured(f Format) bool { return f != JSON && f != Text && f != Hex && f != XML }
 
 // textual reads what is no structure: JSON, XML, form data, text or bytes.
 func (d *document) textual() View {

@@ -36,6 +36,10 @@ func (l *layout) end() {
 	for _, s := range l.line {
 		l.size += len(s.Text)
 	}
+	l.begin()
+}
+
+func (l *layout) begin() {
 	l.line, l.at = nil, l.depth
 	if l.depth > 0 {
 		l.line = []Span{{Plain, strings.Repeat("  ", min(l.depth, maxIndent))}}

@@ -66,11 +66,8 @@ func layXML(text []byte, whole bool) ([]Line, bool) {
 func (l *layout) open() {
 	if len(trimmed(l.line)) > 0 {
 		l.end()
-		return
-	}
-	l.line, l.at = nil, l.depth
-	if l.depth > 0 {
-		l.line = []Span{{Plain, strings.Repeat("  ", min(l.depth, maxIndent))}}
+	} else {
+		l.begin()
 	}
 }
 

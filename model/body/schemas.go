@@ -57,7 +57,11 @@ func (s Schemas) Read(queue model.QueueRef, m *message.Message) View {
 			return d.titled(v)
 		}
 	}
-	return d.view()
+	v, ok := d.structure()
+	if !ok {
+		v = d.textual()
+	}
+	return d.titled(v)
 }
 
 // isFor reports whether a schema is for a body: its content type is the one that the schema names, else it says

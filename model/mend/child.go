@@ -328,16 +328,13 @@ func askChild(ctx context.Context, r *request) (answer, error) {
 			return answer{}, &Problem{Kind: Large}
 		}
 	}
-	children.idle = time.AfterFunc(idleTime, endIdle)
+	children.idle = time.AfterFunc(idleTime, func() { // it waits for its turn: who has it may leave without a message
+		children.turn <- struct{}{}
+		if children.now != nil {
+			children.now.end()
+			children.now = nil
+		}
+		<-children.turn
+	})
 	return a, nil
-}
-
-// endIdle ends the child that has nothing to do. It waits for its turn: who has it may leave without a message.
-func endIdle() {
-	children.turn <- struct{}{}
-	if children.now != nil {
-		children.now.end()
-		children.now = nil
-	}
-	<-children.turn
 }

@@ -117,18 +117,14 @@ func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 		}
 		before, there := was[name]
 		if made[name], err = madeValue(before, seen[field], is[field], there); err != nil {
-			return nil, &Problem{Kind: BadField, Field: headersField + "." + field, Detail: innermost(err)}
+			inner, ok := errors.AsType[*Problem](err) // without the names of the tables that it stands in
+			if !ok {
+				inner = &Problem{Detail: detail(err.Error())}
+			}
+			return nil, &Problem{Kind: BadField, Field: headersField + "." + field, Detail: inner.Detail}
 		}
 	}
 	return made, nil
-}
-
-// innermost is what is wrong with a value, without the names of the tables that it stands in.
-func innermost(err error) string {
-	if inner, ok := errors.AsType[*Problem](err); ok {
-		return inner.Detail
-	}
-	return detail(err.Error())
 }
 
 // madeValue is a value that a program gave in the place of another one, where one was there.

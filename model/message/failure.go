@@ -227,7 +227,7 @@ func splitTrace(trace string) (kind, message string) {
 		if k == "" {
 			continue
 		}
-		if !isWrapper(k) {
+		if !slices.Contains(wrappers, shortKind(k)) {
 			return k, m
 		}
 		if outer == "" {
@@ -282,13 +282,10 @@ func errorLines(trace string) []string {
 	return lines
 }
 
-func isWrapper(kind string) bool {
-	switch shortKind(kind) {
-	case "ListenerExecutionFailedException", "AggregateException", "TargetInvocationException",
-		"MessagingException", "MessageHandlingException", "InvocationTargetException":
-		return true
-	}
-	return false
+// wrappers are exceptions that only carry the one that failed.
+var wrappers = []string{
+	"ListenerExecutionFailedException", "AggregateException", "TargetInvocationException",
+	"MessagingException", "MessageHandlingException", "InvocationTargetException",
 }
 
 // shortKind is a type's name without its package, namespace or module.

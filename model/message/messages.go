@@ -27,10 +27,8 @@ type Messages interface {
 // MessageList are messages in memory.
 type MessageList []Message
 
-// Len implements Messages.
 func (l MessageList) Len() int { return len(l) }
 
-// At implements Messages.
 func (l MessageList) At(i, body int) (Message, error) {
 	m := l[i]
 	if body > 0 {
@@ -39,15 +37,12 @@ func (l MessageList) At(i, body int) (Message, error) {
 	return m, nil
 }
 
-// Range implements Messages.
 func (l MessageList) Range(from, to, body int, f func(*Message) error) error {
 	return oneByOne(l, from, to, body, f)
 }
 
-// InMemory implements Messages.
 func (l MessageList) InMemory() bool { return true }
 
-// ReadBody implements Messages.
 func (l MessageList) ReadBody(i int, b []byte, from int64) (int, error) {
 	return bytes.NewReader(l[i].Body).ReadAt(b, from)
 }
@@ -60,10 +55,8 @@ type bodyOf struct {
 	i        int
 }
 
-// ReadAt implements io.ReaderAt.
 func (o bodyOf) ReadAt(b []byte, from int64) (int, error) { return o.messages.ReadBody(o.i, b, from) }
 
-// Close implements Messages.
 func (l MessageList) Close() error { return nil }
 
 // Part are some of the messages, by their indexes.
@@ -72,18 +65,14 @@ type Part struct {
 	Indexes []int
 }
 
-// Len implements Messages.
 func (p Part) Len() int { return len(p.Indexes) }
 
-// ReadBody implements Messages.
 func (p Part) ReadBody(i int, b []byte, from int64) (int, error) {
 	return p.Messages.ReadBody(p.Indexes[i], b, from)
 }
 
-// At implements Messages.
 func (p Part) At(i, body int) (Message, error) { return p.Messages.At(p.Indexes[i], body) }
 
-// Range implements Messages.
 func (p Part) Range(from, to, body int, f func(*Message) error) error {
 	return oneByOne(p, from, to, body, f)
 }

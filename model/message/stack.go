@@ -81,7 +81,11 @@ func failedAt(v any) time.Time {
 	} else if text, ok := model.AsText(v); ok {
 		return failureTime(text)
 	} else if n, ok := model.AsInteger(v); ok {
-		return sinceEpoch(n)
+		const firstMillisecond = 100_000_000_000 // as seconds that is after the year 5000
+		if n >= firstMillisecond {
+			return plausible(time.UnixMilli(n))
+		}
+		return plausible(time.Unix(n, 0))
 	}
 	return time.Time{}
 }
@@ -104,15 +108,6 @@ func failureTime(text string) time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// sinceEpoch reads seconds or milliseconds since 1970.
-func sinceEpoch(n int64) time.Time {
-	const firstMillisecond = 100_000_000_000 // as seconds that is after the year 5000
-	if n >= firstMillisecond {
-		return plausible(time.UnixMilli(n))
-	}
-	return plausible(time.Unix(n, 0))
 }
 
 // plausible is a time after 1970 and before the year 3058, else zero.

@@ -90,7 +90,11 @@ func tellsOfDue(m *message.Message) toldOfDue {
 			told.came, told.late = from, to.Sub(from)
 		}
 	}
-	if from, to, ok := m.SentAgain(); ok && !diedAfter(m, to) {
+	// not when the broker dead-lettered it after that: then it is in another queue than it was in before
+	diedAfter := func(at time.Time) bool {
+		return slices.ContainsFunc(m.Deaths, func(d message.Death) bool { return d.Time.After(at) })
+	}
+	if from, to, ok := m.SentAgain(); ok && m.DeathsError == "" && !diedAfter(to) {
 		told.came, told.late, told.again = from, to.Sub(from), true
 	}
 	// What was dead-lettered can be redelivered in a queue that it has just come into (4.0.5, 4.3.6).
@@ -99,13 +103,6 @@ func tellsOfDue(m *message.Message) toldOfDue {
 	// again by a worker has another newest death, or none.
 	told.once = len(m.Deaths) > 0 && m.Deaths[0].Reason != model.Expired
 	return told
-}
-
-// diedAfter reports whether the broker dead-lettered the message after a moment: then it is in another queue than it
-// was in before that.
-func diedAfter(m *message.Message, at time.Time) bool {
-	return m.DeathsError != "" ||
-		slices.ContainsFunc(m.Deaths, func(d message.Death) bool { return d.Time.After(at) })
 }
 
 // due is Due; others may have held the message back when it is behind them.

@@ -72,8 +72,10 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 		w.Depth = model.Some(depth - w.Expired)
 	}
 	_, byPriority := q.Arguments.Integer("x-max-priority")
+	// as into a retry buffer: then the timestamps of messages do not tell when they came
+	refilled := slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Role(ref) == model.RetryBuffer })
 	return &Waiting{
-		waits: w, told: make([]toldOfDue, peeked.Messages.Len()), refill: refilled(t, ref), fifo: !byPriority,
+		waits: w, told: make([]toldOfDue, peeked.Messages.Len()), refill: refilled, fifo: !byPriority,
 		head: head, clock: t.Snapshot.Overview.Clock(), t: t, passage: passageThrough(t, ref),
 	}
 }
@@ -220,12 +222,6 @@ func (w *Waits) hold(i int) {
 	if this.Due.Time.Before(before.Leaves.Time) {
 		this.Behind = before.Behind
 	}
-}
-
-// refilled reports whether messages come into a queue more than once in their life, as into a retry buffer: their
-// timestamps do not tell when.
-func refilled(t *model.Topology, ref model.QueueRef) bool {
-	return slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Role(ref) == model.RetryBuffer })
 }
 
 // left is how many messages must have left by now.
