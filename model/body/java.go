@@ -1,10 +1,12 @@
 package body
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model/serial"
 )
@@ -282,11 +284,7 @@ func (r *javaReader) field(kind byte, depth int) *serial.Value {
 // length.
 func (r *javaReader) string(size uint64) string {
 	b := r.Take(r.Number(size))
-	ascii := true
-	for _, c := range b {
-		ascii = ascii && c < 0x80
-	}
-	if ascii {
+	if !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return string(b)
 	}
 	units := make([]uint16, 0, len(b))

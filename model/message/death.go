@@ -181,22 +181,16 @@ func (p *deathParser) keys(v any) []string {
 
 // time reads a timestamp of AMQP, or its seconds since 1970: so the management API and some clients write it.
 func (p *deathParser) time(v any) time.Time {
-	const firstSecond, lastSecond = 1, 1 << 35 // after 1970 and before the year 3058
-	if t, ok := v.(time.Time); ok {
-		if s := t.Unix(); s >= firstSecond && s < lastSecond {
-			return t
-		}
+	t, _ := v.(time.Time)
+	if s, ok := model.AsInteger(v); ok {
+		t = time.Unix(s, 0)
+	} else if s, ok := model.AsText(v); ok && len(s) < 64 {
+		t, _ = time.Parse(time.RFC3339, s)
 	}
-	if s, ok := model.AsInteger(v); ok && s >= firstSecond && s < lastSecond {
-		return time.Unix(s, 0)
+	if t = plausible(t); t.IsZero() {
+		p.complain("time is %s and not a time since 1970", kindOf(v))
 	}
-	if s, ok := model.AsText(v); ok && len(s) < 64 {
-		if t, err := time.Parse(time.RFC3339, s); err == nil && t.Unix() >= firstSecond && t.Unix() < lastSecond {
-			return t
-		}
-	}
-	p.complain("time is %s and not a time since 1970", kindOf(v))
-	return time.Time{}
+	return t
 }
 
 func (p *deathParser) expiration(v any) string {

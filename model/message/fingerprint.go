@@ -50,24 +50,23 @@ func FingerprintOf(m *Message) Fingerprint {
 // Identify sets the fingerprint of a message whose body is present, and keeps the sum of a large body for
 // FingerprintOfCopy.
 func (m *Message) Identify() {
-	m.hashed = nil
-	w := inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers)
-	if len(m.Body) <= smallBody {
-		m.Fingerprint = w.Sum(m.Body)
-		return
+	if m.hashed = nil; len(m.Body) > smallBody {
+		m.hashed = &hashedBody{m.Body, sha256.Sum256(m.Body)}
 	}
-	m.hashed = &hashedBody{m.Body, sha256.Sum256(m.Body)}
-	m.Fingerprint = w.sumApart(len(m.Body), &m.hashed.sum)
+	m.Fingerprint = m.sum(inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers), m.Body)
 }
 
 // FingerprintOfCopy computes the fingerprint of what a queue gets when p is published of m. The body is not hashed
 // again where it is the one that m was identified with.
 func (m *Message) FingerprintOfCopy(p *Publishing) Fingerprint {
-	w := inFront(p.Exchange, p.RoutingKey, &p.Properties, p.Headers)
-	if m.hashed.is(p.Body) {
-		return w.sumApart(len(p.Body), &m.hashed.sum)
+	return m.sum(inFront(p.Exchange, p.RoutingKey, &p.Properties, p.Headers), p.Body)
+}
+
+func (m *Message) sum(w *fingerprinter, body []byte) Fingerprint {
+	if m.hashed.is(body) {
+		return w.sumApart(len(body), &m.hashed.sum)
 	}
-	return w.Sum(p.Body)
+	return w.Sum(body)
 }
 
 // DropBody lets go of the body, to free its memory.

@@ -35,11 +35,7 @@ func (m *Message) Original() (o Original, ok bool) {
 	if !o.ByID {
 		w.Value(deaths)
 	}
-	if m.hashed.is(m.Body) {
-		o.Message = w.sumApart(len(m.Body), &m.hashed.sum)
-	} else {
-		o.Message = w.Sum(m.Body)
-	}
+	o.Message = m.sum(w, m.Body)
 	w = NewFingerprinter()
 	w.Value(deaths)
 	w.Value(mark)
