@@ -181,34 +181,25 @@ func TestDueHistogram(t *testing.T) {
 	rung := func(name string, s int64, n int64) build.Part {
 		return build.Queue(name, build.DLX(""), build.DeadKey("w"), build.TTL(s*1000), waiting(n))
 	}
-	t.Run("a TTL of the queue, without a look", func(t *testing.T) {
-		topology, f := flowTo(rung("q", 30, 1204))
-		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), "all 1,204 within 30s")
-	})
-	t.Run("a ladder", func(t *testing.T) {
-		topology, f := flowTo(rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3))
-		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), "all 9 within 5m   ≤ 1m 6   ≤ 10m 3")
-	})
-	t.Run("each message its own, without a look", func(t *testing.T) {
-		topology, f := flowTo(build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(7)))
-		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), "not looked at 7")
-	})
+	for want, parts := range map[string][]build.Part{
+		"all 1,204 within 30s":               {rung("q", 30, 1204)},
+		"all 9 within 5m   ≤ 1m 6   ≤ 10m 3": {rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3)},           // a ladder
+		"not looked at 7":                    {build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(7))}, // each message its own
+	} {
+		topology, f := flowTo(parts...)
+		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), want, "without a look")
+	}
 	t.Run("with a look at some of them", func(t *testing.T) {
 		topology, f := flowTo(build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(107)))
 		peeked := buffered(same(0, 7), 30, 300, 2, 1800, 7200, 200_000, -1)
 		peeked.Depth = model.Some[int64](107)
 		w := waitsIn(topology, build.Ref("q"), peeked, Sight{})
 		looks := func(model.QueueRef) *Waits { return w }
-		if got, want := dueWords(topology, f, looks,
-			build.Noon), "≤ 1m 1   ≤ 10m 2   ≤ 1h 1   ≤ 1d 1   later 1   never 1   not looked at 100"; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		assert.Equal(t, dueWords(topology, f, looks, build.Noon),
+			"≤ 1m 1   ≤ 10m 2   ≤ 1h 1   ≤ 1d 1   later 1   never 1   not looked at 100")
 		// 3 s later one of 2 s is past its time behind one of 300 s; the 30 s have not passed.
-		if got, want := dueWords(topology, f, looks, build.Noon.Add(3*time.Second)),
-			"≤ 1m 1   ≤ 10m 1   ≤ 1h 1   ≤ 1d 1   later 1   overdue 1, behind another   never 1   "+
-				"not looked at 100"; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		assert.Equal(t, dueWords(topology, f, looks, build.Noon.Add(3*time.Second)),
+			"≤ 1m 1   ≤ 10m 1   ≤ 1h 1   ≤ 1d 1   later 1   overdue 1, behind another   never 1   not looked at 100")
 	})
 	t.Run("28 levels", func(t *testing.T) {
 		h := DueHistogram{}
