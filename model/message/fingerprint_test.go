@@ -229,16 +229,15 @@ func TestWorkerOfAMessage(t *testing.T) {
 		m                Message
 		queue, framework string
 	}{
-		{"NServiceBus", Message{Headers: model.Table{"NServiceBus.FailedQ": "mail"}}, "mail", "NServiceBus"},
-		{"Rebus", Message{Headers: model.Table{"rbs2-source-queue": "mail", "rbs2-error-details": "E: x"}}, "mail", "Rebus"},
-		{"Rebus, that did not fail", Message{Headers: model.Table{"rbs2-source-queue": "mail"}}, "", ""},
-		{"Rascal", Message{Headers: model.Table{"rascal": model.Table{
-			"originalQueue": "mail", "error": model.Table{"message": "x"},
-		}}}, "mail", "Rascal"},
-		{"MassTransit", Message{Headers: model.Table{
-			"MT-Fault-InputAddress": "rabbitmq://localhost/vh/send%20mail?durable=true",
-		}}, "send mail", "MassTransit"},
-		{"Watermill", Message{Headers: model.Table{"topic_poisoned": "mail", "reason_poisoned": "x"}}, "mail", "Watermill"},
+		{"NServiceBus", headed(model.Table{"NServiceBus.FailedQ": "mail"}), "mail", "NServiceBus"},
+		{"Rebus", headed(model.Table{"rbs2-source-queue": "mail", "rbs2-error-details": "E: x"}), "mail", "Rebus"},
+		{"Rebus, that did not fail", headed(model.Table{"rbs2-source-queue": "mail"}), "", ""},
+		{"Rascal", headed(rascalHeaders()), "shop:user:save", "Rascal"},
+		{
+			"MassTransit", headed(model.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/vh/send%20mail?durable=true"}),
+			"send mail", "MassTransit",
+		},
+		{"Watermill", headed(model.Table{"topic_poisoned": "mail", "reason_poisoned": "x"}), "mail", "Watermill"},
 		{"EasyNetQ", Message{Body: []byte(build.EasyNetQ3)}, "Orders:Shop_billing", "EasyNetQ"},
 		{"none", Message{Headers: model.Table{"x": "y"}, Deaths: []Death{{Queue: "mail"}}}, "", ""},
 	} {

@@ -55,26 +55,24 @@ func rascalHeaders() model.Table {
 
 // written is a message of each row of the table.
 func written() map[Framework]Message {
-	body := func(text string) Message { return Message{Body: []byte(text), BodyBytes: len(text)} }
-	headers := func(t model.Table) Message { return Message{Headers: t} }
 	return map[Framework]Message{
-		"Spring AMQP":       headers(model.Table{"x-exception-message": "no", "x-exception-stacktrace": "E: no"}),
-		"MassTransit":       headers(model.Table{"MT-Reason": "fault", "MT-Fault-ExceptionType": "E"}),
-		"NServiceBus":       headers(model.Table{"NServiceBus.MessageId": "1", "NServiceBus.FailedQ": "mail"}),
-		"Wolverine":         headers(model.Table{"exception-type": "E", "exception-message": "no"}),
-		"Rebus":             headers(model.Table{"rbs2-msg-type": "Order, Shop", "rbs2-error-details": "E: no"}),
-		"Watermill":         headers(model.Table{"_watermill_message_uuid": "1", "reason_poisoned": "no"}),
-		"Rascal":            headers(rascalHeaders()),
-		"Celery":            headers(celeryHeaders()),
-		"Symfony Messenger": headers(model.Table{"type": "SendInvoice", symfonyStamp + "X": "[]"}),
-		"Sneakers":          headers(model.Table{"retry_info": `{"num_attempts":6}`}),
-		"EasyNetQ":          body(build.EasyNetQ3),
-		"Dramatiq":          body(dramatiqActor),
-		"Machinery":         body(machineryTask),
-		"Faktory":           body(faktoryJob),
-		"Brighter":          headers(model.Table{"HandledCount": int32(1), "Topic": "mail", "MessageType": "MT_COMMAND"}),
-		"Laravel":           headers(model.Table{"laravel": model.Table{"attempts": int64(2)}}),
-		"Nameko":            headers(model.Table{"nameko.call_id_stack": []any{"a.b.1"}}),
+		"Spring AMQP":       headed(model.Table{"x-exception-message": "no", "x-exception-stacktrace": "E: no"}),
+		"MassTransit":       headed(model.Table{"MT-Reason": "fault", "MT-Fault-ExceptionType": "E"}),
+		"NServiceBus":       headed(model.Table{"NServiceBus.MessageId": "1", "NServiceBus.FailedQ": "mail"}),
+		"Wolverine":         headed(model.Table{"exception-type": "E", "exception-message": "no"}),
+		"Rebus":             headed(model.Table{"rbs2-msg-type": "Order, Shop", "rbs2-error-details": "E: no"}),
+		"Watermill":         headed(model.Table{"_watermill_message_uuid": "1", "reason_poisoned": "no"}),
+		"Rascal":            headed(rascalHeaders()),
+		"Celery":            headed(celeryHeaders()),
+		"Symfony Messenger": headed(model.Table{"type": "SendInvoice", symfonyStamp + "X": "[]"}),
+		"Sneakers":          headed(model.Table{"retry_info": `{"num_attempts":6}`}),
+		"EasyNetQ":          bodied(build.EasyNetQ3),
+		"Dramatiq":          bodied(dramatiqActor),
+		"Machinery":         bodied(machineryTask),
+		"Faktory":           bodied(faktoryJob),
+		"Brighter":          headed(model.Table{"HandledCount": int32(1), "Topic": "mail", "MessageType": "MT_COMMAND"}),
+		"Laravel":           headed(model.Table{"laravel": model.Table{"attempts": int64(2)}}),
+		"Nameko":            headed(model.Table{"nameko.call_id_stack": []any{"a.b.1"}}),
 	}
 }
 
@@ -238,7 +236,7 @@ func TestSymfonyIsReset(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(left, got.Headers))
 	// A value that refers to another by its number would mean another one: the body stays.
 	referring := symfonyEnvelope("r:1;", symfonyBus, symfonyRetries)
-	m := Message{Body: referring, BodyBytes: len(referring)}
+	m := bodied(string(referring))
 	got, resets = m.Reset(ResetWish{})
 	assert.That(t, bytes.Equal(got.Body, referring) && len(resets) == 1 && resets[0].Kind == CounterKept,
 		"%s %+v", got.Body, resets)

@@ -159,7 +159,6 @@ const celeryTail = `"retries": 2, "eta": "2026-11-22T07:00:05.123456+00:00", "ex
 
 func TestTaskTriesAndTimes(t *testing.T) {
 	celery, rascal := Message{Headers: celeryHeaders()}, Message{Headers: rascalHeaders()}
-	body := func(text string) Message { return Message{Body: []byte(text), BodyBytes: len(text)} }
 	for _, test := range []struct {
 		name, task   string
 		m            Message
@@ -168,11 +167,11 @@ func TestTaskTriesAndTimes(t *testing.T) {
 		held         bool
 	}{
 		{"Celery", "shop.charge", celery, 2, "2026-11-22T07:00:05Z", "2026-11-22T07:00:12Z", true},
-		{"Celery, protocol 1", "shop.charge", body(celeryFirst), 2, "2026-11-22T07:00:05Z", "", true},
+		{"Celery, protocol 1", "shop.charge", bodied(celeryFirst), 2, "2026-11-22T07:00:05Z", "", true},
 		{"Rascal", "", rascal, 2, "", "", false},
-		{"Machinery", "ship", body(machineryTask), 0, "2026-11-22T07:00:05Z", "", false},
-		{"Dramatiq", "send", body(dramatiqActor), 3, "", "", false},
-		{"Faktory", "SendMail", body(faktoryJob), 3, "", "", false},
+		{"Machinery", "ship", bodied(machineryTask), 0, "2026-11-22T07:00:05Z", "", false},
+		{"Dramatiq", "send", bodied(dramatiqActor), 3, "", "", false},
+		{"Faktory", "SendMail", bodied(faktoryJob), 3, "", "", false},
 		{"none", "", Message{Headers: model.Table{"task": "t", "retries": int64(4)}}, 0, "", "", false},
 	} {
 		task, _ := test.m.Task()
@@ -187,7 +186,7 @@ func TestTaskTriesAndTimes(t *testing.T) {
 	}
 	assert.Equal(t, celery.FrameworkWords(), "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.123Z, "+
 		"expires 2026-11-22T07:00:12.000Z")
-	m := body(machineryTask)
+	m := bodied(machineryTask)
 	assert.Equal(t, m.FrameworkWords(), "Machinery: ship, retries left: 1, due 2026-11-22T07:00:05.123Z")
 	if left, ok := m.RetriesLeft(); left != 1 || !ok {
 		t.Error(left)

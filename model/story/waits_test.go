@@ -183,8 +183,8 @@ func TestDueHistogram(t *testing.T) {
 	}
 	for want, parts := range map[string][]build.Part{
 		"all 1,204 within 30s":               {rung("q", 30, 1204)},
-		"all 9 within 5m   ≤ 1m 6   ≤ 10m 3": {rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3)},           // a ladder
-		"not looked at 7":                    {build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(7))}, // each message its own
+		"all 9 within 5m   ≤ 1m 6   ≤ 10m 3": {rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3)},
+		"not looked at 7":                    {build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(7))},
 	} {
 		topology, f := flowTo(parts...)
 		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), want, "without a look")
