@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -37,15 +38,15 @@ func unhex(s string) string {
 
 func gzipped(s string) string {
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(s))
-	_ = w.Close()
-	return b.String()
+	return packed(s, &b, gzip.NewWriter(&b))
 }
 
 func zlibbed(s string) string {
 	var b bytes.Buffer
-	w := zlib.NewWriter(&b)
+	return packed(s, &b, zlib.NewWriter(&b))
+}
+
+func packed(s string, b *bytes.Buffer, w io.WriteCloser) string {
 	_, _ = w.Write([]byte(s))
 	_ = w.Close()
 	return b.String()

@@ -274,27 +274,18 @@ func TestFailureIsBounded(t *testing.T) {
 func TestFailureInABuffer(t *testing.T) {
 	rejected := Death{Queue: "w", Reason: model.Rejected, Count: 2}
 	expired := Death{Queue: "w.retry", Reason: model.Expired, Count: 1}
+	died := func(deaths ...Death) Message { return Message{Deaths: deaths} }
+	timedOut := Message{Deaths: []Death{expired}, Headers: model.Table{"x-error": "TimeoutError: smtp gateway"}}
 	for _, c := range []struct {
 		name           string
 		m              Message
 		buffer, failed string
 	}{
-		{name: "nothing says of one"},
-		{name: "on its way through levels", m: Message{Deaths: []Death{expired}}, failed: "expired in w.retry"},
-		{
-			name: "rejected", m: Message{Deaths: []Death{rejected, expired}},
-			buffer: "rejected in w", failed: "rejected in w",
-		},
-		{
-			name: "rejected before it came here", m: Message{Deaths: []Death{expired, rejected}},
-			buffer: "rejected in w", failed: "expired in w.retry",
-		},
-		{
-			name: "an error of its worker", m: Message{
-				Deaths: []Death{expired}, Headers: model.Table{"x-error": "TimeoutError: smtp gateway"},
-			},
-			buffer: "TimeoutError: smtp gateway", failed: "TimeoutError: smtp gateway",
-		},
+		{"nothing says of one", Message{}, "", ""},
+		{"on its way through levels", died(expired), "", "expired in w.retry"},
+		{"rejected", died(rejected, expired), "rejected in w", "rejected in w"},
+		{"rejected before it came here", died(expired, rejected), "rejected in w", "expired in w.retry"},
+		{"an error of its worker", timedOut, "TimeoutError: smtp gateway", "TimeoutError: smtp gateway"},
 	} {
 		assert.Equal(t, c.m.FailureIn(true), c.buffer, "%s, in a buffer", c.name)
 		assert.Equal(t, c.m.FailureIn(false), c.failed, "%s, elsewhere", c.name)
