@@ -182,13 +182,13 @@ func TestOrigin(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		m      Message
-		want   model.Address
+		want   string // exchange and key
 		reason string // part of it
 	}{
 		{
 			"never dead-lettered",
 			Message{Exchange: "master", RoutingKey: "user.create"},
-			model.Address{Exchange: "master", RoutingKey: "user.create"},
+			"master user.create",
 			"published last",
 		},
 		{
@@ -197,8 +197,7 @@ func TestOrigin(t *testing.T) {
 				Exchange: "dlx", RoutingKey: "dlx.key",
 				Deaths: []Death{{Queue: "buffer", Exchange: "out", RoutingKeys: []string{"out.key", "cc"}, Time: at(0)}},
 			},
-			model.Address{Exchange: "out", RoutingKey: "out.key"},
-			"first death, in buffer",
+			"out out.key", "first death, in buffer",
 		},
 		{
 			"the earliest first death, not the last entry",
@@ -206,8 +205,7 @@ func TestOrigin(t *testing.T) {
 				{Queue: "work", Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
 				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(30)},
 			}},
-			model.Address{Exchange: "master", RoutingKey: "a"},
-			"in work",
+			"master a", "in work",
 		},
 		{
 			"the last entry of equals",
@@ -215,8 +213,7 @@ func TestOrigin(t *testing.T) {
 				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(0)},
 				{Queue: "work", Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
 			}},
-			model.Address{Exchange: "master", RoutingKey: "a"},
-			"in work",
+			"master a", "in work",
 		},
 		{
 			"x-first-death of equals",
@@ -230,8 +227,7 @@ func TestOrigin(t *testing.T) {
 					{Queue: "retry", Reason: model.Expired, Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(0)},
 				},
 			},
-			model.Address{Exchange: "master", RoutingKey: "a"},
-			"in work",
+			"master a", "in work",
 		},
 		{
 			"no times",
@@ -239,14 +235,12 @@ func TestOrigin(t *testing.T) {
 				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}},
 				{Queue: "work", Exchange: "", RoutingKeys: []string{"work"}},
 			}},
-			model.Address{Exchange: "", RoutingKey: "work"},
-			"in work",
+			" work", "in work",
 		},
 		{
 			"a death without keys",
 			Message{RoutingKey: "k", Deaths: []Death{{Queue: "work", Exchange: "master", Time: at(0)}}},
-			model.Address{Exchange: "master", RoutingKey: "k"},
-			"does not have the key",
+			"master k", "does not have the key",
 		},
 		{
 			"republished by a worker: x-death begins there",
@@ -257,14 +251,12 @@ func TestOrigin(t *testing.T) {
 					Queue: "ucenter@user@retry", Exchange: "master.retry", RoutingKeys: []string{"ucenter@user"}, Time: at(30),
 				}},
 			},
-			model.Address{Exchange: "master.retry", RoutingKey: "ucenter@user"},
-			"x-orig-routing-key has the key user.create",
+			"master.retry ucenter@user", "x-orig-routing-key has the key user.create",
 		},
 		{
 			"a key without an exchange is no address",
 			Message{Exchange: "master.failed", RoutingKey: "failed", Headers: model.Table{"x-orig-routing-key": "user.create"}},
-			model.Address{Exchange: "master.failed", RoutingKey: "failed"},
-			"its first exchange is unknown",
+			"master.failed failed", "its first exchange is unknown",
 		},
 		{
 			"Spring",
@@ -272,30 +264,28 @@ func TestOrigin(t *testing.T) {
 				"x-original-exchange":   "orders",
 				"x-original-routingKey": "new",
 			}},
-			model.Address{Exchange: "orders", RoutingKey: "new"},
-			"Spring AMQP wrote it",
+			"orders new", "Spring AMQP wrote it",
 		},
 		{
 			"Rascal",
 			Message{Headers: model.Table{"rascal": model.Table{"originalExchange": "e", "originalRoutingKey": "k"}}},
-			model.Address{Exchange: "e", RoutingKey: "k"},
-			"Rascal wrote it",
+			"e k", "Rascal wrote it",
 		},
 		{
 			"EasyNetQ",
 			Message{Body: []byte(`{"RoutingKey":"k","Exchange":"e","Queue":"q","Exception":"x","Message":"{}"}`)},
-			model.Address{Exchange: "e", RoutingKey: "k"},
-			"EasyNetQ wrote it",
+			"e k", "EasyNetQ wrote it",
 		},
 		{
 			"a body that only looks like it",
 			Message{Exchange: "x", Body: []byte(`{"RoutingKey":"k","Exchange":"e"}`)},
-			model.Address{Exchange: "x", RoutingKey: ""},
+			"x ",
 			"published last",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.m.Origin(), c.want, "origin")
+			from := c.m.Origin()
+			assert.Equal(t, from.Exchange+" "+from.RoutingKey, c.want, "origin")
 			assert.Contains(t, c.m.OriginReason(), c.reason, "reason")
 		})
 	}
