@@ -245,6 +245,7 @@ type recorded struct {
 func (r *recorded) Current(ctx context.Context) (*model.Snapshot, error) { return r.Snapshot(ctx) }
 
 func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
+	outsideView("the API")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
@@ -255,10 +256,14 @@ func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
 	return &fresh, r.err
 }
 
-func (r *recorded) Connections(context.Context) ([]string, error) { return nil, nil }
+func (r *recorded) Connections(context.Context) ([]string, error) {
+	outsideView("the API")
+	return nil, nil
+}
 
 // Counts are those of the snapshot.
 func (r *recorded) Counts(context.Context) (map[model.QueueRef]model.QueueCounts, error) {
+	outsideView("the API")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted++

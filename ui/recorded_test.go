@@ -59,9 +59,13 @@ func (b *recordedBroker) Lost(ctx context.Context) error {
 	return nil
 }
 
-func (b *recordedBroker) User() string { return "guest" }
+func (b *recordedBroker) User() string {
+	outsideView("the broker")
+	return "guest"
+}
 
 func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+	outsideView("the broker")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.count == nil {
@@ -71,18 +75,23 @@ func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (map[mo
 }
 
 func (b *recordedBroker) Held(time.Time) map[model.QueueRef]bool {
+	outsideView("the broker")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
 }
 
 func (b *recordedBroker) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
+	outsideView("the disk")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.looked, nil
 }
 
-func (b *recordedBroker) Address() string { return "mq1:5672" }
+func (b *recordedBroker) Address() string {
+	outsideView("the broker")
+	return "mq1:5672"
+}
 
 func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
 	b.mu.Lock()
@@ -156,6 +165,7 @@ func (b *recordedBroker) leave(queue string, from, to int) {
 }
 
 func (b *recordedBroker) Peek(_ context.Context, plan peek.Plan) (peek.Peeked, error) {
+	outsideView("the broker")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.peeks = append(b.peeks, plan)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -104,9 +103,9 @@ func outsideView(what string) {
 	}
 }
 
-// What answers commands only, so that a view which asks the API, the broker, the journal or the disk is found out.
+// What answers commands only, so that a view which asks the journal or the disk is found out; so do recorded and
+// recordedBroker.
 type (
-	askedSource struct{ ports.Source }
 	askedBroker struct{ shell.Broker }
 	records     = ports.Records // which has a method of its own name
 
@@ -114,56 +113,10 @@ type (
 	askedMessages struct{ message.Messages }
 )
 
-func (s askedSource) Snapshot(ctx context.Context) (*model.Snapshot, error) {
-	outsideView("the API")
-	return s.Source.Snapshot(ctx)
-}
-
-func (s askedSource) Current(ctx context.Context) (*model.Snapshot, error) {
-	outsideView("the API")
-	return s.Source.Current(ctx)
-}
-
-func (s askedSource) Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error) {
-	outsideView("the API")
-	return s.Source.Counts(ctx)
-}
-
-func (s askedSource) Connections(ctx context.Context) ([]string, error) {
-	outsideView("the API")
-	return s.Source.Connections(ctx)
-}
-
-func (b askedBroker) User() string {
-	outsideView("the broker")
-	return b.Broker.User()
-}
-
-func (b askedBroker) Address() string {
-	outsideView("the broker")
-	return b.Broker.Address()
-}
-
 func (b askedBroker) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
-	outsideView("the broker")
 	peeked, err := b.Broker.Peek(ctx, plan)
 	peeked.Messages = askedMessages{peeked.Messages}
 	return peeked, err
-}
-
-func (b askedBroker) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
-	outsideView("the disk")
-	return b.Broker.Looked(ctx, cluster)
-}
-
-func (b askedBroker) Held(since time.Time) map[model.QueueRef]bool {
-	outsideView("the broker")
-	return b.Broker.Held(since)
-}
-
-func (b askedBroker) Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-	outsideView("the broker")
-	return b.Broker.Count(ctx, refs)
 }
 
 func (r askedRecords) Records(ctx context.Context, limit int) ([]plan.Record, error) {
@@ -252,7 +205,7 @@ func TestViewAsksNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, _, c := failedOptions(5)
 			withJournal(t, &o, c, 3)
-			o.Source, o.Broker, o.Journal = askedSource{o.Source}, askedBroker{o.Broker}, askedRecords{o.Journal}
+			o.Broker, o.Journal = askedBroker{o.Broker}, askedRecords{o.Journal}
 			o.Now = func() time.Time {
 				outsideView("the clock")
 				return c.now()
