@@ -16,8 +16,7 @@ import (
 // latest; of a quorum queue, what has not gone through its log for sure.
 func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 	stopped := &amqp.Error{
-		Code:   amqp.ConnectionForced,
-		Reason: "broker forced connection closure with reason 'shutdown'", Server: true,
+		Code: amqp.ConnectionForced, Reason: "broker forced connection closure with reason 'shutdown'", Server: true,
 	}
 	cut := &amqp.Error{Code: amqp.FrameError, Reason: "EOF"}
 	refused := &amqp.Error{Code: amqp.PreconditionFailed, Reason: "unknown delivery tag 7", Server: true}

@@ -86,7 +86,6 @@ func unconvertible() []byte {
 // TestPartsOfAMQP10: RabbitMQ 4 gives dlxtop less than an AMQP 1.0 client sent, so a plan, its account and an undo say
 // it, of the messages that show it; and a delay that this version does not know stays as it is.
 func TestPartsOfAMQP10(t *testing.T) {
-	t.Parallel()
 	if !behaviour().ConvertsAMQP10 {
 		t.Skip("before RabbitMQ 4 they are converted when they are published")
 	}

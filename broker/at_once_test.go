@@ -28,7 +28,6 @@ import (
 // them. The second begins at a random moment, when the first has most often taken all there are, and then while the
 // first has some of them: there both must have done something.
 func TestTwoAtOnce(t *testing.T) {
-	t.Parallel()
 	rounds := size.Rounds(1)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, second := range both {
@@ -275,11 +274,9 @@ func (s *undoRace) planned(id int64) func() (plan.Account, error) {
 // process plans an undo in a process of its own, and returns what runs it.
 func (s *undoRace) process(id int64) func() (plan.Account, error) {
 	command := exec.Command(os.Args[0])
-	command.Env = append(
-		os.Environ(),
+	command.Env = append(os.Environ(),
 		fmt.Sprintf("%s=%s %s %s %s %s %d", undoerVariable, s.kind, node.AMQP(), s.from.Name, s.to.Name, s.path, id),
-		undoerVariable+"_VERSION="+node.Version(),
-	)
+		undoerVariable+"_VERSION="+node.Version())
 	command.Stderr = os.Stderr
 	in := must.Get(command.StdinPipe())(s)
 	out := must.Get(command.StdoutPipe())(s)

@@ -31,7 +31,6 @@ import (
 // TestReplayToAnInternalExchange: whether it is known that the exchange is internal or not, nothing is taken out of the
 // queue.
 func TestReplayToAnInternalExchange(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
@@ -66,8 +65,7 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 	a := newAppOn(t, n)
 	for _, kind := range kinds {
 		q := queues{
-			described(a.queue("failed."+string(kind), kind), kind),
-			described(a.queue("worker."+string(kind), kind), kind),
+			described(a.queue("failed."+string(kind), kind), kind), described(a.queue("worker."+string(kind), kind), kind),
 		}
 		messages := numbered(total)
 		messages[large-1].Body = make([]byte, 15<<20) // 4.x takes up to 16 MiB by default, 3.10 up to 128 MiB
@@ -99,7 +97,6 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 // TestWhatTheBrokerDoesNotTakeAgain drops messages with a foreign user_id, an expiration, CC and BCC, and takes that
 // back: each is in its queue once, nowhere else, and without what the broker would refuse or send further.
 func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		from, others := described(a.queue("failed", kind), kind), a.queue("others", kind)

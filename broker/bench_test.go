@@ -74,13 +74,12 @@ func BenchmarkActAtDepth(b *testing.B) {
 		b.Run(string(kind), func(b *testing.B) {
 			for range b.N {
 				a, c := newApp(b), client(b)
-				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 				const depth = 90_000
 				messages := make([]amqp.Publishing, depth+1)
 				for i := range messages {
 					messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), DeliveryMode: 2, Body: make([]byte, 1024)}
 				}
-				a.publish(from.QueueRef, messages...)
+				from, to := a.moving(kind, messages...)
 				made := replayTo(b, from, to, plan.Selection{MessageID: fmt.Sprint(depth)})
 				made.Planned = 1
 				account := execute(b, c, made)

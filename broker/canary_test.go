@@ -102,7 +102,7 @@ func runCanary(t *testing.T, run func(progress func(plan.Account)) (plan.Account
 // TestCanaryPasses: one, then ten, then the rest, in one record, each once and in order, while others publish into the
 // source.
 func TestCanaryPasses(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
 		from, to := canaryStage(t, a, kind)
@@ -115,8 +115,7 @@ func TestCanaryPasses(t *testing.T) {
 			for ctx.Err() == nil {
 				traffic++
 				a.send("", from.Name, amqp.Publishing{
-					MessageId: fmt.Sprint("other-", traffic),
-					Body:      fmt.Appendf(nil, "other %d", traffic),
+					MessageId: fmt.Sprint("other-", traffic), Body: fmt.Appendf(nil, "other %d", traffic),
 				})
 				select {
 				case <-ctx.Done():
@@ -238,7 +237,7 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 
 // TestCanaryOfSomeFailures: the first is fine, of the ten some fail.
 func TestCanaryOfSomeFailures(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := canaryStage(t, a, kind)
 		messages := numbered(47)
@@ -309,7 +308,7 @@ func TestCanaryNobodyTakes(t *testing.T) {
 
 // TestCanaryOfAFilter: what is not chosen stays in its order, between the stages too.
 func TestCanaryOfAFilter(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
 		from, to := canaryStage(t, a, kind)

@@ -72,20 +72,16 @@ func TestConnectErrors(t *testing.T) {
 		says  string
 	}{
 		"nothing listens": {
-			with(func(u *url.URL) { u.Host = "127.0.0.1:1" }), "/", model.Unreachable,
-			"nothing listens on 127.0.0.1:1",
+			with(func(u *url.URL) { u.Host = "127.0.0.1:1" }), "/", model.Unreachable, "nothing listens on 127.0.0.1:1",
 		},
 		"no such host": {
-			with(func(u *url.URL) { u.Host = "no-such-host.invalid" }), "/", model.Unreachable,
-			"no-such-host.invalid",
+			with(func(u *url.URL) { u.Host = "no-such-host.invalid" }), "/", model.Unreachable, "no-such-host.invalid",
 		},
 		"wrong password": {
-			with(func(u *url.URL) { u.User = url.UserPassword("guest", "sesame") }), "/",
-			model.BadCredentials, "user guest",
+			with(func(u *url.URL) { u.User = url.UserPassword("guest", "sesame") }), "/", model.BadCredentials, "user guest",
 		},
 		"no such user": {
-			with(func(u *url.URL) { u.User = url.UserPassword("nobody", "sesame") }), "/",
-			model.BadCredentials, "user nobody",
+			with(func(u *url.URL) { u.User = url.UserPassword("nobody", "sesame") }), "/", model.BadCredentials, "user nobody",
 		},
 		"no such vhost": {amqp.String(), "nowhere", model.NoSuchVHost, "no vhost nowhere"},
 		"closed vhost":  {user(t, "visitor", ""), "closed", model.NotAllowed, "visitor may not enter the vhost closed"},
@@ -93,8 +89,7 @@ func TestConnectErrors(t *testing.T) {
 		"plain to TLS":  {"amqp://guest:sesame@" + alerting, "/", model.TLSMismatch, "expects TLS"},
 		"untrusted":     {"amqps://guest:sesame@" + secure, "/", model.TLSMismatch, "does not trust"},
 		"no external": {
-			amqp.String() + "?auth_mechanism=external", "/", model.BadCredentials,
-			"does not offer the mechanism EXTERNAL",
+			amqp.String() + "?auth_mechanism=external", "/", model.BadCredentials, "does not offer the mechanism EXTERNAL",
 		},
 		"HTTP":              {with(func(u *url.URL) { u.Host = web.Host }), "/", model.Unreachable, "speaks HTTP"},
 		"silence":           {"amqp://guest:sesame@" + silent, "/", model.Unreachable, "said nothing"},
@@ -164,9 +159,7 @@ func TestConnectIsCancelled(t *testing.T) {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic),
-		described(a.queue("worker", model.Classic), model.Classic)
-	a.publish(from.QueueRef, numbered(10)...)
+	from, to := a.moving(model.Classic, numbered(10)...)
 	blind := newClient(t, broker.Options{URL: user(t, "blind", `{"configure":"","write":".*","read":""}`)})
 	var e *model.ConnectError
 	if _, err := blind.Peek(t.Context(), planPeek(from, peek.Want{})); !errors.As(err, &e) || e.Kind != model.NotAllowed {
@@ -227,9 +220,8 @@ func certificate(t *testing.T, validFor time.Duration) (der []byte, key *ecdsa.P
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must.Do(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(validFor),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"rabbit.test"},
-		IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(validFor), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames: []string{"rabbit.test"}, IsCA: true, BasicConstraintsValid: true,
 	}
 	if der, err = x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key); err != nil {
 		t.Fatal(err)

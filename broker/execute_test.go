@@ -24,7 +24,6 @@ import (
 )
 
 func TestReplayOfOneChosenMessage(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 700
 		for _, at := range []int{1, 350, 700} {
@@ -32,13 +31,12 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 				t.Parallel()
 				a, c := newApp(t), client(t)
 				c.SetComeback(patience)
-				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 				messages := numbered(n)
 				messages[at-1].Headers = everyType()
 				messages[at-1].Headers["x-death"] = []any{amqp.Table{"queue": "elsewhere", "reason": "rejected", "count": int64(3)}}
 				messages[at-1].Headers["x-first-death-queue"] = "elsewhere"
 				messages[at-1].AppId = "shop"
-				a.publish(from.QueueRef, messages...)
+				from, to := a.moving(kind, messages...)
 				peeked := peekAt(t, c, planPeek(from, peek.Want{Limit: n}))
 				chosen := peeked.Messages[at-1]
 				account := execute(t, c, replayTo(t, from, to, plan.Chosen([]message.Message{chosen}), chosen))
@@ -60,12 +58,10 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 }
 
 func TestReplayOfTwins(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		twin := amqp.Publishing{MessageId: "twin", Body: []byte("the same")}
-		a.publish(from.QueueRef, twin, amqp.Publishing{MessageId: "other"}, twin, twin)
+		from, to := a.moving(kind, twin, amqp.Publishing{MessageId: "other"}, twin, twin)
 		peeked := peekAt(t, c, planPeek(from, peek.Want{}))
 		chosen := []message.Message{peeked.Messages[2], peeked.Messages[3]}
 		account := execute(t, c, replayTo(t, from, to, plan.Chosen(chosen), chosen...))
@@ -77,12 +73,10 @@ func TestReplayOfTwins(t *testing.T) {
 }
 
 func TestReplayOfEverything(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		n := size.Of(1500, 5000)
-		a.publish(from.QueueRef, numbered(n)...)
+		from, to := a.moving(kind, numbered(n)...)
 		var reports []plan.Account
 		account := must.Get(c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}),
 			func(a plan.Account) { reports = append(reports, a) }))(t)
@@ -95,10 +89,8 @@ func TestReplayOfEverything(t *testing.T) {
 
 // Quorum queues forget acknowledgements of a channel that is closed too early, so every second message is a hard case.
 func TestReplayOfEverySecondMessage(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		n := size.Of(1500, 6000)
 		messages := numbered(n)
 		var odd, even []string
@@ -110,7 +102,7 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 				even = append(even, messages[i].MessageId)
 			}
 		}
-		a.publish(from.QueueRef, messages...)
+		from, to := a.moving(kind, messages...)
 		condition := must.Get(filter.ParseExpression(`type == "odd"`))(t)
 		made := replayTo(t, from, to, plan.Selection{Filter: condition})
 		made.Planned = len(odd)
@@ -121,11 +113,9 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 }
 
 func TestReplayOfTheFirst(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		a.publish(from.QueueRef, numbered(50)...)
+		from, to := a.moving(kind, numbered(50)...)
 		made := replayTo(t, from, to, plan.Selection{Limit: 20})
 		made.Planned = 20
 		wantOutcome(t, execute(t, c, made), outcome{Planned: 20, Moved: 20})
@@ -139,7 +129,6 @@ func TestReplayOfTheFirst(t *testing.T) {
 }
 
 func TestDrop(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from := described(a.queue("failed", kind), kind)
@@ -160,8 +149,7 @@ func TestDrop(t *testing.T) {
 func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	must.Get(a.channel.QueueDeclare(t.Name(), true, true, false, false,
-		amqp.Table{"x-queue-type": "classic"}))(t)
+	must.Get(a.channel.QueueDeclare(t.Name(), true, true, false, false, amqp.Table{"x-queue-type": "classic"}))(t)
 	from := described(model.QueueRef{VHost: "/", Name: t.Name()}, model.Classic)
 	from.AutoDelete = true
 	to := described(a.queue("worker", model.Classic), model.Classic)
@@ -174,7 +162,6 @@ func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 }
 
 func TestUnroutableReplayIsReturned(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
@@ -208,11 +195,9 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 }
 
 func TestReplayToAMissingExchange(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		a.publish(from.QueueRef, numbered(50)...)
+		from, to := a.moving(kind, numbered(50)...)
 		made := planned(t, topology([]*model.Queue{from, to}, "vanished"), plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: target.ToExchange,
 			Fixed: model.Address{Exchange: "vanished", RoutingKey: "k"}, User: "guest", Insist: true,
@@ -227,7 +212,6 @@ func TestReplayToAMissingExchange(t *testing.T) {
 }
 
 func TestReplayToAFullQueue(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from := described(a.queue("failed", kind), kind)
@@ -281,7 +265,6 @@ func byNumber(a, b string) int {
 }
 
 func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from := described(a.queue("q", kind), kind)
@@ -334,7 +317,6 @@ func TestExecuteErrors(t *testing.T) {
 }
 
 func TestSmallerLooksKeepTheOrder(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		q := described(a.queue("q", kind), kind)
@@ -366,10 +348,7 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 func TestQueueThatIsReadByGetGivesBack(t *testing.T) {
 	t.Parallel()
 	const n = 30
-	for came, want := range map[int]outcome{
-		n / 3: {Planned: n, Moved: n},
-		n:     {Planned: n, Unknown: n, Stopped: true},
-	} {
+	for came, want := range map[int]outcome{n / 3: {Planned: n, Moved: n}, n: {Planned: n, Unknown: n, Stopped: true}} {
 		a, c := newApp(t), client(t)
 		from := described(a.queue(fmt.Sprint("failed", came), model.Classic), model.Classic)
 		to := described(a.queue(fmt.Sprint("worker", came), model.Classic), model.Classic)
@@ -395,7 +374,6 @@ func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues 
 
 // TestMoveAndUndo: what died is moved with its history, and an undo brings it back as it was, byte for byte.
 func TestMoveAndUndo(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
@@ -405,13 +383,11 @@ func TestMoveAndUndo(t *testing.T) {
 		headers := everyType()
 		headers["own"] = "kept"
 		a.send("", source.Name, amqp.Publishing{
-			MessageId: "one", DeliveryMode: 2, UserId: "guest", Expiration: "60000",
-			Headers: headers, Body: []byte("first"),
+			MessageId: "one", DeliveryMode: 2, UserId: "guest", Expiration: "60000", Headers: headers, Body: []byte("first"),
 		})
 		a.await(from.QueueRef, 1)
 		a.publish(from.QueueRef, amqp.Publishing{
-			MessageId: "two", Expiration: "600000",
-			Headers: amqp.Table{"CC": []any{"nowhere"}}, Body: []byte("second"),
+			MessageId: "two", Expiration: "600000", Headers: amqp.Table{"CC": []any{"nowhere"}}, Body: []byte("second"),
 		})
 		a.await(from.QueueRef, 2)
 		before := peekAt(t, c, planPeek(from, peek.Want{})).Messages
@@ -464,8 +440,7 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 	to := described(a.queue("buffer", model.Classic, "x-message-ttl", int64(50), "x-dead-letter-exchange", "",
 		"x-dead-letter-routing-key", from.Name), model.Classic)
 	to.Arguments = model.Table{
-		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": from.Name,
-		"x-message-ttl": int64(50),
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": from.Name, "x-message-ttl": int64(50),
 	}
 	a.send("", to.Name, amqp.Publishing{MessageId: "one", Body: []byte("first")})
 	a.await(from.QueueRef, 1)
@@ -498,11 +473,9 @@ func TestMoveWhereNothingIs(t *testing.T) {
 // TestPlanFromJSON: a replay by an expression, with a mark, is executed from what was written as JSON. So
 // are all plans of these tests; this one has most of what a plan can have.
 func TestPlanFromJSON(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		a.publish(from.QueueRef, numbered(5)...)
+		from, to := a.moving(kind, numbered(5)...)
 		condition := must.Get(filter.ParseExpression("position > 2"))(t)
 		topology := topology([]*model.Queue{from, to})
 		p := decoded(t, plan.New(topology, plan.ActionWant{

@@ -100,17 +100,15 @@ func TestCableCutWhileReplaying(t *testing.T) {
 
 // A broker that stops reading from the publishing connection, as it does in an alarm, must not hang a replay for ever.
 func TestStalledReplayEnds(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, cancelled := range []bool{false, true} {
 			a := newApp(t)
-			from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 			const n = 1500
 			messages := numbered(n)
 			for i := range messages {
 				messages[i].Body = append(messages[i].Body, make([]byte, 20_000)...) // beyond what the sockets hold
 			}
-			a.publish(from.QueueRef, messages...)
+			from, to := a.moving(kind, messages...)
 			cable, address := newCable(t, 10_000_000)
 			cable.stall = make(chan struct{})
 			c, err := broker.New(broker.Options{URL: address})
@@ -142,7 +140,6 @@ func TestStalledReplayEnds(t *testing.T) {
 }
 
 func TestCableCutWhilePeeking(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		q := described(a.queue("q", kind), kind)
@@ -169,12 +166,10 @@ func TestCableCutWhilePeeking(t *testing.T) {
 }
 
 func TestQueueDeletedWhileReplaying(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		n := size.Of(4000, 20_000)
-		a.publish(from.QueueRef, numbered(n)...)
+		from, to := a.moving(kind, numbered(n)...)
 		p := replayTo(t, from, to, plan.Selection{})
 		p.Planned = n
 		var once sync.Once
@@ -239,12 +234,7 @@ func TestFaultsOfTheNode(t *testing.T) {
 }
 
 // strikeAll runs all at once, and strikes them: strike says when they begin.
-func strikeAll(
-	t *testing.T,
-	n *demo.Node,
-	stages []*stage,
-	strike func(*testing.T, *demo.Node, []*stage, func()),
-) {
+func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing.T, *demo.Node, []*stage, func())) {
 	t.Helper()
 	var running sync.WaitGroup
 	strike(t, n, stages, func() {
@@ -456,15 +446,13 @@ func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueTyp
 }
 
 func TestCancelledReplayTellsTheTruth(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, after := range []int{0, 1, 300, 1000} {
 			t.Run(fmt.Sprint(after), func(t *testing.T) {
 				t.Parallel()
 				a, c := newApp(t), client(t)
-				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 				n := size.Of(1500, 5000)
-				a.publish(from.QueueRef, numbered(n)...)
+				from, to := a.moving(kind, numbered(n)...)
 				made := replayTo(t, from, to, plan.Selection{})
 				made.Planned = n
 				ctx, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 // TestReplayIsFollowed: what fails again after its retry is seen to come back, by its mark, and by its id where the
 // worker has dropped the headers; the record says so while it is followed and afterwards.
 func TestReplayIsFollowed(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
 		source := a.queue("failed", kind)

@@ -130,7 +130,6 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 // TestOddHeaders acts on messages whose headers RabbitMQ takes and amqp091-go does not: nothing is lost, each copy
 // has the header of its original byte for byte, and the others in the queue are there in their order.
 func TestOddHeaders(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		s := newOddStage(t, kind)
 		c, j := journaled(t, false)
@@ -189,7 +188,6 @@ func exported(t *testing.T, messages []message.Message) (lines [][]byte) {
 
 // TestOddHeadersThatNoQueueTakes: a publish that is returned is known again by its odd header, and stays where it was.
 func TestOddHeadersThatNoQueueTakes(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		s, c := newOddStage(t, kind), client(t)
 		n := len(s.ids)
@@ -283,9 +281,7 @@ func wireMessages() (names []string, all [][]byte) {
 
 // comparableProperties are the properties of a message that was delivered, without what a queue adds, and without some
 // by their names.
-func comparableProperties(
-	t testing.TB, kind model.QueueType, delivered []byte, without ...string,
-) string {
+func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, without ...string) string {
 	t.Helper()
 	flags, rest := binary.BigEndian.Uint16(delivered), delivered[2:]
 	var out []byte
@@ -323,7 +319,6 @@ func comparableProperties(
 // undo, an export and its import what it was: absent, zero or with its value. A replay and a move take the expiration
 // off.
 func TestPropertiesByteForByte(t *testing.T) {
-	t.Parallel()
 	names, all := wireMessages()
 	n := len(all)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {

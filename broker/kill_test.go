@@ -104,9 +104,8 @@ func killOnce(
 	t *testing.T, operation plan.Operation, kind model.QueueType, n int, moment int64, total *verdict,
 ) (sent int64, ended bool) {
 	a := newApp(t)
-	from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 	path := filepath.Join(t.TempDir(), "journal.db")
-	a.publish(from.QueueRef, numbered(n)...)
+	from, to := a.moving(kind, numbered(n)...)
 	person, url := person(t)
 	cable, url := newVictimCable(t, url)
 	ended = runVictimOn(t, cable, moment, victimOf(operation, kind, url, from.Name, to.Name, path))
@@ -245,7 +244,6 @@ func runVictim(
 // TestFullDisk: an execution that meets a full disk in its middle stops there, and what it had not written down is in
 // its queue.
 func TestFullDisk(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
 		a := newApp(t)
@@ -412,7 +410,6 @@ func TestUnconvertibleMessages(t *testing.T) {
 
 // TestCanaryBeforeAnUnconvertible: a replay in stages takes what stands before such a message, and says why it ends.
 func TestCanaryBeforeAnUnconvertible(t *testing.T) {
-	t.Parallel()
 	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
 		t.Skip("before RabbitMQ 4 they are converted when they are published")
 	}

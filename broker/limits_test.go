@@ -211,9 +211,7 @@ func TestLimitsOfTheNode(t *testing.T) {
 
 func TestReplayAtARate(t *testing.T) {
 	a, c := newApp(t), client(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic),
-		described(a.queue("worker", model.Classic), model.Classic)
-	a.publish(from.QueueRef, numbered(10)...)
+	from, to := a.moving(model.Classic, numbered(10)...)
 	made := replayTo(t, from, to, plan.Selection{})
 	made.Rate = 20
 	account := execute(t, c, made)
@@ -224,7 +222,6 @@ func TestReplayAtARate(t *testing.T) {
 // Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies
 // there.
 func TestActingAtARateKeepsTheOrder(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		c.SetComeback(patience)
@@ -242,13 +239,11 @@ func TestActingAtARateKeepsTheOrder(t *testing.T) {
 // TestSlowRateHoldsFewMessages: RabbitMQ closes the channel of who holds a message for 30 minutes, so that a replay at
 // a low rate takes no more than it sends in 15.
 func TestSlowRateHoldsFewMessages(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		c.SetComeback(patience)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		const n, most = 100, 18
-		a.publish(from.QueueRef, numbered(n)...)
+		from, to := a.moving(kind, numbered(n)...)
 		made := replayTo(t, from, to, plan.Selection{})
 		made.Planned, made.Rate = n, most/(15*60.)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -323,10 +318,8 @@ func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Durati
 func TestSlowQueueIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	from, to := described(a.queue("failed", model.Quorum), model.Quorum),
-		described(a.queue("worker", model.Classic), model.Classic)
 	const n = 2000
-	a.publish(from.QueueRef, numbered(n)...)
+	from, to := a.moving(model.Quorum, numbered(n)...)
 	end := slowed(t, node, from.QueueRef)
 	defer end()
 	for range 20 {

@@ -39,8 +39,7 @@ func (a *app) limited(suffix string, limit int, arguments ...any) (*model.Queue,
 
 func limitOf(n int64) model.Settings {
 	return model.Settings{DeliveryLimit: model.Setting[int64]{
-		Value: n, Set: true,
-		Source: model.Source{Kind: model.FromDefault},
+		Value: n, Set: true, Source: model.Source{Kind: model.FromDefault},
 	}}
 }
 
@@ -164,9 +163,7 @@ func TestFirstLookTakesTurns(t *testing.T) {
 	looks := &askedLooks{journal.NewLooks(path), make(chan string, 2)}
 	running := newProcess(t, path, looks)
 	must.Do(t, running.Check(t.Context(), "/"))
-	first := newClient(t, broker.Options{
-		URL: strings.Replace(node.AMQP(), "127.0.0.1", "localhost", 1), Looks: looks,
-	})
+	first := newClient(t, broker.Options{URL: strings.Replace(node.AMQP(), "127.0.0.1", "localhost", 1), Looks: looks})
 	ended := make(chan error, 1)
 	var seen []string // by the first look of the other
 	_, err := running.Read(t.Context(), planLook(q, s, true, true), func(m *message.Message) error {
@@ -396,7 +393,6 @@ func TestUnforeseenCarriedCounts(t *testing.T) {
 // TestALookMarksAsRedelivered: what was published to a queue is not redelivered until a look, whatever its publisher
 // wrote, so that the next look knows what has been there since.
 func TestALookMarksAsRedelivered(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)

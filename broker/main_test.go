@@ -132,6 +132,14 @@ func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) model
 	return model.QueueRef{VHost: "/", Name: name}
 }
 
+// moving is a failed queue with messages in it, and the queue of the worker that they go to.
+func (a *app) moving(kind model.QueueType, messages ...amqp.Publishing) (from, to *model.Queue) {
+	a.Helper()
+	from, to = described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+	a.publish(from.QueueRef, messages...)
+	return from, to
+}
+
 func (a *app) deleteQueue(name string) {
 	channel, err := a.connection.Channel()
 	if err != nil {
@@ -326,8 +334,13 @@ func peekAt(t testing.TB, c *broker.Client, p peek.Plan) looked {
 // kinds are the types of queue that messages can be taken out of.
 var kinds = []model.QueueType{model.Classic, model.Quorum}
 
-// forEachKind runs a test with each of them, side by side.
+// forEachKind runs a test with each of them, side by side, and beside other tests.
 func forEachKind(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
+	t.Parallel()
+	sideBySide(t, test)
+}
+
+func sideBySide(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -358,12 +371,10 @@ func topologyOf(version string, queues []*model.Queue, exchanges ...string) *mod
 	}
 	for _, name := range exchanges {
 		s.Exchanges = append(s.Exchanges, model.Exchange{
-			ExchangeRef: model.ExchangeRef{VHost: "/", Name: name},
-			Type:        "direct",
+			ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: "direct",
 		})
 		s.Bindings = append(s.Bindings, model.Binding{
-			VHost: "/", Source: name, Destination: queues[len(queues)-1].Name,
-			RoutingKey: "k",
+			VHost: "/", Source: name, Destination: queues[len(queues)-1].Name, RoutingKey: "k",
 		})
 	}
 	return model.NewTopology(s)
@@ -396,8 +407,7 @@ func decoded[T any](t testing.TB, made T) T {
 func dropPlan(t testing.TB, from *model.Queue, selection plan.Selection, n int) plan.Run {
 	t.Helper()
 	return planned(t, topology([]*model.Queue{from}), plan.ActionWant{
-		Operation: plan.Drop,
-		From:      from.QueueRef, Selection: selection, Planned: n, Insist: true,
+		Operation: plan.Drop, From: from.QueueRef, Selection: selection, Planned: n, Insist: true,
 	})
 }
 

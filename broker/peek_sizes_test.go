@@ -35,7 +35,6 @@ func forEachSize(t *testing.T, test func(t *testing.T, kind model.QueueType, n i
 }
 
 func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
-	t.Parallel()
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -85,7 +84,6 @@ func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64
 
 // TestPeekBesideAConsumer: what a consumer holds stays with it, and it gets the rest in its order.
 func TestPeekBesideAConsumer(t *testing.T) {
-	t.Parallel()
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -119,7 +117,6 @@ func TestPeekBesideAConsumer(t *testing.T) {
 
 // TestPeekBesideABusyConsumer: a consumer that works all the time gets every message, while others look.
 func TestPeekBesideABusyConsumer(t *testing.T) {
-	t.Parallel()
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)

@@ -51,7 +51,6 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 }
 
 func TestPeekReadsTheFirstOnly(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -66,7 +65,6 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 }
 
 func TestPeekOfAnEmptyQueue(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -80,8 +78,7 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	name := t.Name()
-	must.Get(a.channel.QueueDeclare(name, true, true, false, false,
-		amqp.Table{"x-queue-type": "classic"}))(t)
+	must.Get(a.channel.QueueDeclare(name, true, true, false, false, amqp.Table{"x-queue-type": "classic"}))(t)
 	q := model.QueueRef{VHost: "/", Name: name}
 	a.publish(q, numbered(20)...)
 	described := described(q, model.Classic)
@@ -113,7 +110,6 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 }
 
 func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind, "x-single-active-consumer", true)
@@ -193,15 +189,13 @@ func everyType() amqp.Table {
 }
 
 func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		a.publish(q, amqp.Publishing{
-			Headers: everyType(), ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2,
-			CorrelationId: "c", ReplyTo: "r",
-			Expiration: "600000", MessageId: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserId: "guest",
-			AppId: "a", Body: []byte{0xff, 0},
+			Headers: everyType(), ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationId: "c",
+			ReplyTo: "r", Expiration: "600000", MessageId: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t",
+			UserId: "guest", AppId: "a", Body: []byte{0xff, 0},
 		})
 		m := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
 		want := model.Table{
@@ -226,7 +220,6 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 }
 
 func TestPeekOfALargeBody(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -244,7 +237,6 @@ func TestPeekOfALargeBody(t *testing.T) {
 }
 
 func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -269,8 +261,7 @@ func TestPeekOfAMalformedDeath(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Classic)
-	a.publish(q,
-		amqp.Publishing{Headers: amqp.Table{"x-death": "not an array"}},
+	a.publish(q, amqp.Publishing{Headers: amqp.Table{"x-death": "not an array"}},
 		amqp.Publishing{Headers: amqp.Table{"x-death": []any{int32(1), amqp.Table{"queue": int32(3), "count": "many"}}}})
 	for _, m := range peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{})).Messages {
 		assert.That(t, m.DeathsError != "", "%v: nothing said", m.Headers)
@@ -278,7 +269,6 @@ func TestPeekOfAMalformedDeath(t *testing.T) {
 }
 
 func TestPeekOfRealDeaths(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		dead := a.queue("dead", kind)
@@ -294,7 +284,6 @@ func TestPeekOfRealDeaths(t *testing.T) {
 }
 
 func TestCancelledPeekGivesEverythingBack(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -302,8 +291,7 @@ func TestCancelledPeekGivesEverythingBack(t *testing.T) {
 		a.publish(q, numbered(n)...)
 		plan := planPeek(described(q, kind), peek.Want{Limit: n})
 		for _, after := range []time.Duration{
-			0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond,
-			50 * time.Millisecond,
+			0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			peeked, err := c.Peek(ctx, plan)
@@ -408,7 +396,6 @@ func TestKilledPeek(t *testing.T) {
 // TestPeekEndsInTime stops at the time that the plan allows, says so, and leaves order, content and counts as they
 // were.
 func TestPeekEndsInTime(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(3000, 20_000)
 		a, c := newApp(t), client(t)
@@ -429,7 +416,6 @@ func TestPeekEndsInTime(t *testing.T) {
 
 // TestLooksInARow: what one look gives back is there for the next one, which comes at once.
 func TestLooksInARow(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(2000, 20_000)
 		a, c := newApp(t), client(t)

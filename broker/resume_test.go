@@ -99,30 +99,14 @@ func resumer(kind, url, from, to, path string) int {
 		return 1
 	}
 	fmt.Println("begins")
-	made, account, err := resumed(
-		context.Background(),
-		c,
-		j,
-		records[0].ID,
-		os.Getenv(victimVariable+"_API"),
-		os.Getenv(victimVariable+"_VERSION"),
-		queues...)
+	made, account, err := resumed(context.Background(), c, j, records[0].ID, os.Getenv(victimVariable+"_API"),
+		os.Getenv(victimVariable+"_VERSION"), queues...)
 	why := ""
 	if len(made.Undecided) > 0 {
 		why = made.Undecided[0].Why
 	}
-	fmt.Printf(
-		"ends %d done, %d arrived, %d unsent, %d undecided %q; moved %d; %v %q %q\n",
-		made.Done,
-		made.Acks(),
-		made.Unsent,
-		len(made.Undecided),
-		why,
-		account.Moved+account.Dropped,
-		err,
-		made.Refusal.Words(),
-		account.Stopped,
-	)
+	fmt.Printf("ends %d done, %d arrived, %d unsent, %d undecided %q; moved %d; %v %q %q\n", made.Done, made.Acks(),
+		made.Unsent, len(made.Undecided), why, account.Moved+account.Dropped, err, made.Refusal.Words(), account.Stopped)
 	return 0
 }
 
@@ -158,11 +142,7 @@ func (k *killedRun) messages() []amqp.Publishing {
 }
 
 // run runs one process, and kills it so long after it began.
-func (k *killedRun) run(
-	t *testing.T,
-	operation plan.Operation,
-	moment time.Duration,
-) (ran time.Duration, said string) {
+func (k *killedRun) run(t *testing.T, operation plan.Operation, moment time.Duration) (ran time.Duration, said string) {
 	command := victimOf(operation, k.kind, node.AMQP(), k.from.Name, k.to.Name, k.path)
 	command.Env = append(command.Env, victimVariable+"_API="+node.API())
 	return runVictim(t, moment, command)
@@ -361,14 +341,8 @@ func TestResumeOfAnUndo(t *testing.T) {
 				r := lastRecord(t, j)
 				must.That(t, r.Unfinished() && r.Uncertain() != 0, "%+v", r)
 				resumed, account := wantResumed(t, s.path, s.from, s.to)
-				t.Logf(
-					"%d done, %d arrived, %d unsent, %d undecided; %d moved",
-					resumed.Done,
-					resumed.Acks(),
-					resumed.Unsent,
-					len(resumed.Undecided),
-					account.Moved,
-				)
+				t.Logf("%d done, %d arrived, %d unsent, %d undecided; %d moved", resumed.Done, resumed.Acks(), resumed.Unsent,
+					len(resumed.Undecided), account.Moved)
 				s.await(s.to.QueueRef, 0)
 				wantOnce(t, s.drain(s.from.QueueRef, n), n)
 			})
@@ -393,7 +367,6 @@ func wantOnce(t *testing.T, deliveries []amqp.Delivery, n int) {
 
 // TestResumeOfAnImport: an import that died goes on behind what is in the queue, and not with another file.
 func TestResumeOfAnImport(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 900
 		a := newApp(t)
@@ -402,8 +375,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		file := func(_ string, each func(*message.Message) error) error {
 			for i := range n {
 				m := message.Message{
-					Properties: message.Properties{MessageID: fmt.Sprint(i + 1)}, Body: []byte("body"),
-					BodyBytes: 4,
+					Properties: message.Properties{MessageID: fmt.Sprint(i + 1)}, Body: []byte("body"), BodyBytes: 4,
 				}
 				m.Fingerprint = message.FingerprintOf(&m)
 				if err := each(&m); err != nil {
@@ -446,7 +418,6 @@ func TestResumeOfAnImport(t *testing.T) {
 
 // TestResumeTwiceAtOnce: of two resumes planned at the same time one goes on, and the other is refused.
 func TestResumeTwiceAtOnce(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 600
 		s, d := diedReplay(t, kind, n)
@@ -534,14 +505,8 @@ func TestResumeWithAConsumer(t *testing.T) {
 			must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
 			account, err := c.Resume(t.Context(), made.On(topology, want), nil)
 			must.That(t, err == nil && account.Stopped == "", "%v %v", account, err)
-			t.Logf(
-				"%d taken; %d done, %d unsent, %d undecided; %d moved",
-				len(taken),
-				made.Done,
-				made.Unsent,
-				len(made.Undecided),
-				account.Moved,
-			)
+			t.Logf("%d taken; %d done, %d unsent, %d undecided; %d moved", len(taken), made.Done, made.Unsent,
+				len(made.Undecided), account.Moved)
 			left := s.ready(s.from.QueueRef)
 			switch choice {
 			case "":

@@ -107,8 +107,7 @@ func (s *stage) plan() plan.Run {
 	}
 	made := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), plan.ActionWant{
 		Operation: plan.Replay, From: s.from.QueueRef, Mode: target.ToExchange,
-		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key},
-		User:  s.user.Username(), Insist: true, Mark: true,
+		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key}, User: s.user.Username(), Insist: true, Mark: true,
 	})
 	made.Planned, made.Rate = s.n, s.rate
 	return made
@@ -376,11 +375,9 @@ func TestOnARoughNode(t *testing.T) {
 	n := roughNode(t)
 	for name, test := range map[string]func(*testing.T, *demo.Node){
 		"a message that is too large":        messageThatIsTooLarge,
-		"another broker at the same address": anotherBrokerAtTheSameAddress,
-		"a connection that is lost is told":  lostIsTold,
-		"no look in an alarm":                noLookInAnAlarm,
-		"the count survives a lost broker":   countSurvivesALostBroker,
-		"a tap of a broker that goes away":   tapOfABrokerThatGoesAway,
+		"another broker at the same address": anotherBrokerAtTheSameAddress, "a connection that is lost is told": lostIsTold,
+		"no look in an alarm": noLookInAnAlarm, "the count survives a lost broker": countSurvivesALostBroker,
+		"a tap of a broker that goes away": tapOfABrokerThatGoesAway,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, n) })
 	}

@@ -152,8 +152,7 @@ func TestTapSeesWhatIsHandedOn(t *testing.T) {
 			a.bind(worker, x, "a.#", amqp.Table{"x-match": "all", "number": int64(1)})
 			a.bind(too, x, "a.b", amqp.Table{"x-match": "any", "number": int64(1), "text": "y"})
 			tap := startTap(a, client(t), topologyNow(t), trace.PlanTap(topologyNow(t), trace.TapWant{
-				VHost:     "/",
-				Exchanges: []string{x},
+				VHost: "/", Exchanges: []string{x},
 			}), nil)
 			if internal { // only dead letters and other exchanges reach it
 				front := a.exchange("front", "fanout", false, nil)
@@ -225,8 +224,7 @@ func TestTapSeesWhatNoQueueTakes(t *testing.T) {
 			buffer := a.queue("buffer", model.Classic, "x-dead-letter-exchange", dlx, "x-dead-letter-routing-key",
 				"nobody", "x-message-ttl", int64(50))
 			topology := topologyNow(t)
-			p := trace.PlanTap(topology,
-				trace.TapWant{VHost: "/", Exchanges: []string{dlx}})
+			p := trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx}})
 			assert.That(t, strings.Contains(p.Refusal.Words(), "no binding of"),
 				"nothing is bound to it, and the tap says %q", p.Refusal.Words())
 			tap := startTap(a, client(t), topology,

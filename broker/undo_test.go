@@ -99,9 +99,8 @@ func random(r *rand.Rand, id int) amqp.Publishing {
 	}
 	m := amqp.Publishing{
 		MessageId: fmt.Sprint(id), Headers: randomTable(r, 3), ContentType: short(), ContentEncoding: short(),
-		DeliveryMode: uint8(r.IntN(3)),
-		Priority:     uint8(r.IntN(5)), CorrelationId: short(), ReplyTo: short(), Type: short(), AppId: short(),
-		Body: []byte(strings.Repeat(short(), r.IntN(40))),
+		DeliveryMode: uint8(r.IntN(3)), Priority: uint8(r.IntN(5)), CorrelationId: short(), ReplyTo: short(),
+		Type: short(), AppId: short(), Body: []byte(strings.Repeat(short(), r.IntN(40))),
 	}
 	if r.IntN(2) == 0 {
 		m.UserId, m.Expiration, m.Timestamp = "guest", "600000", time.Unix(r.Int64N(1<<33), 0)
@@ -191,10 +190,8 @@ func asPublished(d amqp.Delivery) amqp.Publishing {
 	}
 	return amqp.Publishing{
 		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode,
-		Priority:      d.Priority,
-		CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageId: d.MessageId,
-		Timestamp: d.Timestamp,
-		Type:      d.Type, UserId: d.UserId, AppId: d.AppId, Body: d.Body,
+		Priority: d.Priority, CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration,
+		MessageId: d.MessageId, Timestamp: d.Timestamp, Type: d.Type, UserId: d.UserId, AppId: d.AppId, Body: d.Body,
 	}
 }
 
@@ -208,7 +205,6 @@ func randomMessages(t testing.TB, n int) []amqp.Publishing {
 }
 
 func TestUndoOfADrop(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(500, 10_000)
 		a := newApp(t)
@@ -233,7 +229,6 @@ func TestUndoOfADrop(t *testing.T) {
 }
 
 func TestUndoOfAReplay(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprint("full ", full), func(t *testing.T) {
@@ -293,12 +288,10 @@ func (f *failing) Write(id int64, entries []plan.Entry, settled []plan.Settled) 
 
 // TestWithoutJournalNothingIsDone: what could not be written down stays where it is.
 func TestWithoutJournalNothingIsDone(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
 		a := newApp(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		a.publish(from.QueueRef, numbered(n)...)
+		from, to := a.moving(kind, numbered(n)...)
 		unusable := journaledBy(t, journal.New(journal.Options{Path: "/dev/null/journal.db"}), false)
 		for _, p := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
 			_, err := unusable.Execute(t.Context(), p, nil)
@@ -323,12 +316,10 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 // TestOutcomesThatCannotBeWritten: an execution whose outcomes are not written down does not go on for long, and does
 // not wait for ever.
 func TestOutcomesThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(2500, 5000)
 		a := newApp(t)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		a.publish(from.QueueRef, numbered(n)...)
+		from, to := a.moving(kind, numbered(n)...)
 		_, j := journaled(t, false)
 		c := journaledBy(t, &failing{Recorder: j, left: n, outcomes: true}, false)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))

@@ -23,12 +23,10 @@ func benchmarkWrite(b *testing.B, batch, size int, full bool) {
 	defer j.Close()
 	id := must.Get(j.Begin(b.Context(), record(plan.Replay)))(b)
 	m := message.Message{Exchange: "dlx", RoutingKey: "k", Headers: model.Table{
-		"n":       int64(7),
-		"x-death": []any{model.Table{"count": int64(3)}},
+		"n": int64(7), "x-death": []any{model.Table{"count": int64(3)}},
 	}, Body: bytes.Repeat([]byte("x"), size), BodyBytes: size}
 	p := message.Publishing{
-		Headers: model.Table{"n": int64(7)}, Body: m.Body,
-		Reaches: []model.QueueRef{{VHost: "/", Name: "worker"}},
+		Headers: model.Table{"n": int64(7)}, Body: m.Body, Reaches: []model.QueueRef{{VHost: "/", Name: "worker"}},
 	}
 	for b.Loop() {
 		entries := make([]plan.Entry, batch)

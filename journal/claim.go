@@ -122,10 +122,7 @@ func attempts(ctx context.Context, q queryer, record int64, running func(int64) 
 		if _, ok := known[id]; ok {
 			continue
 		}
-		a := attempt{
-			id: id, running: !ended && running(id), of: positions{},
-			unsure: map[int]message.Fingerprint{},
-		}
+		a := attempt{id: id, running: !ended && running(id), of: positions{}, unsure: map[int]message.Fingerprint{}}
 		if a.running {
 			if err := readClaims(ctx, q, record, id, a.of); err != nil {
 				return err

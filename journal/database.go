@@ -123,9 +123,7 @@ func patiently(ctx context.Context, try func() error) error {
 // source is how SQLite opens a file.
 func source(path string, pragmas []string) string {
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
-	return (&url.URL{
-		Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode(),
-	}).String()
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
 }
 
 // schema is what a file of dlxtop holds. Each migration brings a file from the version before to its own, which is its

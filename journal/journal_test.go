@@ -51,8 +51,7 @@ func dropped(positions ...int) []plan.Entry {
 	for _, p := range positions {
 		m := message.Message{
 			Position: p, Exchange: "dlx", RoutingKey: "k", Headers: model.Table{
-				"n":       int32(p),
-				"x-death": []any{model.Table{"count": int64(3)}},
+				"n": int32(p), "x-death": []any{model.Table{"count": int64(3)}},
 			},
 			Properties: message.Properties{MessageID: fmt.Sprint("m-", p)}, Body: []byte{0xff, byte(p)}, BodyBytes: 2,
 		}
@@ -90,10 +89,8 @@ func TestWhatWasDone(t *testing.T) {
 	why := record(plan.Drop)
 	why.Reason = "INC-4711"
 	id := begin(t, j, why)
-	check(t,
-		j.Write(id, dropped(1, 2), nil),
-		j.Write(id, dropped(5, 9), append(settled(plan.Dropped, 1), settled(plan.Unsure, 2)...)),
-	)
+	check(t, j.Write(id, dropped(1, 2), nil),
+		j.Write(id, dropped(5, 9), append(settled(plan.Dropped, 1), settled(plan.Unsure, 2)...)))
 	running, err := j.Record(t.Context(), id)
 	check(t, err)
 	assert.That(t, running.Running && !running.Unfinished() && running.Entries == 4 && running.Account.Dropped == 1,
@@ -196,8 +193,7 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 		"%d entries after %d were said to be durable: %+v", n, said, r)
 	explained := strings.Join(append(r.Certain(), r.Interrupted()), "\n")
 	for _, want := range []string{
-		"ended during the drop 1 of failed",
-		fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain",
+		"ended during the drop 1 of failed", fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain",
 	} {
 		assert.That(t, strings.Contains(explained, want), "%q is not in %s", want, explained)
 	}

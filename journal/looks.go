@@ -101,8 +101,7 @@ func (l *Looks) Change(ctx context.Context, cluster string, queue model.QueueRef
 		}
 		now := l.now()
 		for _, table := range []string{"looks", "ended"} {
-			exec(`DELETE FROM `+table+` WHERE cluster = ? AND vhost = ? AND queue = ? OR at < ?`,
-				now.Add(-looksAge).UnixMilli())
+			exec(`DELETE FROM `+table+` WHERE cluster = ? AND vhost = ? AND queue = ? OR at < ?`, now.Add(-looksAge).UnixMilli())
 		}
 		if change != none {
 			exec(`INSERT INTO looks(cluster, vhost, queue, highest, most, at) VALUES(?, ?, ?, ?, ?, ?)`,

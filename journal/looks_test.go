@@ -227,11 +227,8 @@ func ended(t *testing.T) (path string, id int64) {
 	path = at(t)
 	j := open(t, journal.Options{Path: path})
 	id = begin(t, j, record(plan.Drop))
-	check(
-		t,
-		j.Write(id, dropped(1, 2, 3, 4, 5, 6), settled(plan.Dropped, 1, 2, 3, 4, 5, 6)),
-		j.Finish(id, nil, plan.Account{Planned: 6, Dropped: 6}),
-	)
+	check(t, j.Write(id, dropped(1, 2, 3, 4, 5, 6), settled(plan.Dropped, 1, 2, 3, 4, 5, 6)),
+		j.Finish(id, nil, plan.Account{Planned: 6, Dropped: 6}))
 	return path, id
 }
 
@@ -265,11 +262,8 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	check(t, second.Finish(two, nil, plan.Account{}))
 
 	// The first ends in the middle: 1 came back, 2 was refused, 3 is uncertain, 4 was not begun.
-	check(
-		t,
-		first.Write(one, restored(1, 2, 3), append(settled(plan.Moved, 1), settled(plan.Refused, 2)...)),
-		first.Close(),
-	)
+	check(t, first.Write(one, restored(1, 2, 3), append(settled(plan.Moved, 1), settled(plan.Refused, 2)...)),
+		first.Close())
 	got := read(t, second, id)
 	assert.That(t, got[0].Undone && len(got[1].Undoing) == 0 && len(got[2].Undoing) == 1 &&
 		got[2].Undoing[0] == (plan.Attempt{By: one, Sent: message.Fingerprint{3}}) && got[3].Claimed <= 0, "%+v", got)
@@ -310,9 +304,8 @@ func TestClaimsAtOnce(t *testing.T) {
 // what is written beside a body.
 func TestWholeMessages(t *testing.T) {
 	bodies := []string{
-		"", `{"a":"\"b\"\\ \/"}`, `"body":"","body_encoding":"utf-8","body_bytes":0`,
-		"é 世 🎉 \u2028\u202e\u200b", "\x00\x1b\x7f\t\r\n",
-		"\xff\xfe", "<&>", strings.Repeat(`x"`, 40_000),
+		"", `{"a":"\"b\"\\ \/"}`, `"body":"","body_encoding":"utf-8","body_bytes":0`, "é 世 🎉 \u2028\u202e\u200b",
+		"\x00\x1b\x7f\t\r\n", "\xff\xfe", "<&>", strings.Repeat(`x"`, 40_000),
 	}
 	odd := model.Table{
 		"body": "", "body_bytes": int64(0), "body_encoding": "utf-8",

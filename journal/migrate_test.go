@@ -110,11 +110,8 @@ func TestMigrationIsWhole(t *testing.T) {
 	check(t, err)
 	assert.That(t, open(t, journal.Options{Path: path}).Check(t.Context()) != nil, "no error")
 	var version, columns int
-	check(
-		t,
-		db.QueryRow(`PRAGMA user_version`).Scan(&version),
-		db.QueryRow(`SELECT count(*) FROM pragma_table_info('records')`).Scan(&columns),
-	)
+	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version),
+		db.QueryRow(`SELECT count(*) FROM pragma_table_info('records')`).Scan(&columns))
 	assert.That(t, version == 1 && columns == 12, "version %d with %d columns", version, columns)
 }
 

@@ -89,8 +89,7 @@ func TestMakesNoHalfJournal(t *testing.T) {
 func TestJournalWithoutAPlaceIsRefused(t *testing.T) {
 	j := open(t, journal.Options{})
 	for _, err := range []error{
-		j.Check(t.Context()),
-		func() error { _, err := j.Records(t.Context(), 1); return err }(),
+		j.Check(t.Context()), func() error { _, err := j.Records(t.Context(), 1); return err }(),
 		func() error { _, err := j.Begin(t.Context(), record(plan.Drop)); return err }(),
 	} {
 		wantError(t, err, "XDG_STATE_HOME", "has no place", "HOME is not set")

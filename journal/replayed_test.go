@@ -23,8 +23,7 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		ended   bool
 		held    bool
 	}{
-		"nothing is known":         {nil, false, true},
-		"it ended before it":       {nil, true, false},
+		"nothing is known": {nil, false, true}, "it ended before it": {nil, true, false},
 		"a resume found it unsent": {[]plan.Settled{{Position: 1}}, false, false},
 		"unknown":                  {[]plan.Settled{{Position: 1, Outcome: plan.Unsure}}, false, true},
 		"returned":                 {[]plan.Settled{{Position: 1, Outcome: plan.Returned}}, false, false},

@@ -97,18 +97,15 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 			nobody, "rabbitmq-plugins enable rabbitmq_management"},
 		{"nobody listens, demo", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "", "dlxtop demo"},
 		{
-			"no such host",
-			Options{URL: "http://guest:guest@nohost.invalid:15672"},
-			model.NoSuchHost, "nohost.invalid",
-			"check",
+			"no such host", Options{URL: "http://guest:guest@nohost.invalid:15672"}, model.NoSuchHost, "nohost.invalid", "check",
 		},
 		{"wrong password", Options{URL: b.as("guest", "wrongpass")}, model.BadCredentials, api +
 			" does not accept user guest with this password", "authenticate_user guest"},
 		{
 			"unknown user",
 			Options{URL: b.as("stranger", "wrongpass")},
-			model.BadCredentials,
-			"does not accept user stranger", "check",
+			model.BadCredentials, "does not accept user stranger",
+			"check",
 		},
 		{
 			"no credentials",
@@ -119,8 +116,8 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		{
 			"no tag",
 			Options{URL: b.as("untagged", "secret")},
-			model.NotAllowed,
-			"user untagged may not use the management API", "rabbitmqctl set_user_tags untagged management",
+			model.NotAllowed, "user untagged may not use the management API",
+			"rabbitmqctl set_user_tags untagged management",
 		},
 		{
 			"no vhost at all",
@@ -131,8 +128,8 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		{
 			"vhost that does not exist",
 			Options{URL: b.API(), VHost: "nope"},
-			model.NoSuchVHost,
-			"vhost nope does not exist", "--vhost",
+			model.NoSuchVHost, "vhost nope does not exist",
+			"--vhost",
 		},
 		{"AMQP port", Options{URL: "http://guest:guest@" + amqpPort}, model.NoManagement, amqpPort +
 			" looks like the AMQP port", "15672"},
@@ -158,8 +155,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		{
 			"plain to RabbitMQ's TLS port",
 			Options{URL: "http://guest:guest@" + answering(t, "\x15\x03\x03\x00\x02\x02\x0a")},
-			model.TLSMismatch,
-			"expects TLS", "https://",
+			model.TLSMismatch, "expects TLS", "https://",
 		},
 		{
 			"unknown authority",
@@ -170,7 +166,8 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		{
 			"certificate of another name",
 			Options{URL: "https://guest:guest@localhost:" + port, TLS: trust},
-			model.TLSMismatch, "for another name", "--api",
+			model.TLSMismatch,
+			"for another name", "--api",
 		},
 		{
 			"another protocol",

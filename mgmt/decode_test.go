@@ -27,9 +27,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-var opts = cmp.Options{
-	cmp.AllowUnexported(model.Opt[int64]{}, model.Opt[float64]{}, model.Opt[time.Time]{}),
-}
+var opts = cmp.Options{cmp.AllowUnexported(model.Opt[int64]{}, model.Opt[float64]{}, model.Opt[time.Time]{})}
 
 // decodeQueues decodes a list as the client does.
 func decodeQueues(t testing.TB, list string) (queues []model.Queue, odd []string, err error) {
@@ -97,8 +95,7 @@ func TestDecodeQueue(t *testing.T) {
 			"",
 		},
 		{"head", `"head_message_timestamp":1700000000`, model.Queue{
-			QueueRef: ref,
-			Type:     model.Classic, HeadTimestamp: model.Some(time.Unix(1700000000, 0)),
+			QueueRef: ref, Type: model.Classic, HeadTimestamp: model.Some(time.Unix(1700000000, 0)),
 		}, ""},
 		{
 			"owned", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`,
@@ -166,16 +163,14 @@ func TestNumbersOfTablesStayWhole(t *testing.T) {
 	must.Do(t, err)
 	assert.NoDiff(t, cmp.Diff(model.Table{
 		"i": int64(30000), "big": int64(9007199254740993), "neg": int64(-1), "f": 1.5, "whole": int64(2),
-		"huge": float64(math.MaxUint64), "s": "7", "esc": "aé\n\"",
-		"t": true, "beyond": "1e999", "n": nil,
+		"huge": float64(math.MaxUint64), "s": "7", "esc": "aé\n\"", "t": true, "beyond": "1e999", "n": nil,
 		"l": []any{int64(1), model.Table{"x": int64(2)}}, "o": model.Table{},
 	}, table))
 }
 
 func TestListOfWordsHasAnAnd(t *testing.T) {
 	for want, list := range map[string][]string{
-		"": nil, "a": {"a"}, "a and b": {"b", "a"},
-		"a, b and c": {"c", "a", "b"},
+		"": nil, "a": {"a"}, "a and b": {"b", "a"}, "a, b and c": {"c", "a", "b"},
 	} {
 		assert.Equal(t, words(list), want, "%q", list)
 	}
@@ -316,8 +311,7 @@ func FuzzRefusal(f *testing.F) {
 			var err error
 			limit.Keep(t, len(body), func() {
 				resp := &http.Response{
-					StatusCode: status, Header: http.Header{"Content-Type": {kind}},
-					Body: io.NopCloser(bytes.NewReader(body)),
+					StatusCode: status, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(bytes.NewReader(body)),
 				}
 				err = c.connectError(t.Context(), refusal(resp))
 			})
@@ -375,8 +369,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		transport.RegisterProtocol("memory", server)
 		c := &Client{
-			address: "broker:15672", endpoint: "memory://broker:15672", user: "shop", timeout: time.Minute,
-			transport: transport,
+			address: "broker:15672", endpoint: "memory://broker:15672", user: "shop", timeout: time.Minute, transport: transport,
 		}
 		limit.Keep(t, size, func() {
 			s, err := c.Snapshot(t.Context())
@@ -404,8 +397,7 @@ func FuzzAnswers(f *testing.F) {
 func FuzzShallow(f *testing.F) {
 	deep := strings.Repeat(`{"t":[`, 60) + `"]}\"[",{}` + strings.Repeat(`]}`, 60)
 	for _, text := range []string{
-		`[{"name":"q[\"{","arguments":{"x":[[],{}]}}]`, deep, `[` + deep + `,{"name":"q"}]`,
-		`]]}[`, `"[`, ``,
+		`[{"name":"q[\"{","arguments":{"x":[[],{}]}}]`, deep, `[` + deep + `,{"name":"q"}]`, `]]}[`, `"[`, ``,
 	} {
 		f.Add([]byte(text), uint(3))
 	}
@@ -479,8 +471,7 @@ func TestBinaryRoutingKeys(t *testing.T) {
 		must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
 	}
 	must.Do(t, channel.QueueBind("other", written, "amq.direct", false, nil))
-	must.Do(t, channel.QueueBind("other", "", "amq.headers", false,
-		amqp.Table{"x-match": "all", "bytes": key}))
+	must.Do(t, channel.QueueBind("other", "", "amq.headers", false, amqp.Table{"x-match": "all", "bytes": key}))
 	topology := model.NewTopology(poll(t, client(t, Options{URL: b.API(), VHost: vhost})))
 	keys := map[string]string{}
 	for _, binding := range topology.Snapshot.Bindings {

@@ -39,8 +39,7 @@ func TestFindingUnroutableDeadLetters(t *testing.T) {
 	must.Do(s.t, s.channel.ExchangeBind("y", "k", "x", false, nil))
 	s.queue("a", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "x", "x-dead-letter-routing-key": "k"})
 	s.queue("b", amqp.Table{
-		"x-message-ttl": int64(50), "x-dead-letter-exchange": "x",
-		"x-dead-letter-routing-key": "other",
+		"x-message-ttl": int64(50), "x-dead-letter-exchange": "x", "x-dead-letter-routing-key": "other",
 	})
 	s.queue("dead", nil)
 	for _, q := range []string{"a", "b"} {
@@ -147,10 +146,7 @@ func TestFindingDeliveryCountCarried(t *testing.T) {
 func TestFindingWorkerWithoutConsumers(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{
-		"x-message-ttl": int64(50), "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "w",
-	})
+	s.queue("w.delay", buffer(50, "w"))
 	s.publish("w.delay", nil)
 	s.awaitDepth("w", 1)
 	must.Await(t, "the finding says error, for the message that is stuck", func() bool {
@@ -165,18 +161,14 @@ func TestFindingWorkerWithoutConsumers(t *testing.T) {
 func TestFindingRejectsLost(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{
-		"x-message-ttl": int64(50), "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "w",
-	})
+	s.queue("w.delay", buffer(50, "w"))
 	s.publish("w.delay", nil)
 	must.Do(s.t, s.take("w").Reject(false))
 	s.awaitDepth("w", 0)
 	s.finds("rejects-lost", "w")
 	s.queue("w.failed", nil)
 	s.policy("p", "^w$", `{"dead-letter-exchange":"","dead-letter-routing-key":"w.failed"}`)
-	pollUntil(t, s.poll, "the policy is told",
-		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Policy == "p" })
+	s.told("w", "p")
 	s.publish("w.delay", nil)
 	must.Do(s.t, s.take("w").Reject(false))
 	s.awaitDepth("w.failed", 1)
@@ -186,10 +178,7 @@ func TestFindingRejectsLost(t *testing.T) {
 func TestFindingBufferWithConsumers(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{
-		"x-message-ttl": int64(600000), "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "w",
-	})
+	s.queue("w.delay", buffer(600000, "w"))
 	s.silent("buffer-with-consumers")
 	deliveries := must.Get(s.channel.Consume("w.delay", "impatient", true, false, false, false, nil))(s.t)
 	s.publish("w.delay", nil)
@@ -201,10 +190,7 @@ func TestFindingBufferWithConsumers(t *testing.T) {
 func TestFindingUncountedRetries(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.retry", amqp.Table{
-		"x-message-ttl": int64(20), "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "w",
-	})
+	s.queue("w.retry", buffer(20, "w"))
 	s.publish("w.retry", nil)
 	var count int64
 	for range 3 {
@@ -240,8 +226,7 @@ func TestFindingSkippedPolicy(t *testing.T) {
 	}
 	s.policy("mixed", ".*", `{"message-ttl":50,"dead-letter-exchange":"","dead-letter-routing-key":"nowhere"}`)
 	must.Do(s.t, s.take("classic").Ack(false)) // a TTL holds for what comes after it
-	pollUntil(t, s.poll, "the policy is told",
-		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "classic").Policy == "mixed" })
+	s.told("classic", "mixed")
 	s.publish("classic", nil)
 	s.awaitDepth("classic", 0)
 	must.Do(s.t, deleteQueue(s.channel, "dead"))
@@ -289,8 +274,7 @@ func TestFindingAtLeastOnce(t *testing.T) {
 	s := newStage(t)
 	strategy := amqp.Table{
 		"x-queue-type": "quorum", "x-message-ttl": int64(50), "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "later",
-		"x-dead-letter-strategy":    "at-least-once",
+		"x-dead-letter-routing-key": "later", "x-dead-letter-strategy": "at-least-once",
 	}
 	s.queue("falls", strategy)
 	s.publish("falls", nil)
@@ -346,10 +330,7 @@ func TestFindingLeasedBuffer(t *testing.T) {
 func TestFindingTargetDropsHead(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", amqp.Table{"x-max-length": int64(2)})
-	s.queue("w.delay", amqp.Table{
-		"x-message-ttl": int64(50), "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "w",
-	})
+	s.queue("w.delay", buffer(50, "w"))
 	for range 5 {
 		s.publish("w.delay", nil)
 	}
@@ -377,11 +358,8 @@ func TestFindingForgetfulFailedQueue(t *testing.T) {
 
 func TestFindingCutCycle(t *testing.T) {
 	s := newStage(t)
-	to := func(q string) amqp.Table {
-		return amqp.Table{"x-message-ttl": int64(30), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": q}
-	}
-	s.queue("a", to("b"))
-	s.queue("b", to("a"))
+	s.queue("a", buffer(30, "b"))
+	s.queue("b", buffer(30, "a"))
 	s.publish("a", nil)
 	must.Await(t, "the message is gone after one round", func() bool { return s.depth("a")+s.depth("b") == 0 })
 	s.finds("cycle-cut", "a")
@@ -404,6 +382,18 @@ func TestFindingRejectedLoopIsSilentWithoutALoop(t *testing.T) {
 	must.Do(s.t, s.take("w").Reject(false))
 	s.awaitDepth("w.failed", 1)
 	s.silent("rejected-loop")
+}
+
+// told waits until a queue's policy is told.
+func (s *stage) told(queue, policy string) {
+	s.t.Helper()
+	pollUntil(s.t, s.poll, "the policy is told",
+		func(snapshot *model.Snapshot) bool { return find(s.t, snapshot, queue).Policy == policy })
+}
+
+// buffer are the arguments of a queue whose messages go to another one after a time, in milliseconds.
+func buffer(ttl int64, to string) amqp.Table {
+	return amqp.Table{"x-message-ttl": ttl, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": to}
 }
 
 // consume gives each message that a queue has to do, on a channel of its own, until the returned function ends it.
@@ -466,9 +456,7 @@ func TestFindingRequeueLoop(t *testing.T) {
 func TestFindingPoller(t *testing.T) {
 	s := newStage(t)
 	s.queue("polled", nil)
-	s.queue("buffer", amqp.Table{
-		"x-message-ttl": int64(50), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "polled",
-	})
+	s.queue("buffer", buffer(50, "polled"))
 	s.finds("worker-without-consumers", "polled")
 	stop, stopped := make(chan bool), make(chan bool)
 	go func() {

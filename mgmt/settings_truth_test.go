@@ -91,8 +91,7 @@ func (s *settingsTrial) policy(b broker, kind, name, queue string, priority int,
 		return
 	}
 	body := must.Get(json.Marshal(map[string]any{
-		"pattern": "^" + queue + "$", "apply-to": "queues", "priority": priority,
-		"definition": definition,
+		"pattern": "^" + queue + "$", "apply-to": "queues", "priority": priority, "definition": definition,
 	}))(s.t)
 	b.put(kind+"/"+s.vhost+"/"+name, string(body))
 }
@@ -267,16 +266,12 @@ func TestFindingLosingNow(t *testing.T) {
 	s.queue("full", amqp.Table{"x-max-length": int64(1), "x-overflow": "reject-publish"})
 	s.queue("open", nil)
 	for _, to := range []string{"full", "open"} {
-		s.queue("to."+to, amqp.Table{
-			"x-message-ttl": int64(200), "x-dead-letter-exchange": "",
-			"x-dead-letter-routing-key": to,
-		})
+		s.queue("to."+to, buffer(200, to))
 	}
 	s.publish("full", nil) // from now on it refuses
 	known := func(snapshot *model.Snapshot) bool {
 		return !slices.ContainsFunc(snapshot.Queues, func(q model.Queue) bool {
-			return !q.Ready.Known() ||
-				q.PolicyDefinition == nil || !q.Consumers.Known()
+			return !q.Ready.Known() || q.PolicyDefinition == nil || !q.Consumers.Known()
 		})
 	}
 	before := pollUntil(t, s.poll, "all queues are known", func(snapshot *model.Snapshot) bool {
@@ -313,15 +308,13 @@ func TestFindingBlockedHead(t *testing.T) {
 	publish := func(queue string, position int, expiration string) message.Message {
 		s.confirmed("", queue, amqp.Publishing{Expiration: expiration, Timestamp: published})
 		return message.Message{Position: position, Properties: message.Properties{
-			Expiration: expiration,
-			Timestamp:  published,
+			Expiration: expiration, Timestamp: published,
 		}}
 	}
 	publish("rising", 1, "100")
 	publish("rising", 2, "200")
 	messages := []message.Message{
-		publish("falling", 1, "600000"), publish("falling", 2, "200"),
-		publish("falling", 3, "100"),
+		publish("falling", 1, "600000"), publish("falling", 2, "200"), publish("falling", 3, "100"),
 	}
 	s.awaitDepth("rising", 0)
 	must.Equal(t, s.depth("falling"), 3, "messages wait behind the long TTL, though the head holds all")
@@ -454,8 +447,7 @@ func TestMessagesShowTheirWays(t *testing.T) {
 	waiting, behind := look("delay:5s", 2), look("delete", 1)
 	assert.Equal(t, fmt.Sprint(waiting.Seen().To), fmt.Sprintf("map[%s/delay:5s:[%s/save]]", s.vhost, s.vhost))
 	assert.Equal(t, fmt.Sprint(behind.Seen().To), fmt.Sprintf("map[%s/soon:[%s/delete]]", s.vhost, s.vhost))
-	lost := slices.DeleteFunc(waiting.Found(),
-		func(f findings.Finding) bool { return f.Code != "dead-letter-unroutable" })
+	lost := slices.DeleteFunc(waiting.Found(), func(f findings.Finding) bool { return f.Code != "dead-letter-unroutable" })
 	assert.That(t, len(lost) == 1 && lost[0].Level == findings.LevelError &&
 		strings.Contains(lost[0].Message, "1 message will be lost"), "one message keeps a key that leads nowhere: %+v", lost)
 }

@@ -125,8 +125,7 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 	slices.Sort(bindings)
 	var declared []string
 	for service, pattern := range map[string]string{
-		"ucenter@user": "user.*", "ucenter@enterprise": "enterprise.*",
-		"user-monitor": "user.*",
+		"ucenter@user": "user.*", "ucenter@enterprise": "enterprise.*", "user-monitor": "user.*",
 	} {
 		retry, failed := service+"@retry", service+"@failed"
 		declared = append(declared, "master "+pattern+" "+service, "master "+service+" "+service,
@@ -352,8 +351,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 			[]string{"an exchange: element 7 of the list is a JSON array, not an object"},
 		},
 		{
-			"exchange without type", "exchanges", "amq.topic", func(x map[string]any) any { delete(x, "type"); return x },
-			3,
+			"exchange without type", "exchanges", "amq.topic", func(x map[string]any) any { delete(x, "type"); return x }, 3,
 			[]string{"exchange amq.topic: its type cannot be read"},
 		},
 		{"bindings are none", "bindings", "", nil, 3, []string{"bindings: "}},

@@ -434,9 +434,7 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 	s.queue("stock", nil)
 	s.queue("stock.failed", nil)
 	s.queue("mail", nil)
-	s.queue("mail.later", amqp.Table{
-		"x-message-ttl": int64(3_600_000), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail",
-	})
+	s.queue("mail.later", buffer(3_600_000, "mail"))
 	// Messages with a TTL of their own wait in it: neither its name nor a setting says so.
 	s.queue("letters", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail"})
 	s.publish("letters", nil)

@@ -285,9 +285,8 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 		}
 		if !agree(want[id], got[id]) {
 			*disagreements = append(*disagreements,
-				fmt.Sprintf("rejected in %s (%v) with %q and %v: the broker gave it to %v, the model says %v",
-					tr.leaves, topology.Settings(leaves), tr.keys, tr.headers,
-					got[id], namesOf(want[id].Queues)))
+				fmt.Sprintf("rejected in %s (%v) with %q and %v: the broker gave it to %v, the model says %v", tr.leaves,
+					topology.Settings(leaves), tr.keys, tr.headers, got[id], namesOf(want[id].Queues)))
 		}
 	}
 	return len(letters)

@@ -77,10 +77,7 @@ var reasons = []struct {
 		OnQueue, amqp.ConnectionForced, "", false, connectionEnded,
 		"CONNECTION_FORCED - broker forced connection closure (3.10.8)",
 	},
-	{
-		OnLogin, amqp.NotAllowed, " not found", true, noVHost,
-		"NOT_ALLOWED - vhost v not found (3.10.8, 4.0.5, 4.3.6)",
-	},
+	{OnLogin, amqp.NotAllowed, " not found", true, noVHost, "NOT_ALLOWED - vhost v not found (3.10.8, 4.0.5, 4.3.6)"},
 	{
 		OnLogin, amqp.NotAllowed, "", false, noVHostRight,
 		"NOT_ALLOWED - access to vhost 'v' refused for user 'u' (3.10.8, 4.0.5, 4.3.6)",

@@ -67,8 +67,7 @@ func FuzzRecord(f *testing.F) {
 		f.Add(appendHead(nil, &message.Message{
 			Exchange: "x", RoutingKey: "\xff", Redelivered: true, Headers: headers,
 			Properties: message.Properties{
-				MessageID: "m-1", DeliveryMode: 2, Priority: 9, Expiration: "5000",
-				Timestamp: time.Unix(1767225600, 0),
+				MessageID: "m-1", DeliveryMode: 2, Priority: 9, Expiration: "5000", Timestamp: time.Unix(1767225600, 0),
 			},
 		}))
 	}

@@ -328,27 +328,20 @@ func tables() map[string][]byte {
 	}
 	all := model.Table{
 		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),
-		"int32": int32(-3), "uint32": uint32(3),
-		"int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5), "float64": 2.5,
-		"decimal": model.Decimal{Scale: 2, Value: -5},
-		"text":    "text", "bytes": []byte{0xff}, "time": time.Unix(-1, 0),
-		"list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
+		"int32": int32(-3), "uint32": uint32(3), "int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5),
+		"float64": 2.5, "decimal": model.Decimal{Scale: 2, Value: -5}, "text": "text", "bytes": []byte{0xff},
+		"time": time.Unix(-1, 0), "list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
 		"more": model.Repeated{"a", "b", int32(1)}, "raw": model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 0}},
 	}
 	return map[string][]byte{
-		"every type":           encodeTable(nil, all),
-		"nothing":              {},
-		"nested":               nested,
-		"too many":             bytes.Repeat([]byte("\x00V"), 8193),
-		"a name twice":         []byte("\x01kt\x01\x01kt\x02"),
-		"a name without value": []byte("\x01k"),
-		"a name cut off":       []byte("\x01kV\x05k"),
-		"an unknown type":      []byte("\x01a?\x01b\x01bV"),
-		"a length too long":    []byte("\x01aS\x00\x00\x00\x05text\x01bV"),
-		"a length of 4 GB":     []byte("\x01aF\xff\xff\xff\xff"),
-		"a list cut off":       []byte("\x01aA\x00\x00\x00\x03tI\x00\x01bV"),
-		"a list with half":     []byte("\x01aA\x00\x00\x00\x01I"),
-		"larger than a frame":  encodeTable(nil, model.Table{"n": strings.Repeat("x", 200_000)}),
+		"every type": encodeTable(nil, all), "nothing": {}, "nested": nested, "too many": bytes.Repeat([]byte("\x00V"), 8193),
+		"a name twice": []byte("\x01kt\x01\x01kt\x02"), "a name without value": []byte("\x01k"),
+		"a name cut off": []byte("\x01kV\x05k"), "an unknown type": []byte("\x01a?\x01b\x01bV"),
+		"a length too long":   []byte("\x01aS\x00\x00\x00\x05text\x01bV"),
+		"a length of 4 GB":    []byte("\x01aF\xff\xff\xff\xff"),
+		"a list cut off":      []byte("\x01aA\x00\x00\x00\x03tI\x00\x01bV"),
+		"a list with half":    []byte("\x01aA\x00\x00\x00\x01I"),
+		"larger than a frame": encodeTable(nil, model.Table{"n": strings.Repeat("x", 200_000)}),
 	}
 }
 
@@ -365,9 +358,7 @@ func FuzzHeaders(f *testing.F) {
 		d, ok, err := far.channel.Get("q", true)
 		must.That(t, err == nil && ok, "%v %v", ok, err)
 		m := far.wire.Message(&d)
-		p := message.Properties{
-			ContentType: "text", MessageID: "id", DeliveryMode: 2, Zeros: message.PropContentEncoding,
-		}
+		p := message.Properties{ContentType: "text", MessageID: "id", DeliveryMode: 2, Zeros: message.PropContentEncoding}
 		if len(table) == 0 {
 			p.Zeros |= message.PropHeaders
 		}
