@@ -19,6 +19,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
+func skipUnlessConverted(t *testing.T) {
+	t.Helper()
+	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
+		t.Skip("before RabbitMQ 4 they are converted when they are published")
+	}
+}
+
 // sendAMQP10 publishes messages to a queue of RabbitMQ 4 by AMQP 1.0. Each is its sections, as bytes.
 func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 	t.Helper()
@@ -86,9 +93,7 @@ func unconvertible() []byte {
 // TestPartsOfAMQP10: RabbitMQ 4 gives dlxtop less than an AMQP 1.0 client sent, so a plan, its account and an undo say
 // it, of the messages that show it; and a delay that this version does not know stays as it is.
 func TestPartsOfAMQP10(t *testing.T) {
-	if !behaviour().ConvertsAMQP10 {
-		t.Skip("before RabbitMQ 4 they are converted when they are published")
-	}
+	skipUnlessConverted(t)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		q, other := described(a.queue("q", kind), kind), described(a.queue("other", kind), kind)

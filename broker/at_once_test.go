@@ -127,6 +127,14 @@ func outcomes(t *testing.T, path string) map[string][]plan.Outcome {
 // undoerVariable makes the test's program a process that undoes a record: "type url from to journal record".
 const undoerVariable = "DLXTOP_TEST_UNDOER"
 
+// namedQueues are queues of a process, by their names.
+func namedQueues(kind string, names ...string) (queues []*model.Queue) {
+	for _, name := range names {
+		queues = append(queues, described(model.QueueRef{VHost: "/", Name: name}, model.QueueType(kind)))
+	}
+	return queues
+}
+
 // undoer plans an undo, says so, and runs it when it is told to: as a prompt does.
 func undoer() int {
 	var kind, url, from, to, path string
@@ -138,10 +146,7 @@ func undoer() int {
 		fmt.Println(err)
 		return 1
 	}
-	var queues []*model.Queue
-	for _, name := range []string{from, to} {
-		queues = append(queues, described(model.QueueRef{VHost: "/", Name: name}, model.QueueType(kind)))
-	}
+	queues := namedQueues(kind, from, to)
 	made, err := undoPlan(context.Background(), c, j, id, os.Getenv(undoerVariable+"_VERSION"), queues)
 	if err != nil {
 		fmt.Println(err)
@@ -161,7 +166,7 @@ func TestUndoAtOnce(t *testing.T) {
 	rounds := max(2, 5*size.Rounds(0))
 	r := seed.Rand(t)
 	for _, operation := range both {
-		forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		sideBySide(t, func(t *testing.T, kind model.QueueType) {
 			t.Run(string(operation), func(t *testing.T) {
 				s := newUndoRace(t, operation, kind)
 				refused := 0

@@ -49,8 +49,7 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 			for range b.N {
 				a := newApp(b)
 				j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
-				c, err := broker.New(broker.Options{URL: longWay(b, node.AMQP(), 10*time.Millisecond), Journal: j})
-				must.Do(b, err)
+				c := must.Get(broker.New(broker.Options{URL: longWay(b, node.AMQP(), 10*time.Millisecond), Journal: j}))(b)
 				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
 				made := replayTo(b, from, to, plan.Selection{})
 				made.Planned = replayMessages

@@ -173,7 +173,7 @@ func TestCanaryStops(t *testing.T) {
 	for name, fail := range fails {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			forEachKind(t, func(t *testing.T, kind model.QueueType) {
+			sideBySide(t, func(t *testing.T, kind model.QueueType) {
 				a := newApp(t)
 				c, j := journaled(t, false)
 				from, to := canaryStage(t, a, kind)

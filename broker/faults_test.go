@@ -85,8 +85,7 @@ func TestCableCutWhileReplaying(t *testing.T) {
 			a.publish(from.QueueRef, numbered(n)...)
 			before := runtime.NumGoroutine()
 			cable, address := newCable(t, limit)
-			c, err := broker.New(broker.Options{URL: address})
-			must.Do(t, err)
+			c := must.Get(broker.New(broker.Options{URL: address}))(t)
 			account, err := c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}), nil)
 			assert.That(t, err == nil, "limit %d: %v", limit, err)
 			t.Logf("limit %d: moved %d, unknown %d: %s", limit, account.Moved, account.Unknown, account.Stopped)
@@ -111,8 +110,7 @@ func TestStalledReplayEnds(t *testing.T) {
 			from, to := a.moving(kind, messages...)
 			cable, address := newCable(t, 10_000_000)
 			cable.stall = make(chan struct{})
-			c, err := broker.New(broker.Options{URL: address})
-			must.Do(t, err)
+			c := must.Get(broker.New(broker.Options{URL: address}))(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			if cancelled {
 				c.SetPatience(time.Minute, time.Minute, 300*time.Millisecond)
@@ -146,8 +144,7 @@ func TestCableCutWhilePeeking(t *testing.T) {
 		n := size.Of(3000, 20_000)
 		a.publish(q.QueueRef, numbered(n)...)
 		cable, address := newCable(t, 0)
-		c, err := broker.New(broker.Options{URL: address})
-		must.Do(t, err)
+		c := must.Get(broker.New(broker.Options{URL: address}))(t)
 		defer c.Close()
 		go func() {
 			for a.ready(q.QueueRef) == n && t.Context().Err() == nil {

@@ -62,37 +62,35 @@ func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 		return nil, nil
 	}
 	id, err := c.journal.Begin(ctx, c.signed(ctx, r))
-	if err != nil {
-		return nil, err
-	}
-	return newWriter(c.journal, id), nil
+	return newWriter(c.journal, id, err)
 }
 
 // resume begins a record that goes on with another one.
 func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (*writer, error) {
 	id, err := c.journal.Resume(ctx, c.signed(ctx, r), found)
-	if err != nil {
-		return nil, err
-	}
-	return newWriter(c.journal, id), nil
+	return newWriter(c.journal, id, err)
 }
 
 // claim begins an undo. granted are the positions that it may bring back.
 func (c *Client) claim(ctx context.Context, r plan.Record, claim plan.Claim) (w *writer, granted []int, err error) {
 	id, granted, err := c.journal.Claim(ctx, c.signed(ctx, r), claim)
-	if err != nil {
+	if w, err = newWriter(c.journal, id, err); err != nil {
 		return nil, nil, err
 	}
-	return newWriter(c.journal, id), granted, nil
+	return w, granted, nil
 }
 
-func newWriter(j ports.Recorder, id int64) *writer {
+// newWriter writes a record that was begun; err is why it was not.
+func newWriter(j ports.Recorder, id int64, err error) (*writer, error) {
+	if err != nil {
+		return nil, err
+	}
 	w := &writer{
 		journal: j, id: id, news: make(chan struct{}, 1), room: make(chan struct{}, 1), ending: make(chan struct{}),
 		over: make(chan struct{}),
 	}
 	go w.run()
-	return w
+	return w, nil
 }
 
 func (w *writer) number() int64 {

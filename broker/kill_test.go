@@ -77,7 +77,7 @@ func TestKilled(t *testing.T) {
 	rounds := size.Rounds(1)
 	n := size.Of(1500, 10_000)
 	for _, operation := range both {
-		forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		sideBySide(t, func(t *testing.T, kind model.QueueType) {
 			t.Run(string(operation), func(t *testing.T) {
 				var total verdict
 				sent, ended := killOnce(t, operation, kind, n, 0, &verdict{})
@@ -127,8 +127,7 @@ func killOnce(
 		return allGone(t, node, person)
 	})
 	source, atTarget := a.look(from.QueueRef), a.look(to.QueueRef)
-	records, err := j.Records(t.Context(), 0)
-	must.Do(t, err)
+	records := must.Get(j.Records(t.Context(), 0))(t)
 	kept, moved := map[string]bool{}, map[string]bool{}
 	uncertain := 0
 	for _, r := range records {
@@ -332,7 +331,7 @@ func TestLookThatTheBrokerEnds(t *testing.T) {
 // lookIsEnded: the frame ends a look. shown tells that what it has read is shown for sure; with the connection's end it
 // may come to that too early.
 func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		const n = 5
 		a := newApp(t)
 		q, s := described(a.queue("q", kind), kind), limitOf(deliveryLimit)
@@ -371,10 +370,7 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 // delivery of all that was held. However often a queue is looked at then, nothing in it is lost, and what stands before
 // the message can be read, and taken out.
 func TestUnconvertibleMessages(t *testing.T) {
-	t.Parallel()
-	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
-		t.Skip("before RabbitMQ 4 they are converted when they are published")
-	}
+	skipUnlessConverted(t)
 	const before, looks = 6, 25
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for name, first := range map[string]int{"head": 0, "middle": before} {
@@ -410,9 +406,7 @@ func TestUnconvertibleMessages(t *testing.T) {
 
 // TestCanaryBeforeAnUnconvertible: a replay in stages takes what stands before such a message, and says why it ends.
 func TestCanaryBeforeAnUnconvertible(t *testing.T) {
-	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
-		t.Skip("before RabbitMQ 4 they are converted when they are published")
-	}
+	skipUnlessConverted(t)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const before, n = 6, 6 + 1 + 6
 		a := newApp(t)
@@ -439,9 +433,7 @@ func TestCanaryBeforeAnUnconvertible(t *testing.T) {
 // were, at most the messages that cannot be converted.
 func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 	t.Parallel()
-	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
-		t.Skip("before RabbitMQ 4 they are converted when they are published")
-	}
+	skipUnlessConverted(t)
 	const good = 20
 	type held struct {
 		*model.Queue

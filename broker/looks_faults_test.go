@@ -203,8 +203,7 @@ func stalling(t *testing.T, n *demo.Node) (end func()) {
 	if err = cmp.Or(err, e); err != nil {
 		t.Fatalf("%v: %q", err, said)
 	}
-	process, err := os.FindProcess(pid)
-	must.Do(t, err)
+	process := must.Get(os.FindProcess(pid))(t)
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

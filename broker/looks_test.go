@@ -449,8 +449,7 @@ func TestWhatAReturnCounts(t *testing.T) {
 // deliverOnce takes the only message of a queue on a connection of its own, and gives it back.
 func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, there bool) {
 	a.Helper()
-	connection, err := dial.AMQP(node.AMQP())
-	must.Do(a, err)
+	connection := must.Get(dial.AMQP(node.AMQP()))(a)
 	defer connection.Close()
 	channel, err := connection.Channel()
 	must.Do(a, err)

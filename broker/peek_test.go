@@ -227,8 +227,7 @@ func TestPeekOfALargeBody(t *testing.T) {
 		a.publish(q, amqp.Publishing{Body: body, DeliveryMode: 2})
 		whole := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
 		assert.That(t, bytes.Equal(whole.Body, body) && whole.BodyBytes == len(body), "%d bytes", len(whole.Body))
-		peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{}))
-		must.Do(t, err)
+		peeked := must.Get(c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{})))(t)
 		defer peeked.Messages.Close()
 		start, err := peeked.Messages.At(0, 100)
 		assert.That(t, err == nil && bytes.Equal(start.Body, body[:100]) && start.BodyBytes == len(body) &&

@@ -89,10 +89,7 @@ func resumer(kind, url, from, to, path string) int {
 		fmt.Println(err)
 		return 1
 	}
-	var queues []*model.Queue
-	for _, name := range []string{from, to} {
-		queues = append(queues, described(model.QueueRef{VHost: "/", Name: name}, model.QueueType(kind)))
-	}
+	queues := namedQueues(kind, from, to)
 	records, err := j.Records(context.Background(), 1)
 	if err != nil || len(records) == 0 {
 		fmt.Println("no record", err)
@@ -194,7 +191,7 @@ func TestResumed(t *testing.T) {
 	n := size.Of(1000, 5000)
 	r := seed.Rand(t)
 	for _, operation := range []plan.Operation{plan.Replay, sparing, plan.Move, plan.Drop} {
-		forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		sideBySide(t, func(t *testing.T, kind model.QueueType) {
 			t.Run(string(operation), func(t *testing.T) {
 				calibrated := newKilledRun(t, operation, kind, n)
 				took, said := calibrated.run(t, operation, time.Minute)
@@ -320,7 +317,7 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 func TestResumeOfAnUndo(t *testing.T) {
 	t.Parallel()
 	for _, operation := range both {
-		forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		sideBySide(t, func(t *testing.T, kind model.QueueType) {
 			t.Run(string(operation), func(t *testing.T) {
 				const n = 700
 				s := newUndoRace(t, operation, kind)
@@ -428,8 +425,7 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 		var both []planned
 		for range 2 {
 			c, j := s.client()
-			chain, err := j.Chain(t.Context(), d)
-			must.Do(t, err)
+			chain := must.Get(j.Chain(t.Context(), d))(t)
 			want := resumeWant(t.Context(), c, j, chain)
 			topology := topology([]*model.Queue{s.from, s.to})
 			made, err := resume.Of(topology, want)
@@ -493,8 +489,7 @@ func TestResumeWithAConsumer(t *testing.T) {
 				}
 			}
 			s.publish(s.from.QueueRef, there...)
-			chain, err := j.Chain(t.Context(), id)
-			must.Do(t, err)
+			chain := must.Get(j.Chain(t.Context(), id))(t)
 			consumed := *s.to
 			consumed.Consumers = model.Some[int64](1)
 			taken := s.drain(s.to.QueueRef, s.ready(s.to.QueueRef))

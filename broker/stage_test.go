@@ -389,11 +389,9 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	queue := a.queue("q", model.Classic)
-	source, err := mgmt.New(mgmt.Options{URL: node.API()})
-	must.Do(t, err)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
 	defer source.Close()
-	late, err := source.Connections(t.Context())
-	must.Do(t, err)
+	late := must.Get(source.Connections(t.Context()))(t)
 	const session = "NOTLISTEDYET"
 	name := "dlxtop replay " + session
 	dead, err := amqp.DialConfig(node.AMQP(), amqp.Config{Properties: amqp.Table{"connection_name": name}})

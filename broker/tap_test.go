@@ -78,6 +78,43 @@ func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.Tap
 	return tap
 }
 
+// startTapOf starts a tap of exchanges as they are now.
+func startTapOf(a *app, c *broker.Client, slow func(), exchanges ...string) *tapping {
+	a.Helper()
+	topology := topologyNow(a)
+	return startTap(a, c, topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: exchanges}), slow)
+}
+
+// fanout is an exchange that a queue is bound to.
+func fanout(t *testing.T, name string) (a *app, x string, worker model.QueueRef) {
+	a = newApp(t)
+	x, worker = a.exchange(name, "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	return a, x, worker
+}
+
+// untilCounted waits until nothing is wrong with the counts of a tap.
+func (tap *tapping) untilCounted(try func() error) {
+	tap.Helper()
+	tap.until(func() error {
+		tap.mu.Lock()
+		defer tap.mu.Unlock()
+		return try()
+	})
+}
+
+// awaitEnd waits until a tap ends, and says why.
+func (tap *tapping) awaitEnd() error {
+	tap.Helper()
+	select {
+	case err := <-tap.ended:
+		return err
+	case <-time.After(patience):
+		tap.Fatal("the tap does not end")
+		return nil
+	}
+}
+
 func (tap *tapping) seen() []trace.Passed {
 	tap.mu.Lock()
 	defer tap.mu.Unlock()
@@ -102,14 +139,7 @@ func (tap *tapping) awaitRows(n int) []trace.Passed {
 func (tap *tapping) end() trace.TapCounts {
 	tap.Helper()
 	tap.stop()
-	select {
-	case err := <-tap.ended:
-		if err != nil {
-			tap.Error(err)
-		}
-	case <-time.After(patience):
-		tap.Fatal("the tap does not end")
-	}
+	assert.Succeeds(tap, tap.awaitEnd())
 	tap.mu.Lock()
 	defer tap.mu.Unlock()
 	return tap.counts
@@ -151,9 +181,7 @@ func TestTapSeesWhatIsHandedOn(t *testing.T) {
 			worker, too := a.queue("worker", model.Classic), a.queue("too", model.Classic)
 			a.bind(worker, x, "a.#", amqp.Table{"x-match": "all", "number": int64(1)})
 			a.bind(too, x, "a.b", amqp.Table{"x-match": "any", "number": int64(1), "text": "y"})
-			tap := startTap(a, client(t), topologyNow(t), trace.PlanTap(topologyNow(t), trace.TapWant{
-				VHost: "/", Exchanges: []string{x},
-			}), nil)
+			tap := startTapOf(a, client(t), nil, x)
 			if internal { // only dead letters and other exchanges reach it
 				front := a.exchange("front", "fanout", false, nil)
 				must.Do(t, a.channel.ExchangeBind(x, "", front, false, nil))
@@ -191,8 +219,7 @@ func awaitNoTap(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
-		source, err := mgmt.New(mgmt.Options{URL: node.API()})
-		must.Do(t, err)
+		source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
 		s, err := source.Snapshot(t.Context())
 		source.Close()
 		must.Do(t, err)
@@ -242,9 +269,7 @@ func TestTapSeesWhatNoQueueTakes(t *testing.T) {
 
 // A tap that cannot keep up says exactly how many messages it did not see.
 func TestTapCountsWhatItMisses(t *testing.T) {
-	a := newApp(t)
-	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
-	a.bind(worker, x, "", nil)
+	a, x, worker := fanout(t, "x")
 	topology := topologyNow(t)
 	plan := trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}})
 	plan.MaxMessages = 100
@@ -253,18 +278,14 @@ func TestTapCountsWhatItMisses(t *testing.T) {
 	tap := startTap(a, client(t), topology, plan, func() { <-busy })
 	a.send(x, "", numbered(n)...)
 	a.await(worker, n)
-	a.until(func() error {
-		tap.mu.Lock()
-		defer tap.mu.Unlock()
+	tap.untilCounted(func() error {
 		if tap.counts.Missed == 0 {
 			return fmt.Errorf("it says nothing of what it misses: %+v", tap.counts)
 		}
 		return nil
 	})
 	close(busy)
-	a.until(func() error {
-		tap.mu.Lock()
-		defer tap.mu.Unlock()
+	tap.untilCounted(func() error {
 		if sum := tap.counts.Seen + tap.counts.Missed; sum != n {
 			return fmt.Errorf("%d of %d messages are accounted for: %+v", sum, n, tap.counts)
 		}
@@ -324,19 +345,13 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	})
 
 	must.Do(t, a.channel.ExchangeDelete(x, false, false))
-	select {
-	case err := <-tap.ended:
-		assert.That(t, err != nil && strings.Contains(err.Error(), "there is no exchange "+x), "it ended with %v", err)
-	case <-time.After(patience):
-		t.Error("the exchange is gone, and the tap says nothing")
-	}
+	err := tap.awaitEnd()
+	assert.That(t, err != nil && strings.Contains(err.Error(), "there is no exchange "+x), "it ended with %v", err)
 	awaitNoTap(t)
 }
 
 func TestTapWithoutRights(t *testing.T) {
-	a := newApp(t)
-	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
-	a.bind(worker, x, "", nil)
+	a, x, _ := fanout(t, "x")
 	topology := topologyNow(t)
 	plan := trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}})
 	of := func(name, rights string) *broker.Client {
@@ -359,9 +374,7 @@ func TestTapWithoutRights(t *testing.T) {
 	plan.MaxMessages = 10
 	tap := startTap(a, of("tap-least", least), topology, plan, func() { <-busy })
 	a.send(x, "", numbered(1000)...)
-	a.until(func() error {
-		tap.mu.Lock()
-		defer tap.mu.Unlock()
+	tap.untilCounted(func() error {
 		if tap.counts.MissedWords() == "" {
 			return fmt.Errorf("it says nothing of what it misses")
 		}
@@ -374,24 +387,17 @@ func TestTapWithoutRights(t *testing.T) {
 
 // TestTapThatIsCutOff: whoever loses a tap is not told that it missed nothing.
 func TestTapThatIsCutOff(t *testing.T) {
-	a := newApp(t)
-	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
-	a.bind(worker, x, "", nil)
+	a, x, _ := fanout(t, "x")
 	cable, address := newCable(t, 0)
 	cable.lead(t, node)
 	c := newClient(t, broker.Options{URL: address})
-	tap := startTap(a, c, topologyNow(t),
-		trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	tap := startTapOf(a, c, nil, x)
 	a.send(x, "", numbered(3)...)
 	tap.awaitRows(3)
 	cable.cut()
 	a.send(x, "", numbered(3)...)
-	select {
-	case err := <-tap.ended:
-		assert.That(t, err != nil, "it ended without a word")
-	case <-time.After(patience):
-		t.Fatal("it does not end")
-	}
+	err := tap.awaitEnd()
+	assert.That(t, err != nil, "it ended without a word")
 	if tap.counts.Seen != 3 || tap.counts.MissedWords() != "some may have been missed" {
 		t.Errorf("%+v: %q", tap.counts, tap.counts.MissedWords())
 	}
@@ -399,35 +405,22 @@ func TestTapThatIsCutOff(t *testing.T) {
 
 // TestTapOfUnconvertible: RabbitMQ ends the connection of a tap that is to get such a message, and the tap says why.
 func TestTapOfUnconvertible(t *testing.T) {
-	if !behaviour().ConvertsAMQP10 {
-		t.Skip("before RabbitMQ 4 they are converted when they are published")
-	}
-	a := newApp(t)
-	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
-	a.bind(worker, x, "", nil)
+	skipUnlessConverted(t)
+	a, x, worker := fanout(t, "x")
 	buffer := a.queue("buffer", model.Classic, "x-message-ttl", int32(1), "x-dead-letter-exchange", x)
-	tap := startTap(a, client(t), topologyNow(t),
-		trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	tap := startTapOf(a, client(t), nil, x)
 	sendAMQP10(t, node, buffer.Name, unconvertible())
-	select {
-	case err := <-tap.ended:
-		assert.That(t, err != nil && strings.Contains(err.Error(), "it cannot convert a message that passed"), "%v", err)
-	case <-time.After(patience):
-		t.Fatal("it does not end")
-	}
+	err := tap.awaitEnd()
+	assert.That(t, err != nil && strings.Contains(err.Error(), "it cannot convert a message that passed"), "%v", err)
 	a.await(worker, 1)
 }
 
 // TestTapThatIsStoppedBehind: what had passed when a tap was stopped is seen, or counts as missed.
 func TestTapThatIsStoppedBehind(t *testing.T) {
-	a := newApp(t)
-	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
-	a.bind(worker, x, "", nil)
-	topology := topologyNow(t)
+	a, x, worker := fanout(t, "x")
 	const n = 1000
 	slow := func() { time.Sleep(2 * time.Millisecond) } // a terminal over a slow line
-	tap := startTap(a, client(t), topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}}),
-		slow)
+	tap := startTapOf(a, client(t), slow, x)
 	a.send(x, "", numbered(n)...)
 	a.await(worker, n)
 	counts := tap.end()

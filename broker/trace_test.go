@@ -43,11 +43,9 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 		}
 		a.bind(a.queue(key, kind, arguments...), front, key, nil)
 	}
-	topology := topologyNow(t)
 	r := seed.Rand(t)
 	for round := 1; ; round++ {
-		tap := startTap(a, client(t), topology,
-			trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
+		tap := startTapOf(a, client(t), nil, dlx, front)
 		pace := time.NewTicker(2 * time.Millisecond)
 		confirmed := make([]time.Duration, n)
 		var confirms sync.WaitGroup
@@ -111,9 +109,7 @@ func TestTapChangesNothing(t *testing.T) {
 	consumer := a.open()
 	must.Do(t, consumer.Qos(1000, 0, false))
 	deliveries := must.Get(consumer.Consume(worker.Name, "", false, false, false, false, nil))(t)
-	topology := topologyNow(t)
-	tap := startTap(a, client(t), topology,
-		trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
+	tap := startTapOf(a, client(t), nil, dlx, front)
 
 	published := publishAt(a, front, n, rate)
 	var latest time.Duration
@@ -129,9 +125,7 @@ func TestTapChangesNothing(t *testing.T) {
 		}
 	}
 	must.Do(t, <-published)
-	a.until(func() error {
-		tap.mu.Lock()
-		defer tap.mu.Unlock()
+	tap.untilCounted(func() error {
 		if sum := tap.counts.Seen + tap.counts.Missed; sum != int64(2*n) {
 			return fmt.Errorf("%d of %d are accounted for: %+v", sum, 2*n, tap.counts)
 		}
@@ -190,12 +184,8 @@ func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 	a.send("amq.fanout", "", numbered(1)...)
 	tap.awaitRows(1)
 	must.Do(t, own.Halt())
-	select {
-	case err := <-tap.ended:
-		assert.That(t, err != nil && strings.Contains(err.Error(), "lost"), "it ended with %v", err)
-	case <-time.After(patience):
-		t.Fatal("the broker is gone, and the tap does not end")
-	}
+	err := tap.awaitEnd()
+	assert.That(t, err != nil && strings.Contains(err.Error(), "lost"), "it ended with %v", err)
 	must.Do(t, own.Resume(t.Context()))
 	again := startTap(newAppOn(t, own), c, empty, plan, nil)
 	again.end()
@@ -203,12 +193,8 @@ func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 
 // Whatever a message has in it, the tap shows it, and goes on.
 func TestTapOfBadMessages(t *testing.T) {
-	a := newApp(t)
-	x, worker := a.exchange("x\x1b[2J\u202e", "fanout", false, nil), a.queue("worker", model.Classic)
-	a.bind(worker, x, "", nil)
-	topology := topologyNow(t)
-	tap := startTap(a, client(t), topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}}),
-		nil)
+	a, x, _ := fanout(t, "x\x1b[2J\u202e")
+	tap := startTapOf(a, client(t), nil, x)
 	bad := []amqp.Publishing{
 		{MessageId: "large", Body: make([]byte, 16<<20)},
 		{MessageId: "future", Timestamp: time.Now().Add(10 * time.Minute)},

@@ -91,8 +91,7 @@ func TestWhatWasDone(t *testing.T) {
 	id := begin(t, j, why)
 	check(t, j.Write(id, dropped(1, 2), nil),
 		j.Write(id, dropped(5, 9), append(settled(plan.Dropped, 1), settled(plan.Unsure, 2)...)))
-	running, err := j.Record(t.Context(), id)
-	check(t, err)
+	running := must.Get(j.Record(t.Context(), id))(t)
 	assert.That(t, running.Running && !running.Unfinished() && running.Entries == 4 && running.Account.Dropped == 1,
 		"while it runs: %+v", running)
 	check(t, j.Finish(id, settled(plan.Dropped, 5, 2), plan.Account{Planned: 4, Dropped: 3, Stopped: "you stopped it"}),
@@ -106,8 +105,7 @@ func TestWhatWasDone(t *testing.T) {
 		assert.That(t, message.FingerprintOf(e.Message) == e.Fingerprint, "%d is another message: %+v", e.Position, e.Message)
 	}
 	assert.NoDiff(t, cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes))
-	records, err := j.Records(t.Context(), 10)
-	check(t, err)
+	records := must.Get(j.Records(t.Context(), 10))(t)
 	assert.That(t, len(records) == 1 && records[0].Who() == "ann as guest@localhost:5672" &&
 		records[0].Reason == "INC-4711" && !records[0].Running && !records[0].Ended.IsZero() &&
 		records[0].Told() == "3 dropped; it ended early" && time.Since(records[0].Began) <= time.Minute &&
@@ -184,8 +182,7 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 		fmt.Sscan(lines.Text(), &said)
 	}
 	_ = victim.Wait()
-	unfinished, err := j.Unfinished(t.Context())
-	check(t, err)
+	unfinished := must.Get(j.Unfinished(t.Context()))(t)
 	must.That(t, len(unfinished) == 1, "%+v", unfinished)
 	r := unfinished[0]
 	n, done := len(read(t, j, r.ID)), r.Account.Dropped
@@ -212,8 +209,7 @@ func TestRetention(t *testing.T) {
 		return id
 	}
 	ids := func() (all []int64) {
-		records, err := j.Records(t.Context(), 0)
-		check(t, err)
+		records := must.Get(j.Records(t.Context(), 0))(t)
 		for _, r := range records {
 			all = append(all, r.ID)
 		}
@@ -247,8 +243,7 @@ func TestUnfinishedIsNotToldForEver(t *testing.T) {
 	check(t, j.Close()) // as the end of the program would
 	want := func(ids ...int64) {
 		t.Helper()
-		unfinished, err := j.Unfinished(t.Context())
-		check(t, err)
+		unfinished := must.Get(j.Unfinished(t.Context()))(t)
 		var got []int64
 		for _, r := range unfinished {
 			got = append(got, r.ID)
@@ -298,8 +293,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 	for range writers {
 		check(t, <-done)
 	}
-	records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0)
-	check(t, err)
+	records := must.Get(open(t, journal.Options{Path: path}).Records(t.Context(), 0))(t)
 	assert.That(t, len(records) == writers && records[0].Entries == writes, "%+v", records)
 }
 

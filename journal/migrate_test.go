@@ -118,8 +118,7 @@ func TestMigrationIsWhole(t *testing.T) {
 // TestEditOfARecord: a record names the program that changed its messages, and its intent has it for a resume. A
 // program of before, which would resume it without, refuses the file for its version.
 func TestEditOfARecord(t *testing.T) {
-	program, err := mend.Parse(`.body = "é"`)
-	check(t, err)
+	program := must.Get(mend.Parse(`.body = "é"`))(t)
 	path := firstVersion(t)
 	j := open(t, journal.Options{Path: path})
 	id, err := j.Begin(t.Context(), plan.Record{
@@ -131,8 +130,7 @@ func TestEditOfARecord(t *testing.T) {
 		chain[0].Intent.Mend.Text == program.Text, "%+v %v", chain, err)
 	old, err := j.Record(t.Context(), 7)
 	assert.That(t, err == nil && old.Edit == "", "%+v %v", old, err)
-	db, err := sql.Open("sqlite", path)
-	check(t, err)
+	db := must.Get(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	var version int
 	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
@@ -264,8 +262,7 @@ func TestUnusableFiles(t *testing.T) {
 			check(t, os.WriteFile(path, []byte(strings.Repeat("this is a shopping list\n", 100)), 0o600))
 		}, []string{"damaged", "move it away"}},
 		{"damaged in the middle", func(t *testing.T, path string) {
-			content, err := os.ReadFile(path)
-			check(t, err)
+			content := must.Get(os.ReadFile(path))(t)
 			for i := 4096 / 2; i < len(content); i++ {
 				content[i] = 0xa5
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -41,8 +42,7 @@ func TestOthersMayHaveWrittenIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, name := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
-				info, err := os.Stat(name)
-				check(t, err)
+				info := must.Get(os.Stat(name))(t)
 				if info.Mode()&0o077 != 0 {
 					t.Errorf("%s has the mode %v", name, info.Mode())
 				}
@@ -77,8 +77,7 @@ func TestMakesNoHalfJournal(t *testing.T) {
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)
 	check(t, j.Check(t.Context()), j.Close())
-	files, err := os.ReadDir(filepath.Dir(path))
-	check(t, err)
+	files := must.Get(os.ReadDir(filepath.Dir(path)))(t)
 	for _, file := range files {
 		info, err := file.Info()
 		assert.That(t, err == nil && info.Mode().Perm() == 0o600 && strings.HasPrefix(file.Name(), journal.File),

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -39,8 +40,7 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 		if test.ended {
 			check(t, j.Finish(id, nil, plan.Account{}))
 		}
-		sent, err := j.Replayed(t.Context(), "b:5672", "")
-		check(t, err)
+		sent := must.Get(j.Replayed(t.Context(), "b:5672", ""))(t)
 		topology := build.TopologyOf("3.10.8", build.Queue("w", build.Consumers(1)), build.Queue("a"), build.Queue("b"))
 		got := plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{m}, Planned: 1, Mark: true,

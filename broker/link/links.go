@@ -32,13 +32,7 @@ type Link struct {
 
 // Connection returns a connection to the vhost, and makes it when there is none that works.
 func (p *Pool) Connection(ctx context.Context, vhost string) (*amqp.Connection, error) {
-	l, err := p.linksTo(vhost)
-	if err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found, err := l.find(ctx, p, vhost, func(*Link) bool { return true })
+	_, found, err := p.find(ctx, vhost, func(*Link) bool { return true }, func(*Link) {})
 	if err != nil {
 		return nil, err
 	}
@@ -47,35 +41,20 @@ func (p *Pool) Connection(ctx context.Context, vhost string) (*amqp.Connection, 
 
 // Hold returns a connection on which messages can be held: until release, only the caller opens channels on it.
 func (p *Pool) Hold(ctx context.Context, vhost string) (held *Link, release func(), err error) {
-	l, err := p.linksTo(vhost)
-	if err != nil {
-		return nil, nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found, err := l.find(ctx, p, vhost, func(l *Link) bool { return !l.holding && l.opening == 0 })
-	if err != nil {
-		return nil, nil, err
-	}
-	found.holding = true
-	return found, func() { l.release(found) }, nil
+	l, held, err := p.find(ctx, vhost, func(l *Link) bool { return !l.holding && l.opening == 0 },
+		func(l *Link) { l.holding = true })
+	return held, func() { l.release(held) }, err
 }
 
 // KeptChannel opens a channel that stays open, on a connection on which no messages are held.
 func (p *Pool) KeptChannel(ctx context.Context, vhost string) (*amqp.Channel, error) {
-	l, err := p.linksTo(vhost)
+	l, found, err := p.find(ctx, vhost, func(l *Link) bool { return !l.holding }, func(l *Link) {
+		l.opening++
+		l.kept = true
+	})
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	found, err := l.find(ctx, p, vhost, func(l *Link) bool { return !l.holding })
-	if err != nil {
-		l.mu.Unlock()
-		return nil, err
-	}
-	found.opening++
-	found.kept = true
-	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
 		found.opening--
@@ -100,20 +79,30 @@ func (p *Pool) linksTo(vhost string) (*links, error) {
 	return p.links[vhost], nil
 }
 
-// find returns the first connection that works and fits, and makes one when there is none. The caller holds the lock.
-func (l *links) find(ctx context.Context, p *Pool, vhost string, fits func(*Link) bool) (*Link, error) {
+// find returns the first connection to a vhost that works and fits, and makes one when there is none. use notes what it
+// is for, before another call can find it.
+func (p *Pool) find(
+	ctx context.Context, vhost string, fits func(*Link) bool, use func(*Link),
+) (l *links, found *Link, err error) {
+	if l, err = p.linksTo(vhost); err != nil {
+		return nil, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.all = slices.DeleteFunc(l.all, func(l *Link) bool { return l.IsClosed() })
 	if i := slices.IndexFunc(l.all, fits); i >= 0 {
-		return l.all[i], nil
+		found = l.all[i]
+	} else {
+		connection, conn, err := p.Dial(ctx, vhost, "dlxtop "+p.session)
+		if err != nil {
+			return nil, nil, err
+		}
+		found = &Link{Connection: connection, Wire: conn}
+		l.all = append(l.all, found)
+		p.watch(connection)
 	}
-	connection, conn, err := p.Dial(ctx, vhost, "dlxtop "+p.session)
-	if err != nil {
-		return nil, err
-	}
-	made := &Link{Connection: connection, Wire: conn}
-	l.all = append(l.all, made)
-	p.watch(connection)
-	return made, nil
+	use(found)
+	return l, found, nil
 }
 
 // release ends the holding, and closes a further connection that is not needed any more.

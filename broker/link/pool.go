@@ -141,10 +141,7 @@ func (p *Pool) Close() {
 // Dial makes a connection that no other call uses; vhost "" is the one that the URL names. Cut on its wire ends it at
 // once, whatever the connection waits for.
 func (p *Pool) Dial(ctx context.Context, vhost, name string) (connection *amqp.Connection, w *wire.Conn, err error) {
-	err = Patiently(ctx, IsLimit, func() error {
-		connection, w, err = p.dialOnce(ctx, vhost, name)
-		return err
-	})
+	connection, w, _, err = p.DialChannels(ctx, vhost, name, 0)
 	return connection, w, err
 }
 

@@ -213,9 +213,7 @@ func (t *tap) receive(ctx context.Context) {
 func (t *tap) show(d *amqp.Delivery) {
 	at := time.Now()
 	m := t.wire.Message(d)
-	t.mu.Lock()
-	t.counts.Seen++
-	t.mu.Unlock()
+	t.note(func(c *trace.TapCounts) { c.Seen++ })
 	t.see(&m, at)
 }
 
@@ -281,19 +279,17 @@ func (t *tap) count() error {
 		if err != nil {
 			return t.error("count", t.queue, err)
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.counts.Unsure = t.counts.Unsure || int64(q.Messages) >= t.plan.MaxMessages/2
+		t.note(func(c *trace.TapCounts) { c.Unsure = c.Unsure || int64(q.Messages) >= t.plan.MaxMessages/2 })
 		return nil
 	}
 	n, err := t.control.QueuePurge(t.missed(), false)
 	if err != nil {
 		return t.error("count", t.missed(), err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counts.Missed += int64(n)
-	t.counts.AtLeast = t.counts.AtLeast || n >= missedMessages
+	t.note(func(c *trace.TapCounts) {
+		c.Missed += int64(n)
+		c.AtLeast = c.AtLeast || n >= missedMessages
+	})
 	return nil
 }
 
@@ -321,12 +317,17 @@ func (t *tap) follow(plan trace.TapPlan) error {
 }
 
 func (t *tap) report() {
-	t.mu.Lock()
-	counts := t.counts
-	t.mu.Unlock()
-	if t.tell != nil {
+	if counts := t.note(func(*trace.TapCounts) {}); t.tell != nil {
 		t.tell(counts)
 	}
+}
+
+// note changes the counts, and returns them.
+func (t *tap) note(change func(*trace.TapCounts)) trace.TapCounts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change(&t.counts)
+	return t.counts
 }
 
 // error puts the broker's refusal of an attempt into a sentence.
@@ -383,21 +384,9 @@ func (t *tap) catchUp() {
 	t.addMissed(q.Messages)
 }
 
-func (t *tap) addMissed(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counts.Missed += int64(n)
-}
+func (t *tap) addMissed(n int) { t.note(func(c *trace.TapCounts) { c.Missed += int64(n) }) }
 
 // noteGap notes that what passed since the last count is unknown.
-func (t *tap) noteGap() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counts.AtLeast, t.counts.Unsure = true, true
-}
+func (t *tap) noteGap() { t.note(func(c *trace.TapCounts) { c.AtLeast, c.Unsure = true, true }) }
 
-func (t *tap) seen() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.counts.Seen
-}
+func (t *tap) seen() int64 { return t.note(func(*trace.TapCounts) {}).Seen }

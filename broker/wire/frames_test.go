@@ -387,8 +387,7 @@ func read(t *testing.T, m message.Message) (again message.Message) {
 // written is a message as a file or the journal has it.
 func written(t *testing.T, m message.Message) message.Message {
 	t.Helper()
-	line, err := model.JSONLine(m.JSON())
-	must.Do(t, err)
+	line := must.Get(model.JSONLine(m.JSON()))(t)
 	again, err := message.ParseMessage(line)
 	assert.Succeeds(t, err)
 	return again
