@@ -48,7 +48,6 @@ type acknowledger struct {
 	sent  []sentAcks // what the queue may not have taken in yet
 }
 
-// settled is a message that is to be acknowledged.
 type settled struct {
 	tag     uint64
 	message *message.Message

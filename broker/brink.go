@@ -101,7 +101,10 @@ func (b *brink) message(tag uint64) *message.Message {
 func (b *brink) end(s *source) (end peek.LookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	end.Complete, end.Ended, end.Uncounted = s.complete(), s.endedBy(), !s.noted
+	end.Complete, end.Ended, end.Uncounted = int64(s.taken) >= s.depth, s.endedBy(), !s.noted
+	if s.plan.Method == peek.Stream {
+		end.Complete = s.taken < s.prefetch
+	}
 	end.Moved = s.acknowledged.Load()
 	if b.plan.Type == model.Quorum {
 		end.Moved = int64(s.taken)
@@ -155,7 +158,7 @@ func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, er
 		}
 		switch {
 		case rest == 0:
-			return taken, s.reached()
+			return taken, &peek.LookEnded{Queue: s.plan.Queue, Type: s.plan.Type, Ended: s.plan.Ended, Reached: true}
 		case s.plan.Scarce:
 			part = 1
 		}

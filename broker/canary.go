@@ -158,7 +158,10 @@ const (
 
 // wait calls try now and then until it decides; when the limit is reached, over does. A person may end it earlier.
 func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func() verdict, over func() bool) bool {
-	c.forget()
+	select {
+	case <-c.goOn: // a wish that came too late for the wait before
+	default:
+	}
 	c.until = time.Now().Add(limit)
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -227,7 +230,11 @@ func (c *canary) watch(ctx context.Context) bool {
 // step counts, and looks when that helps. It reports whether nothing came back, as far as is known.
 func (c *canary) step(ctx context.Context) bool {
 	now := time.Now()
-	return c.count(ctx, now) && (!c.due(now) || c.look(ctx))
+	if !c.count(ctx, now) {
+		return false
+	}
+	due := c.growth.unseen && !c.plan.OneLook && now.Sub(c.growth.looked) > lookEvery
+	return !due || c.look(ctx)
 }
 
 // over notes, when it ended while it was watched, that it shows nothing.
@@ -238,19 +245,6 @@ func (c *canary) over() {
 	if account := c.execution.ledger.copy(); account.Canary.Waits() && !c.judged {
 		c.say(plan.CanaryCut)
 	}
-}
-
-// forget drops a wish to go on that came too late for the wait before.
-func (c *canary) forget() {
-	select {
-	case <-c.goOn:
-	default:
-	}
-}
-
-// due reports whether a look helps now.
-func (c *canary) due(now time.Time) bool {
-	return c.growth.unseen && !c.plan.OneLook && now.Sub(c.growth.looked) > lookEvery
 }
 
 func (c *canary) taken() bool {

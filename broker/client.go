@@ -60,8 +60,10 @@ func New(o Options) (*Client, error) {
 		Pool: pool, journal: o.Journal, reread: o.Reread, full: o.Full,
 		patience: defaultPatience, spoolMemory: spool.Memory, comeback: comeback,
 		returned: map[model.QueueRef]int{},
-		looks:    o.Looks, own: newOwnLooks(), rescues: map[string]bool{},
-		holds: newHolds(), counter: newCounter(),
+		looks:    o.Looks, rescues: map[string]bool{},
+		own:     &ownLooks{looked: map[model.QueueRef]model.Looked{}, locks: map[model.QueueRef]chan struct{}{}},
+		holds:   holds{now: map[model.QueueRef]int{}, ended: map[model.QueueRef]time.Time{}},
+		counter: newCounter(),
 	}, nil
 }
 

@@ -70,19 +70,6 @@ func (s *source) most() int {
 	return max(int(most)-s.taken, 0)
 }
 
-// reached is why no further message is taken although one may be there.
-func (s *source) reached() error {
-	return &peek.LookEnded{Queue: s.plan.Queue, Type: s.plan.Type, Ended: s.plan.Ended, Reached: true}
-}
-
-// complete reports whether all was taken that the queue held.
-func (s *source) complete() bool {
-	if s.plan.Method == peek.Stream {
-		return s.taken < s.prefetch
-	}
-	return int64(s.taken) >= s.depth
-}
-
 // reason is why the holding channel was closed, when amqp091-go only says that it is.
 func (s *source) reason(err error) error {
 	if s.holding.IsClosed() && s.why.Load() == nil {

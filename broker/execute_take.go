@@ -9,7 +9,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// chosen is a message that the plan acts on.
 type chosen struct {
 	tag        uint64
 	message    *message.Message

@@ -20,7 +20,6 @@ const (
 	mostIDs          = 10_000 // of messages that are recognized where a worker has dropped the mark
 )
 
-// follower is a replay while it is followed.
 type follower struct {
 	client   *Client
 	plan     plan.Following

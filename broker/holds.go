@@ -10,17 +10,13 @@ import (
 // holds knows of which queues this client holds messages, or did so lately: counts that were taken meanwhile do not
 // tell what is there.
 type holds struct {
-	mu    *sync.Mutex
+	mu    sync.Mutex
 	now   map[model.QueueRef]int       // how many sources
 	ended map[model.QueueRef]time.Time // of the last one
 }
 
-func newHolds() holds {
-	return holds{mu: &sync.Mutex{}, now: map[model.QueueRef]int{}, ended: map[model.QueueRef]time.Time{}}
-}
-
 // begin notes that messages of a queue are held from now on, until end is called. end may be called again.
-func (h holds) begin(queue model.QueueRef) (end func()) {
+func (h *holds) begin(queue model.QueueRef) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now[queue]++
@@ -35,7 +31,7 @@ func (h holds) begin(queue model.QueueRef) (end func()) {
 }
 
 // since reports whether messages of a queue were held at any time since then.
-func (h holds) since(queue model.QueueRef, then time.Time) bool {
+func (h *holds) since(queue model.QueueRef, then time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now[queue] > 0 || h.ended[queue].After(then)

@@ -186,7 +186,6 @@ func (w *writer) outcomes() []plan.Settled {
 	return settled
 }
 
-// signal fills a channel that holds one.
 func signal(full chan struct{}) {
 	select {
 	case full <- struct{}{}:
@@ -194,7 +193,6 @@ func signal(full chan struct{}) {
 	}
 }
 
-// finish writes down how it ended.
 func (w *writer) finish(a plan.Account) error {
 	if w == nil {
 		return nil

@@ -54,7 +54,6 @@ func (l *ledger) doubt(positions []int, reason string) {
 	l.account.Unknown += n
 }
 
-// note changes the account.
 func (l *ledger) note(change func(*plan.Account)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +91,6 @@ func (l *ledger) done() (n int) {
 	return n
 }
 
-// copy is the account as it stands.
 func (l *ledger) copy() plan.Account {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,10 +32,6 @@ type ownLooks struct {
 	locks  map[model.QueueRef]chan struct{} // full while somebody looks
 }
 
-func newOwnLooks() *ownLooks {
-	return &ownLooks{looked: map[model.QueueRef]model.Looked{}, locks: map[model.QueueRef]chan struct{}{}}
-}
-
 // Lock waits for the other looks of this program at a queue; the error is that of ctx.
 func (l *ownLooks) Lock(ctx context.Context, _ string, queue model.QueueRef) (unlock func(), err error) {
 	l.mu.Lock()

@@ -73,7 +73,6 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 
 var errTimeout = errors.New("the time for the peek is over")
 
-// look is one peek under way.
 type look struct {
 	source  *source
 	plan    peek.Plan

@@ -49,7 +49,6 @@ func (c *Client) Probe(
 	return p.result, nil
 }
 
-// probe is one probe under way.
 type probe struct {
 	client  *Client
 	plan    *trace.ProbePlan
@@ -218,9 +217,10 @@ func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 
 // arrive looks for the probe behind its DLX: where nobody consumes, it is found and taken out.
 func (p *probe) arrive(ctx context.Context) {
+	expired := p.result.Steps[len(p.result.Steps)-1].After
 	for _, r := range p.plan.Reaches {
 		if n, known := r.Consumers.Get(); !known || n > 0 {
-			p.step(trace.ProbeReached, r.Queue.Name, p.sent.Add(p.last()), "handed to its consumers")
+			p.step(trace.ProbeReached, r.Queue.Name, p.sent.Add(expired), "handed to its consumers")
 		}
 	}
 	wanted := len(p.plan.Removals) - 1
@@ -241,14 +241,6 @@ func (p *probe) arrive(ctx context.Context) {
 		p.verdict("it expired, but is not where it should be: someone took it out of " +
 			model.Printable(p.result.Left) + ", or dlxtop could not look there")
 	}
-}
-
-// last is when the last step was, since the probe was sent.
-func (p *probe) last() time.Duration {
-	if n := len(p.result.Steps); n > 0 {
-		return p.result.Steps[n-1].After
-	}
-	return 0
 }
 
 // missing is the first queue in which the probe was not found.

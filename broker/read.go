@@ -52,7 +52,6 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 // errLongStream is why the rest of a stream is not read.
 var errLongStream = errors.New("dlxtop reads no further in a stream")
 
-// reading is one Read under way.
 type reading struct {
 	source *source
 	each   func(*message.Message) error

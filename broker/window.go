@@ -343,7 +343,6 @@ func (w *window) finish() error {
 	return w.why()
 }
 
-// patience is how long a window waits.
 type patience struct {
 	confirm time.Duration // for any confirm, while some are due
 	alarm   time.Duration // for an alarm of the broker to pass

@@ -6,15 +6,6 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// countElement is one queue of the list in totals mode.
-type countElement struct {
-	Name      field[string] `json:"name"`
-	VHost     field[string] `json:"vhost"`
-	Ready     field[int64]  `json:"messages_ready"`
-	Unacked   field[int64]  `json:"messages_unacknowledged"`
-	Consumers field[int64]  `json:"consumers"`
-}
-
 // Counts are the current counts of all queues, at a quarter of a snapshot's price: they come from the queues and not
 // from the statistics, which lag by some seconds (those of quorum queues come from a table that is renewed every few
 // seconds). Elements that cannot be read are left out. This mode has no consumers (3.10.8 to 4.3.6), and no
@@ -23,7 +14,7 @@ func (c *Client) Counts(ctx context.Context) (map[model.QueueRef]model.QueueCoun
 	query := totalsOnly()
 	query.Set("columns", "name,vhost,messages_ready,messages_unacknowledged,consumers")
 	counts := map[model.QueueRef]model.QueueCounts{}
-	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *countElement) {
+	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
 		if !e.Name.known || !e.VHost.known {
 			return
 		}

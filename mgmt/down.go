@@ -9,9 +9,12 @@ import (
 // askAgain asks a second time for the state of queues that are listed as down although their node is not known to be: a
 // queue that was just declared can be in the list as down (seen twice on 4.0.5).
 func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
-	doubted := map[model.QueueRef]*model.Queue{}
+	doubted, stopped := map[model.QueueRef]*model.Queue{}, map[string]bool{}
+	for i := range s.Nodes {
+		stopped[s.Nodes[i].Name] = !s.Nodes[i].Running
+	}
 	for i := range s.Queues {
-		if q := &s.Queues[i]; q.Outage() == model.NodeDown && !stopped(s.Nodes, q.Node) {
+		if q := &s.Queues[i]; q.Outage() == model.NodeDown && !stopped[q.Node] {
 			doubted[q.QueueRef] = q
 		}
 	}
@@ -26,14 +29,4 @@ func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
 		}
 	})
 	return err
-}
-
-// stopped reports whether a node is known not to run.
-func stopped(nodes []model.Node, name string) bool {
-	for i := range nodes {
-		if nodes[i].Name == name {
-			return !nodes[i].Running
-		}
-	}
-	return false
 }

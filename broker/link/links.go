@@ -117,15 +117,6 @@ func (l *links) release(held *Link) {
 	}
 }
 
-// close closes them all.
-func (l *links) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, one := range l.all {
-		wire.HangUp(one.Connection)
-	}
-}
-
 // remake is how often a lost connection is made again while a call waits for the next loss.
 const remake = 5 * time.Second
 

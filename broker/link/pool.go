@@ -133,7 +133,11 @@ func (p *Pool) Close() {
 	p.links = map[string]*links{}
 	p.mu.Unlock()
 	for _, l := range all {
-		l.close()
+		l.mu.Lock()
+		for _, one := range l.all {
+			wire.HangUp(one.Connection)
+		}
+		l.mu.Unlock()
 	}
 	p.watching.Wait()
 }
@@ -204,7 +208,11 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connecti
 			w.Cut()
 		}
 	})
-	connection, err := amqp.DialConfig(plainURL(p.uri, p.url), config)
+	url := p.url
+	if rest, secure := strings.CutPrefix(url, "amqps"); secure {
+		url = "amqp" + rest // TLS is there already
+	}
+	connection, err := amqp.DialConfig(url, config)
 	w := made.Load()
 	if !stop() && err == nil {
 		err = context.Cause(ctx)

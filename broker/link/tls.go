@@ -68,11 +68,3 @@ func readCertificates(config *tls.Config, uri *amqp.URI) error {
 	}
 	return nil
 }
-
-// plainURL is a URL for amqp091-go when TLS is there already.
-func plainURL(uri amqp.URI, url string) string {
-	if uri.Scheme == "amqps" {
-		return "amqp" + url[len("amqps"):]
-	}
-	return url
-}

@@ -64,7 +64,6 @@ func (s *Spool) Add(m *message.Message) error {
 	return nil
 }
 
-// put adds a body behind its head.
 func (s *Spool) put(body []byte) error {
 	all := len(s.memory) + len(body)
 	if s.file == nil && all > s.limit {
@@ -171,7 +170,6 @@ func (s *Spool) size(i, body int) int64 {
 // whole reports whether a limit leaves a body whole, so that the next record follows it.
 func (s *Spool) whole(i, body int) bool { return body <= 0 || s.records[i].body <= int64(body) }
 
-// parse reads a record.
 func (s *Spool) parse(i int, record []byte) (message.Message, error) {
 	r := &s.records[i]
 	m, err := parseHead(record[:r.head])

@@ -85,7 +85,6 @@ func Run(
 	return err
 }
 
-// tap is one tap while it runs.
 type tap struct {
 	pool       *link.Pool
 	connection *amqp.Connection

@@ -193,10 +193,14 @@ func bodySize(frame []byte) uint64 {
 	return binary.BigEndian.Uint64(frame[frameHead+4:])
 }
 
-// propertiesOf finds the properties in a content header frame, flags first. ok is false when the frame is damaged.
+// propertiesOf finds the properties in a content header frame, flags first. ok is false when the frame is damaged, or
+// has something behind them: RabbitMQ refuses that (541; 3.10.8, 4.0.5, 4.3.6).
 func propertiesOf(frame []byte) (properties []byte, ok bool) {
-	properties, ok = propertiesIn(frame[frameHead : len(frame)-1])
-	return properties, ok && frame[len(frame)-1] == frameEnd
+	if len(frame) < frameFixed+frameExtra || frame[len(frame)-1] != frameEnd {
+		return nil, false
+	}
+	properties = frame[frameHead+frameFixed-2 : len(frame)-1]
+	return properties, complete(properties)
 }
 
 // appendHeader writes a content header frame without its properties, and with another size of the body.

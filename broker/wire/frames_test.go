@@ -414,8 +414,7 @@ func (p *peer) publishes(t *testing.T, headers model.Table) {
 	again := decodeTable(encoded, 0)
 	assert.That(t, bytes.Equal(encodeTable(nil, again), encoded), "%v becomes %v", headers, again)
 	payload := p.publish(t, &out)
-	properties, ok := propertiesIn(payload)
-	_, published := decodeProperties(properties)
+	_, published, ok := ReadProperties(payload[frameFixed-2:])
 	got := encodeTable(nil, published)
 	assert.That(t, ok && bytes.Equal(got, encoded), "published %q, want %q", got, encoded)
 }

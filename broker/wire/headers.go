@@ -159,16 +159,6 @@ func propertySize(flag message.PropertySet, b []byte) int {
 	return 1 + int(b[0])
 }
 
-// propertiesIn finds the properties in the payload of a content header frame, flags first. ok is false when it is
-// damaged, or has something behind them: RabbitMQ refuses that (541; 3.10.8, 4.0.5, 4.3.6).
-func propertiesIn(payload []byte) (properties []byte, ok bool) {
-	if len(payload) < frameFixed {
-		return nil, false
-	}
-	properties = payload[frameFixed-2:]
-	return properties, complete(properties)
-}
-
 // complete reports whether these are properties, flags first, and nothing else.
 func complete(properties []byte) bool {
 	if len(properties) < 2 {

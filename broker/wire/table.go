@@ -23,13 +23,14 @@ const maxNesting = 1000
 func decodeTable(b []byte, depth int) model.Table {
 	t := model.Table{}
 	for len(b) > 0 {
-		name, rest, ok := cutName(b)
-		if !ok {
+		n := 1 + int(b[0])
+		if len(b) <= n { // no letter of a type follows the name
 			addValue(t, "", model.RawValue{Bytes: slices.Clone(b)})
 			break
 		}
+		name := string(b[1:n])
 		var v any
-		v, b = decodeValue(rest, depth)
+		v, b = decodeValue(b[n:], depth)
 		addValue(t, name, v)
 	}
 	return t
@@ -45,14 +46,6 @@ func addValue(t model.Table, name string, v any) {
 		}
 		t[name] = v
 	}
-}
-
-// cutName cuts the name of a value off. ok is false when no letter of a type follows it.
-func cutName(b []byte) (name string, rest []byte, ok bool) {
-	if n := int(b[0]); len(b) > 1+n {
-		return string(b[1 : 1+n]), b[1+n:], true
-	}
-	return "", b, false
 }
 
 // withLength marks types whose values begin with their length, in four bytes.
