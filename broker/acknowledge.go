@@ -75,10 +75,7 @@ func (a *acknowledger) add(tag uint64, m *message.Message) {
 	defer a.mu.Unlock()
 	a.pending = append(a.pending, settled{tag, m})
 	if len(a.pending) >= ackBatch {
-		select {
-		case a.wake <- struct{}{}:
-		default:
-		}
+		signal(a.wake)
 	}
 }
 

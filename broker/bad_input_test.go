@@ -31,8 +31,7 @@ import (
 // TestReplayToAnInternalExchange: whether it is known that the exchange is internal or not, nothing is taken out of the
 // queue.
 func TestReplayToAnInternalExchange(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		exchange := to.Name + ".internal"
 		must.Do(t, a.channel.ExchangeDeclare(exchange, "direct", false, true, true, false, nil))

@@ -58,8 +58,7 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 }
 
 func TestReplayOfTwins(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		twin := amqp.Publishing{MessageId: "twin", Body: []byte("the same")}
 		from, to := a.moving(kind, twin, amqp.Publishing{MessageId: "other"}, twin, twin)
 		peeked := peekAt(t, c, planPeek(from, peek.Want{}))
@@ -73,8 +72,7 @@ func TestReplayOfTwins(t *testing.T) {
 }
 
 func TestReplayOfEverything(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		n := size.Of(1500, 5000)
 		from, to := a.moving(kind, numbered(n)...)
 		var reports []plan.Account
@@ -89,8 +87,7 @@ func TestReplayOfEverything(t *testing.T) {
 
 // Quorum queues forget acknowledgements of a channel that is closed too early, so every second message is a hard case.
 func TestReplayOfEverySecondMessage(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		n := size.Of(1500, 6000)
 		messages := numbered(n)
 		var odd, even []string
@@ -113,8 +110,7 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 }
 
 func TestReplayOfTheFirst(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(50)...)
 		made := replayTo(t, from, to, plan.Selection{Limit: 20})
 		made.Planned = 20
@@ -129,8 +125,7 @@ func TestReplayOfTheFirst(t *testing.T) {
 }
 
 func TestDrop(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from := described(a.queue("failed", kind), kind)
 		a.publish(from.QueueRef, numbered(300)...)
 		peeked := peekAt(t, c, planPeek(from, peek.Want{Limit: 300}))
@@ -162,8 +157,7 @@ func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 }
 
 func TestUnroutableReplayIsReturned(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		// A topic exchange whose binding is known to the plan, but gone on the broker for the key of every third message.
 		exchange := strings.ReplaceAll(t.Name(), "/", ".")
@@ -195,8 +189,7 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 }
 
 func TestReplayToAMissingExchange(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(50)...)
 		made := planned(t, topology([]*model.Queue{from, to}, "vanished"), plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: target.ToExchange,
@@ -212,8 +205,7 @@ func TestReplayToAMissingExchange(t *testing.T) {
 }
 
 func TestReplayToAFullQueue(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from := described(a.queue("failed", kind), kind)
 		to := described(a.queue("worker", kind, "x-max-length", int32(20), "x-overflow", "reject-publish"), kind)
 		to.Arguments = model.Table{"x-max-length": int32(20), "x-overflow": "reject-publish"}
@@ -265,8 +257,7 @@ func byNumber(a, b string) int {
 }
 
 func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from := described(a.queue("q", kind), kind)
 		const n = 3000
 		a.publish(from.QueueRef, numbered(n)...)
@@ -473,8 +464,7 @@ func TestMoveWhereNothingIs(t *testing.T) {
 // TestPlanFromJSON: a replay by an expression, with a mark, is executed from what was written as JSON. So
 // are all plans of these tests; this one has most of what a plan can have.
 func TestPlanFromJSON(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(5)...)
 		condition := must.Get(filter.ParseExpression("position > 2"))(t)
 		topology := topology([]*model.Queue{from, to})

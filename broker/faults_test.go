@@ -163,8 +163,7 @@ func TestCableCutWhilePeeking(t *testing.T) {
 }
 
 func TestQueueDeletedWhileReplaying(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		n := size.Of(4000, 20_000)
 		from, to := a.moving(kind, numbered(n)...)
 		p := replayTo(t, from, to, plan.Selection{})

@@ -34,10 +34,7 @@ const (
 // have back what these held: before that a look would miss messages, and what is under way may still arrive.
 // connections are the names of all that the user may see. Without them only the counts of the queues are waited for.
 func (c *Client) AwaitGone(
-	ctx context.Context,
-	r *plan.Record,
-	connections func(context.Context) ([]string, error),
-	queues ...model.QueueRef,
+	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error), queues ...model.QueueRef,
 ) error {
 	if r.Session != "" && r.Session != c.Session() {
 		if err := c.awaitUnlisted(ctx, r, connections); err != nil {

@@ -222,8 +222,7 @@ func TestReplayAtARate(t *testing.T) {
 // Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies
 // there.
 func TestActingAtARateKeepsTheOrder(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		c.SetComeback(patience)
 		from := described(a.queue("failed", kind), kind)
 		const n, first = 100, 40
@@ -239,8 +238,7 @@ func TestActingAtARateKeepsTheOrder(t *testing.T) {
 // TestSlowRateHoldsFewMessages: RabbitMQ closes the channel of who holds a message for 30 minutes, so that a replay at
 // a low rate takes no more than it sends in 15.
 func TestSlowRateHoldsFewMessages(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		c.SetComeback(patience)
 		const n, most = 100, 18
 		from, to := a.moving(kind, numbered(n)...)

@@ -393,8 +393,7 @@ func TestUnforeseenCarriedCounts(t *testing.T) {
 // TestALookMarksAsRedelivered: what was published to a queue is not redelivered until a look, whatever its publisher
 // wrote, so that the next look knows what has been there since.
 func TestALookMarksAsRedelivered(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
 		sent := numbered(2)
 		sent[1].Headers = amqp.Table{"x-delivery-count": int64(3), "x-acquired-count": int64(3)}

@@ -340,6 +340,11 @@ func forEachKind(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	sideBySide(t, test)
 }
 
+// onEachKind is forEachKind for a test with one application and one client.
+func onEachKind(t *testing.T, test func(t *testing.T, kind model.QueueType, a *app, c *broker.Client)) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) { test(t, kind, newApp(t), client(t)) })
+}
+
 func sideBySide(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {

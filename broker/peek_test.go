@@ -51,8 +51,7 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 }
 
 func TestPeekReadsTheFirstOnly(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
 		a.publish(q, numbered(100)...)
 		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{Limit: 7}))
@@ -65,8 +64,7 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 }
 
 func TestPeekOfAnEmptyQueue(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
 		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{}))
 		ready, known := peeked.Depth.Get()
@@ -110,8 +108,7 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 }
 
 func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind, "x-single-active-consumer", true)
 		a.publish(q, numbered(20)...)
 		described := described(q, kind)
@@ -189,8 +186,7 @@ func everyType() amqp.Table {
 }
 
 func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
 		a.publish(q, amqp.Publishing{
 			Headers: everyType(), ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationId: "c",
@@ -220,8 +216,7 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 }
 
 func TestPeekOfALargeBody(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
 		body := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16)
 		a.publish(q, amqp.Publishing{Body: body, DeliveryMode: 2})
@@ -236,8 +231,7 @@ func TestPeekOfALargeBody(t *testing.T) {
 }
 
 func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
 		messages := numbered(50)
 		for i := range messages {
@@ -268,8 +262,7 @@ func TestPeekOfAMalformedDeath(t *testing.T) {
 }
 
 func TestPeekOfRealDeaths(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		dead := a.queue("dead", kind)
 		q := a.queue("q", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", dead.Name, "x-message-ttl",
 			int32(1))
@@ -283,8 +276,7 @@ func TestPeekOfRealDeaths(t *testing.T) {
 }
 
 func TestCancelledPeekGivesEverythingBack(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
 		const n = 5000
 		a.publish(q, numbered(n)...)

@@ -116,12 +116,7 @@ func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
 				default:
 				}
 			}
-		}, func(trace.TapCounts) {
-			select {
-			case works <- struct{}{}:
-			default:
-			}
-		})
+		}, func(trace.TapCounts) { signal(works) })
 	}()
 	select {
 	case <-works:

@@ -49,10 +49,8 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 					x.source.brink.claim(tag)
 					wanted[name] = these[1:]
 					tags = append(tags, tag)
-					settled[these[0].Record] = append(
-						settled[these[0].Record],
-						plan.Settled{Position: these[0].Position, Outcome: plan.Moved},
-					)
+					settled[these[0].Record] = append(settled[these[0].Record],
+						plan.Settled{Position: these[0].Position, Outcome: plan.Moved})
 				}
 			})
 			missing -= len(tags) - before

@@ -71,13 +71,8 @@ func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id in
 		}
 		return nil
 	}, func(tx *sql.Tx, id int64) error {
-		_, err := tx.ExecContext(
-			ctx,
-			`INSERT INTO claims(record, claimant, positions) VALUES(?, ?, ?)`,
-			r.Undoes,
-			id,
-			ranges(slices.Clone(granted)),
-		)
+		_, err := tx.ExecContext(ctx, `INSERT INTO claims(record, claimant, positions) VALUES(?, ?, ?)`, r.Undoes, id,
+			ranges(slices.Clone(granted)))
 		return err
 	})
 	return id, granted, err

@@ -196,18 +196,21 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	}
 }
 
+// large writes a record of one message of 300,000 bytes.
+func large(t *testing.T, j *journal.Journal, r plan.Record) int64 {
+	t.Helper()
+	id, entries := begin(t, j, r), dropped(1)
+	entries[0].Message.Body = make([]byte, 300_000)
+	entries[0].Message.BodyBytes = 300_000
+	check(t, j.Write(id, entries, nil), j.Finish(id, nil, plan.Account{}))
+	return id
+}
+
 func TestRetention(t *testing.T) {
 	now := time.Now()
 	path := at(t)
 	j := open(t, journal.Options{Path: path, Age: time.Hour, Bytes: 1 << 20, Now: func() time.Time { return now }})
-	fill := func() int64 {
-		id := begin(t, j, record(plan.Drop))
-		large := dropped(1)
-		large[0].Message.Body = make([]byte, 300_000)
-		large[0].Message.BodyBytes = 300_000
-		check(t, j.Write(id, large, nil), j.Finish(id, nil, plan.Account{}))
-		return id
-	}
+	fill := func() int64 { return large(t, j, record(plan.Drop)) }
 	ids := func() (all []int64) {
 		records := must.Get(j.Records(t.Context(), 0))(t)
 		for _, r := range records {
@@ -232,6 +235,33 @@ func TestRetention(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Size() > 3<<20 {
 		t.Errorf("the file has %d bytes: %v", info.Size(), err)
 	}
+}
+
+// What an undo or a resume begins with is not forgotten by that, however full the journal is, and what it went on with
+// may be forgotten.
+func TestFullJournalKeepsWhatIsUndone(t *testing.T) {
+	t.Parallel()
+	path := at(t)
+	j := open(t, journal.Options{Path: path})
+	first := large(t, j, record(plan.Drop))
+	r := record(plan.Drop)
+	r.Resumes = first
+	second := large(t, j, r)
+	check(t, j.Close())
+	j = open(t, journal.Options{Path: path, Bytes: 1 << 10})
+	r.Resumes = second
+	third, err := j.Resume(t.Context(), r, nil)
+	check(t, err, j.Finish(third, nil, plan.Account{}))
+	undo, granted, err := j.Claim(t.Context(), undoOf(second), plan.Claim{Positions: []int{1}})
+	check(t, err)
+	assert.That(t, cmp.Equal(granted, []int{1}), "claimed %v", granted)
+	other := begin(t, j, record(plan.Drop)) // of another program, while the undo runs
+	check(t, j.Finish(other, nil, plan.Account{}))
+	assert.Succeeds(t, j.Entries(t.Context(), second, func(e *plan.Entry) error {
+		assert.That(t, e.Message != nil && len(e.Message.Body) == 300_000, "it keeps %+v", e)
+		return nil
+	}))
+	check(t, j.Finish(undo, nil, plan.Account{}))
 }
 
 // TestUnfinishedIsNotToldForEver: an undo settles it, and so does a week.

@@ -107,10 +107,9 @@ func scanRecord(scan func(...any) error) (plan.Record, error) {
 	var ended sql.NullInt64
 	var account, sequel sql.NullString
 	var prints int
-	if err := scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended,
-		&r.Planned, &r.Undoes, &account,
-		&r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &sequel,
-		&r.ResumedBy, &r.Entries); err != nil {
+	if err := scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended, &r.Planned,
+		&r.Undoes, &account, &r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.Login, &r.Reason, &sequel, &r.ResumedBy,
+		&r.Entries); err != nil {
 		return r, err
 	}
 	r.Began, r.OtherPrints = time.UnixMilli(began), prints != message.FingerprintKind

@@ -150,13 +150,8 @@ func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []pla
 	}
 	content, err := json.Marshal(account)
 	if err == nil {
-		_, err = tx.ExecContext(
-			ctx,
-			`UPDATE records SET ended = coalesce(ended, ?), account = ? WHERE id = ?`,
-			j.options.Now().UnixMilli(),
-			string(content),
-			id,
-		)
+		_, err = tx.ExecContext(ctx, `UPDATE records SET ended = coalesce(ended, ?), account = ? WHERE id = ?`,
+			j.options.Now().UnixMilli(), string(content), id)
 	}
 	return err
 }
