@@ -52,3 +52,24 @@ func joinedWords[O any](objections []O, words func(O) string) string {
 	}
 	return strings.Join(said, "; ")
 }
+
+// Said is an objection that nothing is decided by.
+type Said struct {
+	Says   string // in one sentence
+	Insist string // what insisting would do, "" when nobody may
+}
+
+// Saidf is one that nobody may override, as Sayf says it.
+func Saidf(format string, values ...any) Said { return Said{Says: Sayf(format, values...)} }
+
+// Insisting is one that may be overridden, which does that.
+func (o Said) Insisting(does string) Said { return Said{o.Says, does} }
+
+// Words are the sentence.
+func (o Said) Words() string { return o.Says }
+
+// Override is what insisting would do, "" when it is not possible.
+func (o Said) Override() string { return o.Insist }
+
+// Overridable reports whether a person may insist.
+func (o Said) Overridable() bool { return o.Insist != "" }

@@ -19,7 +19,7 @@ const scarceDeliveries = 2
 func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	q, ok := t.Queue(ref)
 	if !ok {
-		return Plan{Queue: ref, Refusal: Refusal{{Kind: NoQueue, Queue: ref}}}
+		return Plan{Queue: ref, Refusal: Refusal{noQueue(ref)}}
 	}
 	if !want.Delivered.Known() {
 		want.Delivered = delivered(t, ref)
@@ -56,9 +56,9 @@ func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Pla
 	}}
 	switch {
 	case q.Outage() != model.NoOutage:
-		p.refuse(Objection{Kind: QueueDown, Down: q.Down()})
+		p.refuse(model.Said{Says: q.Down().Words()})
 	case q.OwnedByAnother:
-		p.refuse(Objection{Kind: OthersExclusive})
+		p.refuse(model.Saidf("exclusive to another connection: only that connection can read it"))
 	case q.Type == model.Stream:
 		p.stream()
 	case q.Type == model.Quorum:
@@ -66,7 +66,8 @@ func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Pla
 	case q.Type == model.Classic:
 		p.classic()
 	default:
-		p.refuse(Objection{Kind: UnknownType, Type: q.Type})
+		p.refuse(model.Saidf("dlxtop does not know what a look does to a queue of type %q", model.Printable(string(q.Type))).
+			Insisting("it is read as a classic queue would be"))
 		p.classic()
 	}
 	p.ended()
@@ -88,15 +89,15 @@ type peekPlanner struct {
 // ended weighs how the last look ended, when dlxtop did not end it.
 func (p *peekPlanner) ended() {
 	p.plan.Heed(p.want.Looked)
-	switch objection := (Objection{Kind: EndedBefore, Ended: p.plan.Ended, Type: p.plan.Type}); {
+	switch before := endedBefore(p.plan.Ended, p.plan.Type); {
 	case p.plan.Ended.Sure():
-		p.refuse(objection)
+		p.refuse(before)
 		if p.plan.Scarce && p.plan.Carries {
 			left := max(p.plan.Budget-p.want.Looked.Highest, 0)
-			p.refuse(Objection{Kind: LimitNear, Left: left, Limit: p.settings.DeliveryLimit, Final: p.want.ReadOnly})
+			p.refuse(unless(p.want.ReadOnly, limitNear(left, p.settings.DeliveryLimit)))
 		}
 	case p.plan.Ended.Any():
-		p.cost("%s", objection.Words())
+		p.cost("%s", before.Says)
 	}
 }
 
@@ -111,14 +112,22 @@ func (p *peekPlanner) cost(format string, values ...any) {
 	p.charged = true
 }
 
-func (p *peekPlanner) refuse(o Objection) { p.against = append(p.against, o) }
+func (p *peekPlanner) refuse(o model.Said) { p.against = append(p.against, o) }
+
+// unless is a reason that nobody may override when the connection is read-only: nobody can agree to go on.
+func unless(readOnly bool, r model.Said) model.Said {
+	if readOnly {
+		r.Insist = ""
+	}
+	return r
+}
 
 // done puts the plan together. Who insists is told again, as a cost, what that does.
 func (p *peekPlanner) done() Plan {
 	plan := p.plan
 	if p.want.Insist && p.against.Overridable() {
 		for _, o := range p.against {
-			p.costs = append(p.costs, o.Override())
+			p.costs = append(p.costs, o.Insist)
 		}
 	} else {
 		plan.Refusal = p.against
@@ -132,7 +141,7 @@ func (p *peekPlanner) stream() {
 	p.plan.Method = Stream
 	p.bound()
 	if p.want.ForAction {
-		p.refuse(Objection{Kind: OutOfStream})
+		p.refuse(model.Saidf("it is a stream: messages stay in it when they are read, so none can be replayed or dropped"))
 		return
 	}
 	p.mark("no cost: reading a stream takes nothing out of it")
@@ -150,7 +159,8 @@ func (p *peekPlanner) classic() {
 		// A consumer would become the active one where none is; a get does not.
 		p.get("it has a single active consumer")
 		if n, known := q.Consumers.Get(); !known || n > 0 {
-			p.refuse(Objection{Kind: ActiveConsumerGoesOn})
+			p.refuse(model.Saidf("it has a single active consumer, and one is attached: that one would continue with the " +
+				"messages behind the held ones").Insisting("the active consumer may receive messages out of their order"))
 		}
 	default:
 		p.consume()
@@ -169,13 +179,15 @@ func (p *peekPlanner) quorum() {
 	if q.SingleActive {
 		// basic.get is refused (405, all versions), so there is no other way than to be the active consumer for a moment.
 		if n, known := q.Consumers.Get(); !known || n > 0 {
-			p.refuse(Objection{Kind: ActiveConsumerHasAll})
+			p.refuse(model.Saidf("it has a single active consumer, and one is attached: a second one receives nothing, and " +
+				"RabbitMQ refuses basic.get here"))
 		}
 		p.cost("while it runs, dlxtop is the active consumer: an application that attaches waits until it ends")
 	}
 	p.deliveryLimit()
 	if retry := p.settings.DelayedRetry.Value; b.DelayedRetry && (retry == "all" || retry == "returned") {
-		p.refuse(Objection{Kind: DelayedRetry, Retry: retry})
+		p.refuse(model.Saidf("its delayed retry (%s) hides each returned message for a while", retry).
+			Insisting("the messages come back only after the delay of the retry"))
 	}
 	p.bounded()
 	p.lease()
@@ -210,7 +222,7 @@ func (p *peekPlanner) carried(limit model.Setting[int64]) {
 	plan.Carries, plan.Budget, plan.TakesAll, plan.Carried = true, limit.Value, want.TakesAll, want.Carried
 	plan.Agreed, plan.Final = want.Insist && !want.ReadOnly, want.ReadOnly
 	if plan.Foreseen() && !want.TakesAll {
-		p.cost("%s; %s", Objection{Carried: want.Carried, Limit: limit}.carried(), rescuing)
+		p.cost("%s; %s", countCarried(want.Carried, limit.Value).Says, rescuing)
 		p.costs = append(p.costs[len(p.costs)-1:], p.costs[:len(p.costs)-1]...) // first: it may lose messages
 	}
 }
@@ -224,10 +236,8 @@ func (p *peekPlanner) budget(limit model.Setting[int64]) {
 	left := max(limit.Value-delivered, 0)
 	switch {
 	case want.TakesAll:
-	case left <= scarceDeliveries && limit.Value < 0:
-		p.refuse(Objection{Kind: NegativeLimit, Limit: limit, Final: want.ReadOnly})
 	case left <= scarceDeliveries:
-		p.refuse(Objection{Kind: LimitNear, Left: left, Limit: limit, Final: want.ReadOnly})
+		p.refuse(unless(want.ReadOnly, limitNear(left, limit)))
 	case known:
 		p.cost("%s (%s), and this uses 1", LooksLeft(left, limit.Value), limit.Source)
 	default:

@@ -325,12 +325,7 @@ func TestPlanIsData(t *testing.T) {
 		For(build.TopologyOf("4.0.5"), build.Ref("q"), Want{}),
 		{Refusal: (&LimitReached{Queue: build.Ref("q"), Limit: 20, Left: 1}).Refusal()},
 		{Refusal: (&RescueImpossible{Why: "the disk is full", Final: true}).Refusal()},
-		{Refusal: Refusal{
-			{Kind: QueueDown, Down: model.Down{Outage: model.NoMajority, Online: 1, Members: 3, Offline: []string{"a", "b"}}},
-			{Kind: LimitNear, Left: 2, Limit: limit},
-			{Kind: DelayedRetry, Retry: "all"},
-			{Kind: UnknownType, Type: "odd"},
-		}},
+		{Refusal: Refusal{limitNear(2, limit), {Says: "x"}}},
 	}
 	for _, p := range plans {
 		read, err := build.ThroughJSON(p)

@@ -65,7 +65,7 @@ func (e *LookEnded) Error() string {
 
 // Refusal is why.
 func (e *LookEnded) Refusal() Refusal {
-	return Refusal{{Kind: EndedBefore, Ended: e.Ended, Type: e.Type}}
+	return Refusal{endedBefore(e.Ended, e.Type)}
 }
 
 // LookEnd is how a look ended, for who remembers it.

@@ -79,11 +79,11 @@ func (e *LimitReached) Error() string { return e.Refusal().Words() }
 
 // Refusal is why it ended.
 func (e *LimitReached) Refusal() Refusal {
-	limit := model.Setting[int64]{Value: e.Limit, Set: true}
+	met := model.Saidf("%s: %s", LooksLeft(e.Left, e.Limit), overLimit).Insisting(rescuing)
 	if e.Carried.Count > 0 {
-		return Refusal{{Kind: CountCarried, Carried: e.Carried, Limit: limit, Final: e.Final}}
+		met = countCarried(e.Carried, e.Limit)
 	}
-	return Refusal{{Kind: LimitMet, Left: e.Left, Limit: limit, Final: e.Final}}
+	return Refusal{unless(e.Final, met)}
 }
 
 // LooksLeft is "3 looks left of 20".
@@ -103,7 +103,8 @@ func (e *RescueImpossible) Error() string { return e.Refusal().Words() }
 
 // Refusal is why it was not begun.
 func (e *RescueImpossible) Refusal() Refusal {
-	return Refusal{{Kind: CannotRescue, Why: e.Why, Final: e.Final}}
+	return Refusal{unless(e.Final, model.Saidf("each look counts against the delivery limit, and a message at the limit "+
+		"could not be rescued: %s", e.Why).Insisting("messages that are at their limit are dropped or dead-lettered"))}
 }
 
 // RefusedLook is the error of a look that ended, or did not begin, because it would lose messages.

@@ -60,8 +60,8 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 		return
 	}
 	if slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == p.From }) {
-		p.against(reason("no canary possible: they go back into the queue they come from, so dlxtop could not recognize " +
-			"one that comes back"))
+		p.against(model.Saidf("no canary possible: they go back into the queue they come from, so dlxtop could not " +
+			"recognize one that comes back"))
 		return
 	}
 	if q != nil && q.Type == model.Quorum && t.Behaviour.ReturnCountsAsDelivery {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/target"
 )
@@ -15,7 +16,8 @@ import (
 // kinds are the types of objections, by their names.
 var kinds = func() map[string]reflect.Type {
 	named := map[string]reflect.Type{}
-	for _, kind := range append(target.Problems(), new(Reason), new(NotMended), new(Double), new(lost), new(NothingLeft)) {
+	own := []any{new(model.Said), new(NotMended), new(Double), new(lost), new(NothingLeft)}
+	for _, kind := range append(own, target.Problems()...) {
 		of := reflect.TypeOf(kind).Elem()
 		named[of.Name()] = of
 	}

@@ -15,7 +15,7 @@ import (
 func (p *Plan) prepareMove(t *model.Topology) {
 	to := model.QueueRef{VHost: p.From.VHost, Name: p.Target.Fixed.RoutingKey}
 	if why := problemOfMove(t, p.From, to); why != movable {
-		p.against(reason(string(why), to))
+		p.against(model.Saidf(string(why), to))
 	}
 	s := t.Settings(to)
 	q, known := t.Queue(to)

@@ -68,44 +68,33 @@ func (o Double) Words() string {
 		"doubles, too (--doubles)", o.Queue)
 }
 
-// Reason is an objection that nothing is decided by: its sentence, and what insisting would do.
-type Reason struct{ Says, Insist string }
-
-// Words are the sentence.
-func (o Reason) Words() string { return o.Says }
-
-// Override is what insisting would do, "" when it is not possible.
-func (o Reason) Override() string { return o.Insist }
-
 // Against is a refusal for a reason.
-func Against(format string, values ...any) Refusal { return refuse(reason(format, values...)) }
-
-func reason(format string, values ...any) Reason { return Reason{Says: model.Sayf(format, values...)} }
+func Against(format string, values ...any) Refusal { return refuse(model.Saidf(format, values...)) }
 
 // What follows speaks against all of a plan.
 
 // Unreadable is a peek's refusal as that of a plan.
 func Unreadable(look peek.Refusal) (r Refusal) {
 	for _, o := range look {
-		r = append(r, Objection{Reason{o.Words(), o.Override()}})
+		r = append(r, Objection{o})
 	}
 	return r
 }
 
-func targetDown(queue model.QueueRef, down model.Down) Reason {
-	return reason("%s is not available: %s", queue, down.Words())
+func targetDown(queue model.QueueRef, down model.Down) model.Said {
+	return model.Saidf("%s is not available: %s", queue, down.Words())
 }
 
 // canaryCounted: its looks would use up the delivery limit.
-func canaryCounted(queue model.QueueRef, limit, used int64) Reason {
-	return reason("no canary possible: it takes the remaining messages out up to %d times, each counts against the "+
+func canaryCounted(queue model.QueueRef, limit, used int64) model.Said {
+	return model.Saidf("no canary possible: it takes the remaining messages out up to %d times, each counts against the "+
 		"delivery limit %d of %s, and one has used %d of it", canaryDeliveries, limit, queue, used)
 }
 
 // tooSlow: they would be held for longer than RabbitMQ allows.
-func tooSlow(most int) Reason {
-	return reason("at this rate they take longer than %s, and messages that are chosen one by one are held for all that "+
-		"time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)", LongestSpread,
+func tooSlow(most int) model.Said {
+	return model.Saidf("at this rate they take longer than %s, and messages that are chosen one by one are held for all "+
+		"that time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)", LongestSpread,
 		messages(most))
 }
 
@@ -142,38 +131,37 @@ func (o lost) Override() string { return string(o.Remain) }
 // What follows speaks against an undo or a resume.
 
 // StillRuns is why a record that runs is not taken back or gone on with.
-func StillRuns(r *Record) Reason {
-	return reason("the %s %d is still running: wait for its end, or stop it", r.Operation, r.ID)
+func StillRuns(r *Record) model.Said {
+	return model.Saidf("the %s %d is still running: wait for its end, or stop it", r.Operation, r.ID)
 }
 
-// DoneElsewhere is why a record of another broker is not. insist: it may be insisted on, and the sentence says so.
-func DoneElsewhere(r *Record, broker, cluster, insist string) Reason {
-	says := reason("it was done on %s, and this is %s: connect to that broker%s",
-		model.Printable(brokerWords(r.Broker, r.Cluster)), model.Printable(brokerWords(broker, cluster)), insist)
-	says.Insist = "dlxtop treats it as the same broker"
-	return says
-}
-
-// maybeThere, while the queue could not be read to its end.
-func maybeThere(n int) Reason {
-	return Reason{messages(n) + " may already be in the queue, and the queue could not be read to its end; insist to " +
-		"bring back all the same, which may make duplicates", thereTwice}
+// DoneElsewhere is why a record of another broker is not; hint: how it may be overridden.
+func DoneElsewhere(r *Record, broker, cluster, hint string) model.Said {
+	return model.Saidf("it was done on %s, and this is %s: connect to that broker%s",
+		model.Printable(brokerWords(r.Broker, r.Cluster)), model.Printable(brokerWords(broker, cluster)), hint).
+		Insisting("dlxtop treats it as the same broker")
 }
 
 const thereTwice = "messages that are already there are then there twice"
 
+// maybeThere, while the queue could not be read to its end.
+func maybeThere(n int) model.Said {
+	return model.Saidf("%s may already be in the queue, and the queue could not be read to its end; insist to bring back "+
+		"all the same, which may make duplicates", messages(n)).Insisting(thereTwice)
+}
+
 // thereUnknown: the record has fingerprints of another kind.
-func thereUnknown(record int64, n int) Reason {
-	return Reason{model.Sayf("%s may already be in the queue, and cannot be recognized there: an earlier version made "+
-		"their fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back "+
-		"all the same, which may make duplicates", messages(n), record), thereTwice}
+func thereUnknown(record int64, n int) model.Said {
+	return model.Saidf("%s may already be in the queue, and cannot be recognized there: an earlier version made their "+
+		"fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back all "+
+		"the same, which may make duplicates", messages(n), record).Insisting(thereTwice)
 }
 
 // copiesUnknown: what was sent has fingerprints of another kind.
-func copiesUnknown(r *Record) Reason {
-	return reason("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made their "+
-		"fingerprints in another way; `dlxtop journal show %[2]d` lists them, and `dlxtop move` brings back what is still "+
-		"there", r.Operation, r.ID)
+func copiesUnknown(r *Record) model.Said {
+	return model.Saidf("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made "+
+		"their fingerprints in another way; `dlxtop journal show %[2]d` lists them, and `dlxtop move` brings back what is "+
+		"still there", r.Operation, r.ID)
 }
 
 // NothingLeft: there is nothing to undo.

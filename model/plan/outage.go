@@ -6,7 +6,7 @@ import "github.com/dlxtop/dlxtop/model"
 // published to a classic queue whose node is down, as if it did not exist, and does not confirm what a quorum queue
 // without a majority is to take (3.10.8).
 func (p *Plan) refuseDown(t *model.Topology) {
-	var down []Reason
+	var down []model.Said
 	for _, r := range p.Recipients {
 		if q, ok := t.Queue(r.Queue); ok && q.Outage() != model.NoOutage {
 			down = append(down, targetDown(r.Queue, q.Down()))

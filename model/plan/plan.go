@@ -282,7 +282,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		}
 	})
 	if err != nil {
-		p.against(reason("%s: read the queue again", model.Printable(err.Error())))
+		p.against(model.Saidf("%s: read the queue again", model.Printable(err.Error())))
 	}
 	for ref, n := range recipients {
 		r := RecipientOf(t, ref)
