@@ -4,7 +4,6 @@ package loss
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,21 +39,20 @@ func (l *ByLimit) lost() int {
 
 // Words tell the loss in one sentence: the limit, what is there, what would be dropped, and where that goes.
 func (l *ByLimit) Words() string {
-	name := model.Printable(l.Queue.String())
 	keeps := model.Plural(l.Limit.Value, "message")
 	if l.Bytes {
 		keeps = message.Size(l.Limit.Value) + "B"
 	}
-	words := fmt.Sprintf("%s keeps at most %s (%s, overflow drop-head)", name, keeps, l.Limit.Source)
+	words := model.Sayf("%s keeps at most %s (%s, overflow drop-head)", l.Queue, keeps, l.Limit.Source)
+	comes := model.Count(l.Comes)
 	holds, known := l.Holds.Get()
 	if !known {
-		const full = ", and dlxtop does not know how full it is: some of it, or of these %s, may be dropped"
-		return words + fmt.Sprintf(full, model.Count(int64(l.Comes))) + l.where()
+		return words + ", and dlxtop does not know how full it is: some of it, or of these " + comes + ", may be dropped" +
+			l.where()
 	}
+	words += " and holds " + model.Count(holds) + ": "
 	if l.Consumed {
-		words += fmt.Sprintf(" and holds %s: unless consumers take them before, ", model.Count(holds))
-	} else {
-		words += fmt.Sprintf(" and holds %s: ", model.Count(holds))
+		words += "unless consumers take them before, "
 	}
 	if l.Estimated {
 		words += "up to "
@@ -64,12 +62,12 @@ func (l *ByLimit) Words() string {
 	switch old := int64(l.Old); {
 	case old == 0:
 	case old == holds:
-		parts = append(parts, fmt.Sprintf("the %s that it holds", model.Count(old)))
+		parts = append(parts, model.Sayf("the %s that it holds", model.Count(old)))
 	default:
-		parts = append(parts, fmt.Sprintf("%s of the %s that it holds", model.Count(old), model.Count(holds)))
+		parts = append(parts, model.Sayf("%s of the %s that it holds", model.Count(old), model.Count(holds)))
 	}
 	if l.Ours > 0 {
-		parts = append(parts, fmt.Sprintf("%s of these %s", model.Count(int64(l.Ours)), model.Count(int64(l.Comes))))
+		parts = append(parts, model.Sayf("%s of these %s", model.Count(l.Ours), comes))
 	}
 	return words + strings.Join(parts, " and ") + l.where()
 }
@@ -77,15 +75,11 @@ func (l *ByLimit) Words() string {
 // where tells what becomes of the dropped ones.
 func (l *ByLimit) where() string {
 	exchange, dead := l.DLX.Get()
-	switch {
-	case !dead:
+	if !dead {
 		return ""
-	case len(l.To) == 0:
-		return fmt.Sprintf("; its dead-letter exchange %s takes them to no queue",
-			model.Printable(model.ExchangeName(exchange)))
 	}
-	return fmt.Sprintf("; its dead-letter exchange %s takes them to %s", model.Printable(model.ExchangeName(exchange)),
-		model.Names(l.To))
+	return model.Sayf("; its dead-letter exchange %s takes them to %s", model.Printable(model.ExchangeName(exchange)),
+		model.NamesOr(l.To, "no queue"))
 }
 
 // Arrivals are messages on their way into a queue.

@@ -1,7 +1,6 @@
 package loss
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -92,18 +91,17 @@ func WithCC(key string, headers model.Table) []string {
 // Words is the loss in one sentence.
 func (f *SecondFailure) Words() string {
 	name := func(s string) string { return model.Printable(model.Quoted(s)) }
-	words := fmt.Sprintf("messages that fail again in %s are lost: ", model.Printable(f.Queue.String()))
+	after := ""
 	if f.End.Queue != f.Queue {
-		words += fmt.Sprintf("after %s, ", model.Printable(f.End.Queue.Name))
+		after = "after " + model.Printable(f.End.Queue.Name) + ", "
 	}
-	words += fmt.Sprintf("the dead-letter exchange %s leads to no queue for the key %s",
-		model.Printable(model.ExchangeName(f.End.Exchange)), name(f.End.Key))
-	key, known := f.OwnKey.Get()
-	switch {
-	case f.Same:
+	words := model.Sayf("messages that fail again in %s are lost: %sthe dead-letter exchange %s leads to no queue for "+
+		"the key %s", f.Queue, after, model.Printable(model.ExchangeName(f.End.Exchange)), name(f.End.Key))
+	if key, known := f.OwnKey.Get(); known && !f.Same {
+		words += " (for " + name(key) + " it does)"
+	}
+	if f.Same {
 		words += ", and it loses the application's own messages, too"
-	case known:
-		words += fmt.Sprintf(" (for %s it does)", name(key))
 	}
 	return words
 }

@@ -16,8 +16,9 @@ import (
 // kinds are the types of objections, by their names.
 var kinds = func() map[string]reflect.Type {
 	named := map[string]reflect.Type{}
-	own := []any{new(model.Said), new(NotMended), new(Double), new(lost), new(NothingLeft)}
-	for _, kind := range append(own, target.Problems()...) {
+	for _, kind := range []any{
+		new(model.Said), new(target.NoWorker), new(NotMended), new(Double), new(lost), new(NothingLeft),
+	} {
 		of := reflect.TypeOf(kind).Elem()
 		named[of.Name()] = of
 	}

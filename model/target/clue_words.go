@@ -1,7 +1,6 @@
 package target
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // Words name the queue and where it is known from.
-func (c *Clue) Words() string { return fmt.Sprintf("%s (%s)", c.queueWords(), c.Source()) }
+func (c *Clue) Words() string { return c.queueWords() + " (" + c.Source() + ")" }
 
 func (c *Clue) queueWords() string {
 	name := model.Printable(c.Queue.Name)
@@ -17,7 +16,7 @@ func (c *Clue) queueWords() string {
 	case c.Elsewhere != "" && c.Elsewhere == c.Queue.VHost:
 		return name + " of the vhost " + model.Printable(c.Elsewhere)
 	case c.Elsewhere != "":
-		return fmt.Sprintf("%s, which is gone; the vhost %s has one of that name", name, model.Printable(c.Elsewhere))
+		return name + ", which is gone; the vhost " + model.Printable(c.Elsewhere) + " has one of that name"
 	case c.Gone && c.Topic:
 		return name + ", a topic whose queue is gone"
 	case c.Gone:
@@ -33,13 +32,13 @@ func (c *Clue) Source() string {
 		return model.Printable(c.Framework) + " wrote it"
 	case ByRejection:
 		if c.Reason != model.Rejected {
-			return fmt.Sprintf("x-death: the message left it last, %s", model.Printable(string(c.Reason)))
+			return "x-death: the message left it last, " + model.Printable(string(c.Reason))
 		}
 		return "x-death: it rejected the message last"
 	case ByExpiry:
-		return fmt.Sprintf("x-death: %s led there", model.Printable(c.Through))
+		return "x-death: " + model.Printable(c.Through) + " led there"
 	case ByOrigin:
-		words := fmt.Sprintf("its origin, exchange %s, key %s", model.ExchangeName(c.Address.Exchange),
+		words := model.Sayf("its origin, exchange %s, key %s", model.ExchangeName(c.Address.Exchange),
 			model.Quoted(c.Address.RoutingKey))
 		if c.Reaches > 1 {
 			words += ", reaches " + model.Count(c.Reaches) + " queues"
@@ -87,9 +86,9 @@ type NoWorker struct {
 type workerProblem string
 
 const (
-	noFlow        workerProblem = "no flow"  // and the message has no trace of its worker
-	cluesDisagree workerProblem = "disagree" // what the message tells
-	workerGone    workerProblem = "gone"     // that the message tells
+	noFlow        workerProblem = "this queue belongs to no flow, and the message has no trace of its worker"
+	cluesDisagree workerProblem = "the evidence for the worker disagrees: "
+	workerGone    workerProblem = "the worker is not here: " // that the message tells
 )
 
 // Words name the queues that could be meant.
@@ -102,22 +101,21 @@ func (o NoWorker) Words() string {
 			there = append(there, c)
 		}
 	}
-	words := "this queue belongs to no flow, and the message has no trace of its worker"
+	words, name := string(noFlow), "NAME"
 	switch {
 	case o.Problem == cluesDisagree:
-		words, gone, there = "the evidence for the worker disagrees: "+cluesWords(o.Clues), nil, nil
+		words = string(cluesDisagree) + cluesWords(o.Clues)
 	case len(gone) > 0:
-		words = "the worker is not here: " + cluesWords(gone)
+		words = string(workerGone) + cluesWords(gone)
 	}
-	if len(there) > 0 {
+	if len(there) > 0 && o.Problem != cluesDisagree {
 		words += "; it could be " + cluesWords(there)
 	}
-	name := "NAME"
-	switch at := slices.IndexFunc(o.Clues, func(c Clue) bool { return !c.Gone }); {
-	case slices.ContainsFunc(there, func(c Clue) bool { return c.Kind == ByOrigin }):
+	switch {
+	case o.Problem != cluesDisagree && slices.ContainsFunc(there, func(c Clue) bool { return c.Kind == ByOrigin }):
 		words += "; what its first exchange and key reach now may have had a copy of its own"
-	case at >= 0:
-		name = model.Printable(o.Clues[at].Queue.Name)
+	case len(there) > 0:
+		name = model.Printable(there[0].Queue.Name)
 	}
 	return words + ": name a target, for example queue:" + name
 }

@@ -137,7 +137,7 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 	} else {
 		var ok bool
 		if worker, ok = t.workerOf(c.message); !ok {
-			return Way{Problem: manyFlows{t.Workers}}
+			return Way{Problem: manyFlows(t.Workers)}
 		}
 	}
 	var lossy *Way
@@ -244,15 +244,16 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
 	switch {
 	case route.MissingExchange != "":
-		w.Problem = badExchange{route.MissingExchange, missing}
+		w.Problem = model.Saidf("the exchange %s does not exist", route.MissingExchange)
 	case route.Internal:
-		w.Problem = badExchange{a.Exchange, internal}
+		w.Problem = model.Saidf("the exchange %s is internal: clients cannot publish to it", a.Exchange)
 	case route.Delays:
-		w.Problem = badExchange{a.Exchange, delays}
+		w.Problem = delays(a.Exchange)
 	case len(route.Queues) == 0 && !route.Exact:
-		w.Problem = unknownReach{route.Why}
+		w.Problem = model.Saidf("it is unknown which queues it would reach: %s", route.Why)
 	case len(route.Queues) == 0:
-		w.Problem = noBinding{a}
+		w.Problem = model.Saidf("no queue is bound for key %s on %s", model.Quoted(a.RoutingKey),
+			model.ExchangeName(a.Exchange))
 	default:
 		w.Again = c.secondFailure(&w)
 	}

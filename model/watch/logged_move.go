@@ -77,43 +77,38 @@ func (m *LoggedMove) Missing() (n int64) {
 	return n
 }
 
+// moveWords are the movements that are told in one way: how many, and the queue. Some may have been seen late.
+var moveWords = map[MoveKind]string{
+	MoveArrival: "%s arrived in %s", MoveReturn: "%s returned to %s", MoveEither: "%s came into %s, new or sent again",
+	MoveGivenUp: "%s given up to %s", MoveLeft: "%s left %s: taken or purged",
+}
+
 // String is the movement in words, printable: "5 left buffer-queue, 5 arrived in worker-queue after 5.0s".
 func (m *LoggedMove) String() string {
 	n, name := model.Count(m.N), model.Printable(m.Queue.Name)
-	late := ""
+	late, more := "", ""
 	if m.Late {
 		late = " between two counts"
 	}
-	switch m.Kind {
-	case MoveHop:
+	switch {
+	case m.Kind == MoveHop:
 		return m.hopWords() + late
-	case MoveArrival:
-		return n + " arrived in " + name + late
-	case MoveReturn:
-		return n + " returned to " + name + late
-	case MoveEither:
-		return n + " came into " + name + ", new or sent again" + late
-	case MoveGivenUp:
-		return n + " given up to " + name + late
-	case MoveTaken:
+	case m.Kind == MoveTaken:
 		return n + " taken by consumers of " + name
-	case MoveDelivery:
-		words := n + " delivered from " + name
+	case m.Kind == MoveDelivery:
 		if m.Acked > 0 {
-			words += ", " + model.Count(m.Acked) + " acknowledged"
+			more = ", " + model.Count(m.Acked) + " acknowledged"
 		}
-		return words
-	case MoveLook:
-		words := n + " of " + name + " were held by another tool"
+		return n + " delivered from " + name + more
+	case m.Kind == MoveLook:
 		if m.waited.most.Known() {
-			words += " for " + seconds(m.waited.most.Or(0))
+			more = " for " + seconds(m.waited.most.Or(0))
 		}
-		return words + " and given back"
-	}
-	if m.Own {
+		return n + " of " + name + " were held by another tool" + more + " and given back"
+	case m.Kind == MoveLeft && m.Own:
 		return n + " left " + name + ", taken out by dlxtop"
 	}
-	return n + " left " + name + ": taken or purged" + late
+	return fmt.Sprintf(moveWords[m.Kind], n, name) + late
 }
 
 func (m *LoggedMove) hopWords() string {
@@ -129,32 +124,27 @@ func (m *LoggedMove) hopWords() string {
 	case len(m.To) == 0:
 		return words + after
 	}
-	var arrived, pending []string
+	var all, arrived, missing []string
 	same := !slices.ContainsFunc(m.To, func(r Reached) bool { return r.N != m.To[0].N })
-	var missing []string
 	for _, r := range m.To {
 		name := model.Printable(r.Queue.Name)
-		switch {
-		case r.N > 0 && same:
-			arrived = append(arrived, name)
-		case r.N > 0:
+		all = append(all, name)
+		if r.N > 0 {
 			arrived = append(arrived, model.Count(r.N)+" arrived in "+name)
 		}
 		if r.Missing > 0 {
 			missing = append(missing, model.Count(r.Missing)+" not seen to arrive in "+name)
 		}
-		pending = append(pending, name)
 	}
 	switch {
 	case len(arrived) == 0 && len(missing) == 0:
-		return words + " for " + strings.Join(pending, ", ") + after
+		return words + " for " + strings.Join(all, ", ") + after
 	case len(arrived) > 0 && same:
-		words += ", " + model.Count(m.To[0].N) + " arrived in " + strings.Join(arrived, " and ") + after
+		words += ", " + model.Count(m.To[0].N) + " arrived in " + strings.Join(all, " and ")
 	case len(arrived) > 0:
-		words += ", " + strings.Join(arrived, ", ") + after
-	default:
-		words += after
+		words += ", " + strings.Join(arrived, ", ")
 	}
+	words += after
 	if len(missing) > 0 {
 		why := "lost, or taken out by hand"
 		if m.early {
@@ -179,8 +169,7 @@ func (m *LoggedMove) waitWords() string {
 
 // seconds is a measured time: tenths of seconds below a minute, whole ones above.
 func seconds(d time.Duration) string {
-	d = max(d, 0)
-	if d < time.Minute {
+	if d = max(d, 0); d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
 	return model.ShortDuration(d.Round(time.Second))

@@ -79,18 +79,11 @@ func (w *Watch) Moves(byPolls model.Moves, rates map[model.QueueRef]Rates, now t
 	for ref, r := range rates {
 		m := moves[ref]
 		if w.age(now) < steadySpan {
-			m.In, m.Out = most(m.In, r.Steady.In), most(m.Out, r.Steady.Out)
+			m.In, m.Out = mostOf(m.In, r.Steady.In), mostOf(m.Out, r.Steady.Out)
 		} else {
 			m.In, m.Out = r.Steady.In, r.Steady.Out
 		}
 		moves[ref] = m
 	}
 	return moves
-}
-
-func most(a, b model.Opt[float64]) model.Opt[float64] {
-	if !a.Known() || b.Or(0) > a.Or(0) {
-		return b
-	}
-	return a
 }

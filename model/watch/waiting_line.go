@@ -181,7 +181,7 @@ func leastOf(a, b model.Opt[time.Duration]) model.Opt[time.Duration] {
 	return a
 }
 
-func mostOf(a, b model.Opt[time.Duration]) model.Opt[time.Duration] {
+func mostOf[T time.Duration | float64](a, b model.Opt[T]) model.Opt[T] {
 	if !a.Known() || b.Known() && b.Or(0) > a.Or(0) {
 		return b
 	}
