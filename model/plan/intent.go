@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
@@ -55,37 +55,37 @@ func (p *Plan) Intent(depth int64) *Intent {
 
 type (
 	intentJSON struct {
-		VHost      string               `json:"vhost,omitempty"`
-		Source     string               `json:"source,omitempty"`
-		Depth      int64                `json:"depth,omitempty"`
-		Chosen     map[string]int       `json:"chosen,omitempty"` // by fingerprint
-		OneByOne   bool                 `json:"one_by_one,omitempty"`
-		MessageID  string               `json:"message_id,omitempty"`
-		Expression string               `json:"expression,omitempty"`
-		Text       string               `json:"text,omitempty"`
-		Limit      int                  `json:"limit,omitempty"`
-		Mode       target.Mode          `json:"mode,omitempty"`
-		Cause      string               `json:"cause,omitempty"`
-		Exchange   string               `json:"exchange,omitempty"`
-		RoutingKey string               `json:"routing_key,omitempty"`
-		Recipients []recipientJSON      `json:"recipients,omitempty"`
-		Mark       bool                 `json:"mark,omitempty"`
-		MarkName   string               `json:"mark_name,omitempty"`
-		KeepTries  bool                 `json:"keep_tries,omitempty"`
-		KeepDelay  bool                 `json:"keep_delay,omitempty"`
-		Doubles    bool                 `json:"doubles,omitempty"`
-		Rate       float64              `json:"rate,omitempty"`
-		Insist     bool                 `json:"insist,omitempty"`
-		Canary     int64                `json:"canary_ms,omitempty"`
-		Edited     *message.MessageJSON `json:"edited,omitempty"`
-		Mend       *mend.Program        `json:"edit,omitempty"`
-		File       string               `json:"file,omitempty"`
+		VHost      string          `json:"vhost,omitempty"`
+		Source     string          `json:"source,omitempty"`
+		Depth      int64           `json:"depth,omitempty"`
+		Chosen     map[string]int  `json:"chosen,omitempty"` // by fingerprint
+		OneByOne   bool            `json:"one_by_one,omitempty"`
+		MessageID  string          `json:"message_id,omitempty"`
+		Expression string          `json:"expression,omitempty"`
+		Text       string          `json:"text,omitempty"`
+		Limit      int             `json:"limit,omitempty"`
+		Mode       target.Mode     `json:"mode,omitempty"`
+		Cause      string          `json:"cause,omitempty"`
+		Exchange   string          `json:"exchange,omitempty"`
+		RoutingKey string          `json:"routing_key,omitempty"`
+		Recipients []recipientJSON `json:"recipients,omitempty"`
+		Mark       bool            `json:"mark,omitempty"`
+		MarkName   string          `json:"mark_name,omitempty"`
+		KeepTries  bool            `json:"keep_tries,omitempty"`
+		KeepDelay  bool            `json:"keep_delay,omitempty"`
+		Doubles    bool            `json:"doubles,omitempty"`
+		Rate       float64         `json:"rate,omitempty"`
+		Insist     bool            `json:"insist,omitempty"`
+		Canary     int64           `json:"canary_ms,omitempty"`
+		Edited     *draft.Draft    `json:"edited,omitempty"`
+		Mend       *mend.Program   `json:"edit,omitempty"`
+		File       string          `json:"file,omitempty"`
 	}
 	recipientJSON struct {
-		VHost     string `json:"vhost"`
-		Queue     string `json:"queue"`
-		Consumers *int64 `json:"consumers,omitempty"`
-		Taken     *int64 `json:"taken,omitempty"`
+		VHost     string           `json:"vhost"`
+		Queue     string           `json:"queue"`
+		Consumers model.Opt[int64] `json:"consumers,omitzero"`
+		Taken     model.Opt[int64] `json:"taken,omitzero"`
 	}
 )
 
@@ -98,7 +98,7 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 		Mode: in.Mode, Exchange: message.TextJSON(in.Fixed.Exchange), RoutingKey: message.TextJSON(in.Fixed.RoutingKey),
 		Mark: in.Mark, MarkName: in.MarkName, Rate: in.Rate, Insist: in.Insist, Canary: in.Canary.Milliseconds(),
 		File: message.TextJSON(in.File), KeepTries: in.KeepTries, Cause: message.TextJSON(string(s.Cause)),
-		Mend: in.Mend, KeepDelay: in.KeepDelay, Doubles: in.Doubles,
+		Mend: in.Mend, KeepDelay: in.KeepDelay, Doubles: in.Doubles, Edited: in.Edited,
 	}
 	if len(s.Fingerprints) > 0 {
 		out.Chosen = make(map[string]int, len(s.Fingerprints))
@@ -114,18 +114,9 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 		out.Text = message.TextJSON(f.Text)
 	}
 	for _, r := range in.Recipients {
-		out.Recipients = append(
-			out.Recipients,
-			recipientJSON{
-				message.TextJSON(r.Queue.VHost), message.TextJSON(r.Queue.Name), pointer(r.Consumers),
-				pointer(r.Taken),
-			},
-		)
-	}
-	if d := in.Edited; d != nil {
-		m := d.Message()
-		edited := m.JSON()
-		out.Edited = &edited
+		out.Recipients = append(out.Recipients, recipientJSON{
+			message.TextJSON(r.Queue.VHost), message.TextJSON(r.Queue.Name), r.Consumers, r.Taken,
+		})
 	}
 	return json.Marshal(out)
 }
@@ -150,57 +141,49 @@ func ParseIntent(text []byte) (*Intent, error) {
 	in := &Intent{
 		Depth: read.Depth, Mode: read.Mode, Mark: read.Mark, MarkName: read.MarkName, Rate: read.Rate, Insist: read.Insist,
 		Canary: time.Duration(read.Canary) * time.Millisecond, KeepTries: read.KeepTries,
-		Mend: read.Mend, KeepDelay: read.KeepDelay, Doubles: read.Doubles,
+		Mend: read.Mend, KeepDelay: read.KeepDelay, Doubles: read.Doubles, Edited: read.Edited,
+		Recipients: slices.Grow([]Recipient(nil), len(read.Recipients))[:len(read.Recipients)],
 	}
 	in.Selection.Limit = read.Limit
-	for _, field := range []struct {
-		from string
-		to   *string
-	}{
+	texts := []textField{
 		{read.VHost, &in.Source.VHost},
 		{read.Source, &in.Source.Name},
 		{read.MessageID, &in.Selection.MessageID},
 		{read.Exchange, &in.Fixed.Exchange},
 		{read.RoutingKey, &in.Fixed.RoutingKey},
 		{read.File, &in.File},
-	} {
-		var err error
-		if *field.to, err = message.ParseText(field.from); err != nil {
-			return nil, err
-		}
+		{read.Cause, (*string)(&in.Selection.Cause)},
+		{read.Text, &read.Text},
+		{read.Expression, &read.Expression},
 	}
-	if err := in.parseSelection(&read); err != nil {
+	for i, r := range read.Recipients {
+		out := &in.Recipients[i]
+		out.Consumers, out.Taken = r.Consumers, r.Taken
+		texts = append(texts, textField{r.VHost, &out.Queue.VHost}, textField{r.Queue, &out.Queue.Name})
+	}
+	if err := parseTexts(texts); err != nil {
 		return nil, err
 	}
-	for _, r := range read.Recipients {
-		out := Recipient{Consumers: optional(r.Consumers), Taken: optional(r.Taken)}
-		var err error
-		if out.Queue.VHost, err = message.ParseText(r.VHost); err != nil {
-			return nil, err
+	return in, in.parseSelection(&read)
+}
+
+// textField is a text as JSON has it, and where it belongs.
+type textField struct {
+	from string
+	to   *string
+}
+
+func parseTexts(fields []textField) (err error) {
+	for _, f := range fields {
+		if *f.to, err = message.ParseText(f.from); err != nil {
+			return err
 		}
-		if out.Queue.Name, err = message.ParseText(r.Queue); err != nil {
-			return nil, err
-		}
-		in.Recipients = append(in.Recipients, out)
 	}
-	if read.Edited != nil {
-		m, err := read.Edited.Message()
-		if err != nil {
-			return nil, err
-		}
-		edited := draft.Of(&m)
-		in.Edited = &edited
-	}
-	return in, nil
+	return nil
 }
 
 func (in *Intent) parseSelection(read *intentJSON) (err error) {
 	s := &in.Selection
-	id, err := message.ParseText(read.Cause)
-	if err != nil {
-		return err
-	}
-	s.Cause = cause.ID(id)
 	if read.OneByOne {
 		s.Fingerprints = make(map[message.Fingerprint]int, len(read.Chosen))
 	}
@@ -211,33 +194,13 @@ func (in *Intent) parseSelection(read *intentJSON) (err error) {
 		}
 		s.Fingerprints[f] = n
 	}
-	text, err := message.ParseText(read.Expression)
 	switch {
-	case err != nil:
-		return err
-	case text != "":
-		s.Filter, err = filter.ParseExpression(text)
-		return err
+	case read.Expression != "":
+		s.Filter, err = filter.ParseExpression(read.Expression)
+	case read.Text != "":
+		if s.Filter, err = filter.Parse(read.Text); err != nil {
+			err = fmt.Errorf("the filter of the record: %w", err)
+		}
 	}
-	if text, err = message.ParseText(read.Text); text != "" && err == nil {
-		s.Filter, err = filter.Parse(text)
-	}
-	if err != nil {
-		return fmt.Errorf("the filter of the record: %w", err)
-	}
-	return nil
-}
-
-func pointer(o model.Opt[int64]) *int64 {
-	if n, known := o.Get(); known {
-		return &n
-	}
-	return nil
-}
-
-func optional(n *int64) model.Opt[int64] {
-	if n == nil {
-		return model.Unknown[int64]()
-	}
-	return model.Some(*n)
+	return err
 }
