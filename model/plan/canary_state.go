@@ -41,32 +41,26 @@ func (s *CanaryState) Waits() bool {
 
 // Words say what it is doing, or has shown, and no more than that; "" when there is none.
 func (s *CanaryState) Words() string {
-	wait := model.ShortDuration(s.Wait)
 	switch s.Phase {
 	case CanaryWaits:
-		words := "waiting until it is taken"
-		if s.Sent > 1 {
-			words = "waiting until they are taken"
-		}
+		words := model.Sayf("%d sent, waiting until %s taken", s.Sent, many(s.Sent, "it is", "they are"))
 		if why := s.WaitsFor(); why != "" {
 			words += ": " + why
 		}
-		return fmt.Sprintf("%d sent, %s", s.Sent, words)
+		return words
 	case CanaryWatches:
-		return fmt.Sprintf("%d taken, watching for %s that none comes back", s.Sent, wait)
+		return model.Sayf("%d taken, watching for %s that none comes back", s.Sent, s.Wait)
 	case CanaryUnsettled:
-		return fmt.Sprintf("%d taken, %s", s.Sent, s.Acks.ackWords())
+		return model.Sayf("%d taken, %s", s.Sent, s.Acks.ackWords())
 	case CanaryPassed:
-		if s.Sent == 1 {
-			return fmt.Sprintf("1 was taken, and did not come back within %s", wait)
-		}
-		return fmt.Sprintf("%d were taken, and none came back within %s", s.Sent, wait)
+		not := many(s.Sent, "was taken, and did not come", "were taken, and none came")
+		return model.Sayf("%d %s back within %s", s.Sent, not, s.Wait)
 	case CanaryHurried:
-		return fmt.Sprintf("after %d it went on without waiting to the end", s.Sent)
+		return model.Sayf("after %d it went on without waiting to the end", s.Sent)
 	case CanaryFailed:
-		return fmt.Sprintf("%d of %d came back", s.Back, s.Sent)
+		return model.Sayf("%d of %d came back", s.Back, s.Sent)
 	case CanaryCut:
-		return fmt.Sprintf("%d sent; stopped before the outcome was known", s.Sent)
+		return model.Sayf("%d sent; stopped before the outcome was known", s.Sent)
 	}
 	return ""
 }

@@ -16,14 +16,14 @@ type Claim struct {
 }
 
 // ClaimState is why a claim gets nothing.
-type ClaimState int
+type ClaimState string
 
-// The states of what was asked for.
+// The states of what was asked for, as sentences about the other action and the record.
 const (
-	ClaimRunning   ClaimState = iota // another undo brings it back at this moment
-	ClaimUncertain                   // another undo ended in the middle of it after the plan was made
-	ClaimDone                        // another undo has brought it back
-	ClaimResumed                     // another record goes on with it
+	ClaimRunning   ClaimState = "undo %[1]d is bringing these messages back now: wait for its end"
+	ClaimUncertain ClaimState = "undo %[1]d ended in the middle: undo %d again, so that dlxtop looks for what it did"
+	ClaimDone      ClaimState = "undo %[1]d has already brought these messages back: there is nothing left to undo"
+	ClaimResumed   ClaimState = "%[1]d is resuming %d: wait for its end, then see what it did"
 )
 
 // ClaimedError is that another action has everything that was asked for of a record.
@@ -34,17 +34,7 @@ type ClaimedError struct {
 }
 
 // Error is one sentence that names the other action.
-func (e *ClaimedError) Error() string {
-	switch e.State {
-	case ClaimRunning:
-		return fmt.Sprintf("undo %d is bringing these messages back now: wait for its end", e.By)
-	case ClaimResumed:
-		return fmt.Sprintf("%d is resuming %d: wait for its end, then see what it did", e.By, e.Record)
-	case ClaimUncertain:
-		return fmt.Sprintf("undo %d ended in the middle: undo %d again, so that dlxtop looks for what it did", e.By, e.Record)
-	}
-	return fmt.Sprintf("undo %d has already brought these messages back: there is nothing left to undo", e.By)
-}
+func (e *ClaimedError) Error() string { return fmt.Sprintf(string(e.State), e.By, e.Record) }
 
 // Attempt is an undo of one entry that did not tell its outcome.
 type Attempt struct {

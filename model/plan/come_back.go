@@ -2,6 +2,7 @@ package plan
 
 import (
 	"crypto/sha256"
+	"maps"
 
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -45,17 +46,7 @@ type ComeBacks struct {
 
 // ComeBacks begins a pass.
 func (r *Released) ComeBacks() *ComeBacks {
-	c := &ComeBacks{
-		released: r, ids: make(map[string]int, len(r.ids)),
-		bodies: make(map[[sha256.Size]byte]int, len(r.bodies)),
-	}
-	for id, n := range r.ids {
-		c.ids[id] = n
-	}
-	for body, n := range r.bodies {
-		c.bodies[body] = n
-	}
-	return c
+	return &ComeBacks{released: r, ids: maps.Clone(r.ids), bodies: maps.Clone(r.bodies)}
 }
 
 // Look takes one message of the queue in. It came back when it has the mark of this replay. A worker may have dropped

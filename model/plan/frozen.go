@@ -28,11 +28,8 @@ func (a *Account) Out() model.Opt[int] {
 
 // ArrivedWords are "3 came later and stay", "" of none.
 func ArrivedWords(n int64) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 came later and stays"
 	}
-	return model.Count(n) + " came later and stay"
+	return model.Count(n) + " came later and " + many(int(n), "stays", "stay")
 }

@@ -55,7 +55,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 		p.Again = []loss.SecondFailure{*f}
 	}
 	if len(p.Losses) > 0 || len(p.Again) > 0 {
-		p.refuseUnless(lost{inFile, p.Losses, p.Again}, want.Insist)
+		refuseUnless(&p.Refusal, &p.Warnings, lost{inFile, p.Losses, p.Again}, want.Insist)
 	}
 	return p
 }

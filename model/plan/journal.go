@@ -95,12 +95,12 @@ func (r *Record) Uncertain() int {
 // Told is the outcome in words.
 func (r *Record) Told() string {
 	a := &r.Account
-	words := ""
+	var counts []string
 	for _, count := range []struct {
 		n    int
 		what string
 	}{
-		{a.Moved, r.moved()},
+		{a.Moved, doneWord[r.Operation]},
 		{a.Dropped, "dropped"},
 		{a.Refused, "refused"},
 		{a.Returned, "returned"},
@@ -108,12 +108,10 @@ func (r *Record) Told() string {
 		{a.Gone, "gone"},
 	} {
 		if count.n > 0 {
-			if words != "" {
-				words += ", "
-			}
-			words += model.Count(count.n) + " " + count.what
+			counts = append(counts, model.Count(count.n)+" "+count.what)
 		}
 	}
+	words := strings.Join(counts, ", ")
 	switch {
 	case words == "":
 		words = "nothing was changed"
@@ -121,7 +119,7 @@ func (r *Record) Told() string {
 		words += "; it ended early"
 	}
 	for _, s := range a.Strayed {
-		words += fmt.Sprintf("; up to %s may also be in %s", model.Count(s.Messages), model.Printable(s.Queue.String()))
+		words += model.Sayf("; up to %s may also be in %s", model.Count(s.Messages), s.Queue)
 	}
 	if after := r.Sequel.Short(); after != "" {
 		words += "; " + after
@@ -179,17 +177,10 @@ func (r *Record) State(e *Entry) string {
 	return words
 }
 
-func (r *Record) moved() string {
-	if r.Operation == Drop {
-		return "moved" // none ever is
-	}
-	return doneWord[r.Operation]
-}
-
 // Interrupted says of an unfinished action that it is one.
 func (r *Record) Interrupted() string {
-	return fmt.Sprintf("dlxtop ended during the %s %d of %s on %s (%s)", r.Operation, r.ID,
-		model.Printable(r.From.String()), model.Printable(r.Broker), r.Began.Format("2006-01-02 15:04:05"))
+	return model.Sayf("dlxtop ended during the %s %d of %s on %s (%s)", r.Operation, r.ID, r.From,
+		model.Printable(r.Broker), r.Began.Format("2006-01-02 15:04:05"))
 }
 
 // Certain says of an unfinished action what is certain and what is not: one sentence each.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -27,16 +26,12 @@ func (p *Plan) PaceWords() string {
 		return ""
 	}
 	took := time.Duration(float64(p.Planned) / p.Rate * float64(time.Second)).Round(time.Second)
-	take := "take"
-	if p.Planned == 1 {
-		take = "takes"
-	}
 	rate := strconv.FormatFloat(p.Rate, 'g', 3, 64)
 	if p.Rate >= 100 {
 		rate = model.Count(int64(p.Rate))
 	}
-	return fmt.Sprintf("at most %s/s: %s %s %s or more", rate,
-		model.Plural(p.Planned, "message"), take, model.ShortDuration(max(took, time.Second)))
+	return model.Sayf("at most %s/s: %s %s %s or more", rate, messages(p.Planned), many(p.Planned, "takes", "take"),
+		max(took, time.Second))
 }
 
 // Later is a buffer of a flow through which a message that is published to it comes to the worker, and to nobody else,

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -231,13 +230,8 @@ func (n *mending) write(p *Plan) {
 
 // Words are "598 of 600 messages are changed, 1 is published unchanged, 1 stays in the queue".
 func (m *Mended) Words() string {
-	be := func(n int, one, more string) string {
-		if n == 1 {
-			return "1 " + one
-		}
-		return model.Count(int64(n)) + " " + more
-	}
-	words := fmt.Sprintf("%s of %s changed", model.Count(int64(m.Changed)), be(m.Looked(), "message is", "messages are"))
+	be := func(n int, one, more string) string { return model.Count(n) + " " + many(n, one, more) }
+	words := model.Count(m.Changed) + " of " + be(m.Looked(), "message is", "messages are") + " changed"
 	if m.Same > 0 {
 		words += ", " + be(m.Same, "is published unchanged", "are published unchanged")
 	}

@@ -42,12 +42,12 @@ func (p *Plan) against(o ObjectionKind) {
 }
 
 // refuseUnless refuses a plan for a reason that can be overridden; who insists is warned instead.
-func (p *Plan) refuseUnless(o ObjectionKind, insisted bool) {
+func refuseUnless(refusal *Refusal, warnings *[]Warning, o ObjectionKind, insisted bool) {
 	switch {
 	case insisted:
-		p.warn(insistedOn(Objection{o}))
-	case !p.Refusal.Refused() || p.Refusal.Overridable():
-		p.Refusal = append(p.Refusal, Objection{o})
+		*warnings = append(*warnings, insistedOn(Objection{o}))
+	case !refusal.Refused() || refusal.Overridable():
+		*refusal = append(*refusal, Objection{o})
 	}
 }
 

@@ -207,7 +207,7 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	if !want.Journaled {
 		remain = nowhere
 	}
-	p.refuseUnless(lost{remain, p.Losses, p.Again}, want.Insist)
+	refuseUnless(&p.Refusal, &p.Warnings, lost{remain, p.Losses, p.Again}, want.Insist)
 }
 
 // depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.

@@ -60,14 +60,8 @@ type Picker struct {
 // Picker starts a selection at the head of a queue.
 func (s Selection) Picker(from model.QueueRef) *Picker {
 	p := &Picker{selection: s, from: from, wanted: s.Limit, except: maps.Clone(s.Except)}
-	if s.Fingerprints != nil {
-		p.left = make(map[message.Fingerprint]int, len(s.Fingerprints))
-		chosen := 0
-		for f, n := range s.Fingerprints {
-			p.left[f] = n
-			chosen += n
-		}
-		if s.Limit == 0 || chosen < s.Limit {
+	if p.left = maps.Clone(s.Fingerprints); p.left != nil {
+		if chosen := p.Missing(); s.Limit == 0 || chosen < s.Limit {
 			p.wanted = chosen
 		}
 	}
@@ -84,16 +78,8 @@ func (p *Picker) Pick(m *message.Message) bool {
 		p.except[m.Fingerprint]--
 		return false
 	}
-	if p.left != nil && p.left[m.Fingerprint] == 0 {
-		return false
-	}
-	if s.MessageID != "" && m.Properties.MessageID != s.MessageID {
-		return false
-	}
-	if s.Filter != nil && !s.Filter.Match(m) {
-		return false
-	}
-	if s.Cause != "" && !cause.Is(p.from, m, s.Cause) {
+	if p.left != nil && p.left[m.Fingerprint] == 0 || s.MessageID != "" && m.Properties.MessageID != s.MessageID ||
+		s.Filter != nil && !s.Filter.Match(m) || s.Cause != "" && !cause.Is(p.from, m, s.Cause) {
 		return false
 	}
 	if p.left != nil {

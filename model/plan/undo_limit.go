@@ -37,8 +37,7 @@ func (g GoneWhy) Words() string {
 		return "dropped by the limit of the queue"
 	case GoneEither, GoneUnkept, GoneInsists:
 		return "taken by a consumer, expired, or lost there: dropped by a limit, or a dead letter that reaches no queue"
-	}
-	if g == GoneWaits {
+	case GoneWaits:
 		return "taken by a consumer, expired, or kept back by RabbitMQ until the time in " + message.DeliveryTimeHeader
 	}
 	return "taken by a consumer, or expired"
@@ -46,10 +45,10 @@ func (g GoneWhy) Words() string {
 
 // Next is what can be done about it.
 func (g GoneWhy) Next() string {
-	if g == GoneEither {
+	switch g {
+	case GoneEither:
 		return "undo and insist, and the journal brings them back, twice where a consumer has taken them"
-	}
-	if g == GoneWaits {
+	case GoneWaits:
 		return "undo once more when that time has come"
 	}
 	return "that cannot be undone"
@@ -111,13 +110,8 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	if l := loss.OfLimit(t, p.Back, a, want.Counts); l != nil {
 		p.Losses = []loss.ByLimit{*l}
 	}
-	o := Objection{lost{inJournalOnly, p.Losses, p.Again}}
-	switch {
-	case len(p.Losses) == 0 && len(p.Again) == 0:
-	case want.Insist:
-		p.Warnings = append(p.Warnings, insistedOn(o))
-	case !p.Refusal.Refused() || p.Refusal.Overridable():
-		p.Refusal = append(p.Refusal, o)
+	if len(p.Losses) > 0 || len(p.Again) > 0 {
+		refuseUnless(&p.Refusal, &p.Warnings, lost{inJournalOnly, p.Losses, p.Again}, want.Insist)
 	}
 }
 
