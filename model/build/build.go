@@ -58,9 +58,8 @@ type Setting func(*model.Queue)
 func Queue(name string, settings ...Setting) Part {
 	return func(s *model.Snapshot) {
 		q := model.Queue{
-			QueueRef: Ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{},
-			PolicyDefinition: model.Table{}, Ready: model.Some[int64](0), Unacked: model.Some[int64](0),
-			Consumers: model.Some[int64](0),
+			QueueRef: Ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{}, PolicyDefinition: model.Table{},
+			Ready: model.Some[int64](0), Unacked: model.Some[int64](0), Consumers: model.Some[int64](0),
 		}
 		for _, set := range settings {
 			set(&q)
@@ -135,8 +134,7 @@ func Bind(source, key, queue string) Part {
 func BindExchange(source, key, destination string) Part {
 	return func(s *model.Snapshot) {
 		s.Bindings = append(s.Bindings, model.Binding{
-			VHost: "/", Source: source, RoutingKey: key,
-			Destination: destination, ToExchange: true,
+			VHost: "/", Source: source, RoutingKey: key, Destination: destination, ToExchange: true,
 		})
 	}
 }
@@ -153,8 +151,7 @@ func BindHeaders(source, queue string, arguments model.Table) Part {
 func UserPolicy(name, pattern string, priority int64, definition model.Table, applyTo ...string) Part {
 	return func(s *model.Snapshot) {
 		p := model.Policy{
-			VHost: "/", Name: name, Pattern: pattern, Priority: priority, Definition: definition,
-			ApplyTo: "queues",
+			VHost: "/", Name: name, Pattern: pattern, Priority: priority, Definition: definition, ApplyTo: "queues",
 		}
 		for _, to := range applyTo {
 			p.ApplyTo = to

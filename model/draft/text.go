@@ -42,8 +42,7 @@ func (d *Draft) Text() []byte {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(draftJSON{
-		message.TextJSON(d.Exchange), message.TextJSON(d.RoutingKey),
-		d.Properties.AsJSON(), message.HeadersJSON(d.Headers),
+		message.TextJSON(d.Exchange), message.TextJSON(d.RoutingKey), d.Properties.AsJSON(), message.HeadersJSON(d.Headers),
 	}); err != nil {
 		return text.Bytes() // all of it is JSON's own types
 	}
@@ -141,13 +140,11 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Draft{}, &lineError{
-			lineAt(decoder.InputOffset()),
-			errors.New("there is more than the one JSON object above the body"),
+			lineAt(decoder.InputOffset()), errors.New("there is more than the one JSON object above the body"),
 		}
 	}
 	whole := message.MessageJSON{
-		Exchange: in.Exchange, RoutingKey: in.RoutingKey, Properties: in.Properties,
-		Headers: in.Headers,
+		Exchange: in.Exchange, RoutingKey: in.RoutingKey, Properties: in.Properties, Headers: in.Headers,
 	}
 	m, err := whole.Message()
 	if err == nil {
@@ -161,8 +158,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	}
 	headers, _ := localTimes(m.Headers).(model.Table)
 	return Draft{
-		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, Properties: m.Properties,
-		Headers: headers,
+		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, Properties: m.Properties, Headers: headers,
 	}, nil
 }
 

@@ -205,8 +205,7 @@ func (p *peekPlanner) deliveryLimit() {
 	}
 	if !limit.Set && p.behaviour.DefaultDeliveryLimit > 0 {
 		limit = model.Setting[int64]{
-			Value: p.behaviour.DefaultDeliveryLimit, Set: true,
-			Source: model.Source{Kind: model.FromDefault},
+			Value: p.behaviour.DefaultDeliveryLimit, Set: true, Source: model.Source{Kind: model.FromDefault},
 		}
 	}
 	if !limit.Set || limit.Value < 0 && !p.behaviour.NegativeDeliveryLimitDrops {

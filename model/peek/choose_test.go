@@ -15,14 +15,12 @@ func TestPlanPeek(t *testing.T) {
 	const old, four, fourThree = "3.10.8", "4.0.5", "4.3.6"
 	limit := func(n int64) model.Settings {
 		return model.Settings{DeliveryLimit: model.Setting[int64]{
-			Value: n, Set: true,
-			Source: model.Source{Kind: model.FromArgument},
+			Value: n, Set: true, Source: model.Source{Kind: model.FromArgument},
 		}}
 	}
 	retry := func(kind string) model.Settings {
 		return model.Settings{DelayedRetry: model.Setting[string]{
-			Value: kind, Set: true,
-			Source: model.Source{Kind: model.FromPolicy, Name: "retry"},
+			Value: kind, Set: true, Source: model.Source{Kind: model.FromPolicy, Name: "retry"},
 		}}
 	}
 	lookUsesLimit := "each look uses 1 of the delivery limit 20 (default)"
@@ -48,16 +46,14 @@ func TestPlanPeek(t *testing.T) {
 			cost: "order kept, messages become marked as redelivered", without: "limit",
 		},
 		{name: "classic beside consumers", version: four, queue: model.Queue{
-			Type:      model.Classic,
-			Consumers: model.Some[int64](2),
+			Type: model.Classic, Consumers: model.Some[int64](2),
 		}, priority: -10, cost: "only messages that they leave are seen"},
 		{
 			name: "classic, consumers unknown", version: fourThree, queue: model.Queue{Type: model.Classic}, priority: -10,
 			without: "only messages that they leave",
 		},
 		{name: "quorum before 4.0", version: old, queue: model.Queue{
-			Type:      model.Quorum,
-			Consumers: model.Some[int64](0),
+			Type: model.Quorum, Consumers: model.Some[int64](0),
 		}, release: ReleaseClose, cost: "each look adds 1 to x-delivery-count"},
 		{
 			name: "quorum before 4.0 with a limit", version: old, queue: model.Queue{Type: model.Quorum},
@@ -76,8 +72,7 @@ func TestPlanPeek(t *testing.T) {
 			priority: -10, cost: "x-delivery-count", without: "compared",
 		},
 		{name: "quorum 4.3", version: fourThree, queue: model.Queue{
-			Type:      model.Quorum,
-			Consumers: model.Some[int64](0),
+			Type: model.Quorum, Consumers: model.Some[int64](0),
 		}, cost: "marked as redelivered", without: "each look"},
 		{
 			name: "quorum, unknown version", version: "?", queue: model.Queue{Type: model.Quorum}, release: ReleaseClose,
@@ -89,13 +84,11 @@ func TestPlanPeek(t *testing.T) {
 		},
 		{
 			name: "negative limit on 3.x", version: old, queue: model.Queue{Type: model.Quorum}, settings: limit(-1),
-			release: ReleaseClose, priority: -10,
-			refusal: "delivery limit is -1", override: "move to the end of the queue",
+			release: ReleaseClose, priority: -10, refusal: "delivery limit is -1", override: "move to the end of the queue",
 		},
 		{
-			name: "negative limit on 3.x, insisting", version: old, queue: model.Queue{Type: model.Quorum},
-			settings: limit(-1), want: Want{Insist: true}, release: ReleaseClose, priority: -10,
-			cost: "move to the end of the queue",
+			name: "negative limit on 3.x, insisting", version: old, queue: model.Queue{Type: model.Quorum}, settings: limit(-1),
+			want: Want{Insist: true}, release: ReleaseClose, priority: -10, cost: "move to the end of the queue",
 		},
 		{
 			name: "scarce limit", version: four, queue: model.Queue{Type: model.Quorum}, settings: limit(2), priority: -10,
@@ -132,9 +125,8 @@ func TestPlanPeek(t *testing.T) {
 			cost: "one by one",
 		},
 		{
-			name: "exclusive to another connection", version: old,
-			queue: model.Queue{Type: model.Classic, OwnedByAnother: true}, want: Want{Insist: true},
-			refusal: "exclusive to another connection",
+			name: "exclusive to another connection", version: old, queue: model.Queue{Type: model.Classic, OwnedByAnother: true},
+			want: Want{Insist: true}, refusal: "exclusive to another connection",
 		},
 		{
 			name: "exclusive consumer", version: old, queue: model.Queue{Type: model.Classic, ExclusiveHeld: true},
@@ -152,8 +144,7 @@ func TestPlanPeek(t *testing.T) {
 		{
 			name: "classic SAC with a consumer, insisting", version: old,
 			queue: model.Queue{Type: model.Classic, SingleActive: true, Consumers: model.Some[int64](1)},
-			want:  Want{Insist: true}, method: Get,
-			cost: "out of their order",
+			want:  Want{Insist: true}, method: Get, cost: "out of their order",
 		},
 		{
 			name: "quorum SAC without a consumer", version: four,
@@ -162,8 +153,7 @@ func TestPlanPeek(t *testing.T) {
 		},
 		{
 			name: "quorum SAC with a consumer", version: four, queue: model.Queue{
-				Type:         model.Quorum,
-				SingleActive: true, Consumers: model.Some[int64](1),
+				Type: model.Quorum, SingleActive: true, Consumers: model.Some[int64](1),
 			}, want: Want{Insist: true}, priority: -10,
 			refusal: "refuses basic.get",
 		},
@@ -185,8 +175,7 @@ func TestPlanPeek(t *testing.T) {
 		},
 		{
 			name: "bounded, but refusing", version: old, queue: model.Queue{
-				Type:      model.Classic,
-				Consumers: model.Some[int64](0),
+				Type: model.Classic, Consumers: model.Some[int64](0),
 			},
 			settings: model.Settings{
 				MaxLength: model.Setting[int64]{Value: 10, Set: true, Source: model.Source{}},
@@ -196,8 +185,7 @@ func TestPlanPeek(t *testing.T) {
 		{
 			name: "lease", version: old, queue: model.Queue{Type: model.Classic, Consumers: model.Some[int64](0)},
 			settings: model.Settings{Expires: model.Setting[time.Duration]{
-				Value: 30 * time.Minute, Set: true,
-				Source: model.Source{},
+				Value: 30 * time.Minute, Set: true, Source: model.Source{},
 			}}, cost: "deleted when unused for 30m",
 		},
 		{
@@ -233,8 +221,7 @@ func TestPlanPeek(t *testing.T) {
 		{
 			name: "quorum, some of the limit is used", version: four,
 			queue: model.Queue{Type: model.Quorum, Consumers: model.Some[int64](0)},
-			want:  Want{Delivered: model.Some[int64](17)},
-			cost:  "3 looks left of 20 (default), and this uses 1",
+			want:  Want{Delivered: model.Some[int64](17)}, cost: "3 looks left of 20 (default), and this uses 1",
 		},
 		{
 			name: "quorum, the limit is nearly used up", version: four,
@@ -244,14 +231,12 @@ func TestPlanPeek(t *testing.T) {
 		},
 		{
 			name: "quorum, whatever was delivered counts nothing", version: "4.3.6",
-			queue:   model.Queue{Type: model.Quorum, Consumers: model.Some[int64](0)},
-			want:    Want{Delivered: model.Some[int64](19)},
-			without: "limit 20",
+			queue: model.Queue{Type: model.Quorum, Consumers: model.Some[int64](0)},
+			want:  Want{Delivered: model.Some[int64](19)}, without: "limit 20",
 		},
 		{
 			name: "nothing is to come back", version: four, queue: model.Queue{
-				Type:      model.Quorum,
-				Consumers: model.Some[int64](0),
+				Type: model.Quorum, Consumers: model.Some[int64](0),
 			}, want: Want{ForAction: true, Limit: 50, TakesAll: true, Delivered: model.Some[int64](20)},
 			without: "looks left",
 		},

@@ -64,9 +64,7 @@ func (e *LookEnded) Error() string {
 }
 
 // Refusal is why.
-func (e *LookEnded) Refusal() Refusal {
-	return Refusal{endedBefore(e.Ended, e.Type)}
-}
+func (e *LookEnded) Refusal() Refusal { return Refusal{endedBefore(e.Ended, e.Type)} }
 
 // LookEnd is how a look ended, for who remembers it.
 type LookEnd struct {

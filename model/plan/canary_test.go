@@ -17,8 +17,7 @@ import (
 func canaryWant(from string, sample ...message.Message) ActionWant {
 	return ActionWant{
 		Operation: Replay, From: build.Ref(from), Sample: message.MessageList(sample), Planned: len(sample),
-		Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"},
-		Mark: true, Journaled: true, Canary: 10 * time.Second,
+		Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, Mark: true, Journaled: true, Canary: 10 * time.Second,
 	}
 }
 
@@ -160,27 +159,23 @@ func TestComeBacks(t *testing.T) {
 	}{
 		{"marked by this replay", "r1", message.Message{Headers: mark("r1")}, false, 1},
 		{"marked by another", "r1", message.Message{
-			Headers: mark("r0"), Body: []byte("one"),
-			Properties: message.Properties{MessageID: "a"},
+			Headers: mark("r0"), Body: []byte("one"), Properties: message.Properties{MessageID: "a"},
 		}, true, 0},
 		{"marked without a name", "r1", message.Message{
 			Headers: model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}, Body: []byte("one"),
 		}, true, 0},
 		{"an old mark on what was moved", "", message.Message{Headers: mark("r0"), Body: []byte("one")}, true, 1},
 		{"the same id, arrived since", "r1", message.Message{
-			Properties: message.Properties{MessageID: "b"},
-			Body:       []byte("an error"),
+			Properties: message.Properties{MessageID: "b"}, Body: []byte("an error"),
 		}, true, 1},
 		{"the same id, there before", "r1", message.Message{Properties: message.Properties{MessageID: "b"}}, false, 0},
 		{"the same body", "r1", message.Message{Body: []byte("three")}, true, 1},
 		{"the same body, there before", "r1", message.Message{Body: []byte("three")}, false, 0},
 		{"in an envelope", "r1", message.Message{
-			Properties: message.Properties{Type: message.EasyNetQType},
-			Body:       wrapped, BodyBytes: len(wrapped),
+			Properties: message.Properties{Type: message.EasyNetQType}, Body: wrapped, BodyBytes: len(wrapped),
 		}, true, 1},
 		{"nothing in common", "r1", message.Message{
-			Properties: message.Properties{MessageID: "z"},
-			Body:       []byte("other"),
+			Properties: message.Properties{MessageID: "z"}, Body: []byte("other"),
 		}, true, 0},
 		{"both empty", "r1", message.Message{}, true, 0},
 	} {
@@ -290,8 +285,8 @@ var limitLosses = []struct {
 	{
 		"bytes, some of what it holds",
 		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxBytes(145))},
-		twelve, 0,
-		"up to 1 message would be dropped: 1 of the 3 that it holds",
+		twelve,
+		0, "up to 1 message would be dropped: 1 of the 3 that it holds",
 	},
 	{
 		"bytes, one is larger than the limit",
@@ -308,8 +303,8 @@ var limitLosses = []struct {
 	{
 		"the worse of two limits",
 		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxLength(14), maxBytes(105))},
-		twelve,
-		0, "5 messages would be dropped",
+		twelve, 0,
+		"5 messages would be dropped",
 	},
 	{
 		"dead-lettered",
@@ -323,8 +318,8 @@ var limitLosses = []struct {
 	{
 		"dead-lettered to nobody",
 		[]build.Part{build.Queue("w", maxLength(5), build.DLX("dead")), build.Exchange("fanout", "dead")},
-		twelve,
-		0, "dead takes them to no queue",
+		twelve, 0,
+		"dead takes them to no queue",
 	},
 }
 
@@ -365,8 +360,7 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 		t.Fatalf("%q, to be counted: %v", plan.Refusal.Words(), plan.Limited(topology))
 	}
 	want.Counts = map[model.QueueRef]model.QueueCounts{build.Ref("w"): {
-		Ready:     model.Some[int64](4),
-		Consumers: model.Some[int64](0),
+		Ready: model.Some[int64](4), Consumers: model.Some[int64](0),
 	}}
 	if plan = New(topology, want); len(plan.Losses) != 1 || plan.Losses[0].Old != 1 || plan.Losses[0].Ours != 0 {
 		t.Errorf("%+v", plan.Losses)

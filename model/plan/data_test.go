@@ -272,8 +272,7 @@ func FuzzParseEntry(f *testing.F) {
 // A target that is read is written as --to would name it, and read again as the same one.
 func FuzzParseTarget(f *testing.F) {
 	for _, to := range []string{
-		"", "auto", "origin", "queue:orders", "exchange:x/a/b", "exchange:x", "queue:",
-		"q:\x1b\n\u202e\xff", "\ufe050",
+		"", "auto", "origin", "queue:orders", "exchange:x/a/b", "exchange:x", "queue:", "q:\x1b\n\u202e\xff", "\ufe050",
 	} {
 		f.Add(to)
 	}
@@ -315,9 +314,8 @@ func TestIsBack(t *testing.T) {
 		"an undo takes nothing out":                {Undo, 0, 0, 0, 0, 0, true},
 	} {
 		r := Record{
-			Operation: test.operation, Entries: test.entries,
-			Account: Account{Moved: test.moved},
-			Intent:  &Intent{Source: ref("failed"), Depth: 1000, Recipients: []Recipient{{Queue: ref("worker")}}},
+			Operation: test.operation, Entries: test.entries, Account: Account{Moved: test.moved},
+			Intent: &Intent{Source: ref("failed"), Depth: 1000, Recipients: []Recipient{{Queue: ref("worker")}}},
 		}
 		got := r.IsBack(map[model.QueueRef]model.QueueCounts{
 			ref("failed"): {Ready: model.Some(test.from), Consumers: model.Some[int64](0)},

@@ -92,8 +92,7 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 				"%v %q, want a problem with %q", ok, e.Problem, test.problem)
 			topology := build.TopologyOf("4.0.5", build.Queue("errors"), build.Queue("w", build.Consumers(1)))
 			plan := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("errors"),
-				Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
+				Operation: Replay, From: build.Ref("errors"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{Exchange: "", RoutingKey: "w"},
 			})
 			if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), "it is published as it is") {
@@ -149,8 +148,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 			assert.NoDiff(t, cmp.Diff(test.want, string(e.Original.Body)))
 			topology := build.TopologyOf("4.0.5", build.DramatiqParts...)
 			plan := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("mail.XQ"),
-				Sample: message.MessageList{m}, Planned: 1,
+				Operation: Replay, From: build.Ref("mail.XQ"), Sample: message.MessageList{m}, Planned: 1,
 			})
 			if plan.Refusal.Refused() || !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.does) {
 				t.Fatalf("refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
@@ -182,8 +180,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	from := build.Ref("EasyNetQ_Default_Error_Queue")
 	// Its exchange would reach stock too, which had no trouble: only the queue in which it failed gets it again.
 	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1,
-		User: "guest",
+		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1, User: "guest",
 	})
 	must.That(t, !plan.Refusal.Refused() && len(plan.Ways) == 1 &&
 		plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) &&
@@ -197,8 +194,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	want := message.Publishing{
 		Address: model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"},
 		Properties: message.Properties{
-			DeliveryMode: 2, CorrelationID: "c-1", Timestamp: time.Unix(1714564800, 0).UTC(),
-			Type: "Orders:Shop",
+			DeliveryMode: 2, CorrelationID: "c-1", Timestamp: time.Unix(1714564800, 0).UTC(), Type: "Orders:Shop",
 		},
 		Headers: model.Table{"tenant": "blue", "attempt": int64(2), "ratio": 0.5, "urgent": true, "nothing": nil},
 		Body:    []byte(`{"Id":121,"Name":"Zo\u00eb \"Z\" Łuk — 日本 \/","Big":12345678901234567890.10}`),
@@ -206,8 +202,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	}
 	assert.NoDiff(t, cmp.Diff(want, p))
 	origin := New(topology, ActionWant{
-		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1,
-		Mode: target.ToOrigin,
+		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1, Mode: target.ToOrigin,
 	})
 	assert.That(t, origin.Ways[0].Address == (model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"}) &&
 		len(origin.Recipients) == 2, "its origin %+v", origin.Ways)
@@ -223,8 +218,7 @@ func TestReplayToTheWorkerThatTheMessageTells(t *testing.T) {
 	} {
 		m := message.Message{RoutingKey: "error", Headers: model.Table{"NServiceBus.FailedQ": worker}}
 		plan := newRun(topology, ActionWant{
-			Operation: Replay, From: build.Ref("error"), Sample: message.MessageList{m},
-			Planned: 1,
+			Operation: Replay, From: build.Ref("error"), Sample: message.MessageList{m}, Planned: 1,
 		})
 		if want != "" {
 			assert.Contains(t, plan.Refusal.Words(), want, "%s: refusal", worker)

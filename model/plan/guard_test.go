@@ -18,15 +18,13 @@ func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more 
 	t.Helper()
 	with := func(more ...build.Part) *model.Topology {
 		all := append([]build.Part{
-			build.Exchange(kind, "x"), build.Queue("failed"), build.Queue("w"),
-			build.Queue("audit"),
+			build.Exchange(kind, "x"), build.Queue("failed"), build.Queue("w"), build.Queue("audit"),
 		}, parts...)
 		return build.TopologyOf("3.10.8", append(all, more...)...)
 	}
 	plan := newRun(with(), ActionWant{
 		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{{Headers: model.Table{"h": "1"}}},
-		Planned: 9,
-		Mode:    target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
+		Planned: 9, Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	})
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	return plan.Guard(), with, plan
@@ -192,8 +190,7 @@ func TestGuardOfADeletedExchange(t *testing.T) {
 func TestTopicOfWatermill(t *testing.T) {
 	poisoned := func(deaths ...message.Death) message.Message {
 		return message.Message{
-			Headers: model.Table{"topic_poisoned": "orders", "reason_poisoned": "503"}, Deaths: deaths,
-			Exchange: "poison",
+			Headers: model.Table{"topic_poisoned": "orders", "reason_poisoned": "503"}, Deaths: deaths, Exchange: "poison",
 		}
 	}
 	flow := []build.Part{
@@ -210,12 +207,12 @@ func TestTopicOfWatermill(t *testing.T) {
 		{
 			"a queue of that name",
 			[]build.Part{build.Queue("orders", build.Consumers(1)), build.Queue("poison")},
-			poisoned(), "orders", "",
+			poisoned(),
+			"orders", "",
 		},
 		{
-			"an exchange of that name",
-			append(fanout, build.Queue("orders_shop", build.Consumers(1)), build.Queue("poison")), poisoned(),
-			"orders_shop", "",
+			"an exchange of that name", append(fanout, build.Queue("orders_shop", build.Consumers(1)), build.Queue("poison")),
+			poisoned(), "orders_shop", "",
 		},
 		{
 			"the flow", flow, poisoned(), "orders_shop",

@@ -116,8 +116,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 		Operation: want.Operation,
 		From:      want.From,
 		Acquire: peek.For(t, want.From, peek.Want{
-			Limit: want.depth(t), Insist: want.Insist,
-			ForAction: true, TakesAll: !want.Selection.OneByOne(),
+			Limit: want.depth(t), Insist: want.Insist, ForAction: true, TakesAll: !want.Selection.OneByOne(),
 		}),
 		Selection: want.Selection,
 		Planned:   want.Planned,

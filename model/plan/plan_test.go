@@ -56,13 +56,11 @@ func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 	m := message.Message{
 		Exchange: "dead", RoutingKey: "created",
 		Deaths: []message.Death{{
-			Queue: "orders", Reason: model.Rejected, Count: 1, Exchange: "orders",
-			RoutingKeys: []string{"created"},
+			Queue: "orders", Reason: model.Rejected, Count: 1, Exchange: "orders", RoutingKeys: []string{"created"},
 		}},
 	}
 	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: build.Ref("orders.dlq"), Sample: message.MessageList{m},
-		Planned: 1,
+		Operation: Replay, From: build.Ref("orders.dlq"), Sample: message.MessageList{m}, Planned: 1,
 	})
 	want := (model.Address{Exchange: "orders", RoutingKey: "created"})
 	must.That(t, len(plan.Ways) == 1 && plan.Ways[0].Address == want, "goes to %+v, want %v", plan.Ways, want)
@@ -263,8 +261,7 @@ func TestSelection(t *testing.T) {
 	messages := make([]message.Message, len(ids))
 	for i, id := range ids {
 		messages[i] = message.Message{
-			Properties: message.Properties{MessageID: id}, Body: []byte(id),
-			Headers: model.Table{"error": "KeyError: no " + id},
+			Properties: message.Properties{MessageID: id}, Body: []byte(id), Headers: model.Table{"error": "KeyError: no " + id},
 		}
 		messages[i].Fingerprint = message.FingerprintOf(&messages[i])
 	}
@@ -297,7 +294,8 @@ func TestSelection(t *testing.T) {
 		{
 			"chosen with a limit", func() Selection { s := Chosen(messages); s.Limit = 3; return s }(),
 			[]int{1, 2, 3},
-			true, 2, false, true,
+			true, 2,
+			false, true,
 		},
 	}
 	for _, test := range cases {
@@ -320,8 +318,7 @@ func deadMessage() message.Message {
 		Properties: message.Properties{MessageID: "m1", Expiration: "50", UserID: "somebody", DeliveryMode: 2},
 		Headers: model.Table{
 			"x-death": []any{model.Table{
-				"queue": "w", "reason": "rejected", "count": int64(3),
-				"exchange": "", "routing-keys": []any{"w"},
+				"queue": "w", "reason": "rejected", "count": int64(3), "exchange": "", "routing-keys": []any{"w"},
 			}},
 			"x-first-death-queue": "w", "x-last-death-queue": "w", "x-delivery-count": int64(2), "x-acquired-count": int64(2),
 			"CC": []any{"z"}, "BCC": []any{"y"}, "own": "kept", message.ReplayHeader: model.Table{"count": int64(1)},
@@ -335,9 +332,7 @@ func deadMessage() message.Message {
 func moveWant(to string, sample ...message.Message) ActionWant {
 	return ActionWant{
 		Operation: Move, From: build.Ref("f"), Sample: message.MessageList(sample), Planned: len(sample),
-		Mode:  target.ToQueue,
-		Fixed: model.Address{RoutingKey: to},
-		User:  "guest", Mark: true, Journaled: true,
+		Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to}, User: "guest", Mark: true, Journaled: true,
 	}
 }
 

@@ -35,8 +35,7 @@ func TestPromiseChanges(t *testing.T) {
 		Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	}
 	auto := ActionWant{
-		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1,
-		Mode: target.ToOrigin,
+		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToOrigin,
 	}
 	move := ActionWant{
 		Operation: Move, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
@@ -97,8 +96,7 @@ func TestPromiseOfAWay(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Exchange("headers", "x"), build.Queue("failed"), build.Queue("a"),
 		build.Queue("b"),
 		build.BindHeaders("x", "a", model.Table{"x-match": "all", "h": "a"}), build.BindHeaders("x", "b", model.Table{
-			"x-match": "all",
-			"h":       "b",
+			"x-match": "all", "h": "b",
 		}))
 	plan := New(topology, ActionWant{
 		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{
@@ -136,8 +134,7 @@ func TestUndoPromiseChanges(t *testing.T) {
 func TestLossesGrow(t *testing.T) {
 	losing := func(old, ours int) Promise {
 		return Promise{Losses: []loss.ByLimit{{
-			Queue: build.Ref("w"), Holds: model.Some(int64(old)), Comes: 12, Old: old,
-			Ours: ours,
+			Queue: build.Ref("w"), Holds: model.Some(int64(old)), Comes: 12, Old: old, Ours: ours,
 		}}}
 	}
 	was := losing(3, 7)

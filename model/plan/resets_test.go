@@ -135,8 +135,7 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 	plan := New(topology, ActionWant{
 		Operation: Replay, From: build.Ref("all.failed"), Planned: 6, Mode: target.ToAuto, Sample: message.MessageList{
 			celeryTask(1, model.Table{"expires": at(-5 * time.Minute)}),
-			celeryTask(2, model.Table{"expires": at(-7 * time.Minute)}),
-			celeryTask(3, model.Table{"eta": at(time.Hour)}),
+			celeryTask(2, model.Table{"expires": at(-7 * time.Minute)}), celeryTask(3, model.Table{"eta": at(time.Hour)}),
 			celeryTask(4, model.Table{"expires": at(time.Hour), "eta": at(-time.Hour)}),
 			failedBy("messages", nil, message.Properties{ReplyTo: "amq.gen-gone"}),
 			failedBy("messages", nil, message.Properties{ReplyTo: "orders"}), last, both,

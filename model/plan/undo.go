@@ -315,8 +315,7 @@ func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 		Selection: Nobody(), // Granted knows them
 		Undoing:   u, Delays: p.Delayed, KeepDelay: p.Delayed,
 		Acquire: peek.For(t, ref, peek.Want{
-			Limit: max(int(q.Ready.Or(0)), len(took.sent)), Insist: want.Insist,
-			ForAction: true,
+			Limit: max(int(q.Ready.Or(0)), len(took.sent)), Insist: want.Insist, ForAction: true,
 		}),
 		Recipients: []Recipient{p.Into},
 	}

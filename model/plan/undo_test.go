@@ -53,9 +53,8 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 			Exchanges: []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct"}},
 		})
 		plan := newRun(topology, ActionWant{
-			Operation: Replay, From: model.QueueRef{VHost: "/", Name: "failed"}, Sample: message.MessageList{m},
-			Planned: 1, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
-			User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
+			Operation: Replay, From: model.QueueRef{VHost: "/", Name: "failed"}, Sample: message.MessageList{m}, Planned: 1,
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"}, User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
 		})
 		p, err := plan.Publishing(&m)
 		must.Do(t, err)
@@ -64,8 +63,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 		entry, err := ParseEntry(text)
 		must.Do(t, err)
 		sent := message.Message{
-			Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties,
-			Headers: p.Headers, Body: p.Body,
+			Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties, Headers: p.Headers, Body: p.Body,
 		}
 		must.That(t, entry.Sent.Fingerprint == message.FingerprintOf(&sent) && entry.Fingerprint == m.Fingerprint &&
 			len(entry.Sent.Reached) == 1, "%+v", entry)
@@ -85,8 +83,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 			}
 		}
 		got := message.FingerprintOf(&message.Message{
-			RoutingKey: back.RoutingKey, Properties: back.Properties,
-			Headers: back.Headers, Body: back.Body,
+			RoutingKey: back.RoutingKey, Properties: back.Properties, Headers: back.Headers, Body: back.Body,
 		})
 		must.That(t, got == message.FingerprintOf(&m), "%+v came back as %+v through %s", m, back, text)
 		_, _, err = retrieval.Publishing(&sent)
@@ -257,8 +254,7 @@ var dropHeadTargets = []struct {
 }{
 	{name: "full", worker: []build.Setting{maxLength(5), build.Ready(5)}, want: GoneLimit, insist: GoneLimit},
 	{name: "full by a newer count", worker: []build.Setting{maxLength(5)}, counts: model.QueueCounts{
-		Ready:     model.Some[int64](5),
-		Consumers: model.Some[int64](0),
+		Ready: model.Some[int64](5), Consumers: model.Some[int64](0),
 	}, want: GoneLimit, insist: GoneLimit},
 	{name: "no longer full", worker: []build.Setting{maxLength(5), build.Ready(4)}, want: GoneEither, insist: GoneInsists},
 	{
@@ -268,13 +264,11 @@ var dropHeadTargets = []struct {
 	{
 		name: "a consumer by a newer count", worker: []build.Setting{maxLength(5), build.Ready(5)},
 		counts: model.QueueCounts{
-			Ready:     model.Some[int64](5),
-			Consumers: model.Some[int64](1),
+			Ready: model.Some[int64](5), Consumers: model.Some[int64](1),
 		}, want: GoneEither, insist: GoneInsists,
 	},
 	{name: "a consumer was there", worker: []build.Setting{
-		maxLength(5), build.Ready(5),
-		func(q *model.Queue) { q.Acked = model.Some[int64](3) },
+		maxLength(5), build.Ready(5), func(q *model.Queue) { q.Acked = model.Some[int64](3) },
 	}, want: GoneEither, insist: GoneInsists},
 	{
 		name: "they expire", worker: []build.Setting{maxLength(5), build.Ready(5), build.TTL(1000)}, want: GoneEither,
@@ -298,8 +292,7 @@ var dropHeadTargets = []struct {
 	},
 	{name: "no limit", worker: []build.Setting{build.Ready(5)}, want: GoneTaken, insist: GoneTaken},
 	{name: "it refuses instead", worker: []build.Setting{
-		maxLength(5), build.Ready(5),
-		build.Argument("x-overflow", "reject-publish"),
+		maxLength(5), build.Ready(5), build.Argument("x-overflow", "reject-publish"),
 	}, want: GoneTaken, insist: GoneTaken},
 }
 
@@ -311,8 +304,7 @@ func TestUndoFromADropHeadTarget(t *testing.T) {
 		topology := build.TopologyOf("3.10.8", append(test.parts, build.Queue("failed"), build.Queue("worker",
 			test.worker...))...)
 		entry := Entry{Position: 1, Outcome: Moved, Sent: &Sent{
-			Fingerprint: message.Fingerprint{1},
-			Reached:     []string{"worker"},
+			Fingerprint: message.Fingerprint{1}, Reached: []string{"worker"},
 		}}
 		if !test.digest {
 			entry.Message = whole

@@ -40,9 +40,8 @@ type published struct {
 func newTargetCopies() *targetCopies {
 	return &targetCopies{
 		arrivals: map[message.Fingerprint]published{}, verdicts: map[*pending]verdict{},
-		sightings: map[message.Fingerprint][]int{},
-		places:    map[int64][]place{},
-		found:     map[message.Fingerprint]int{}, strangers: map[string]int{},
+		sightings: map[message.Fingerprint][]int{}, places: map[int64][]place{}, found: map[message.Fingerprint]int{},
+		strangers: map[string]int{},
 	}
 }
 

@@ -35,8 +35,7 @@ type decision struct {
 // decide sorts what was found: what is written down of it, what is acknowledged, and what the rest has to come to.
 func (f *resumption) decide(p *Plan, choice Choice) *decision {
 	r := &plan.Resuming{
-		Record: p.Record.ID, Undoes: p.Record.Undoes, Back: p.Record.From,
-		Found: map[int64][]plan.Settled{},
+		Record: p.Record.ID, Undoes: p.Record.Undoes, Back: p.Record.From, Found: map[int64][]plan.Settled{},
 	}
 	d := &decision{f, f.certain.clone(), p, r, choice, map[int]plan.Outcome{}}
 	for i := range f.want.Chain {
@@ -74,8 +73,7 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	case q.arrived == yes && q.there == yes:
 		d.add(q.original, q.position)
 		d.resuming.Acks = append(d.resuming.Acks, plan.Arrived{
-			Record: q.record, Position: q.position,
-			Fingerprint: q.original,
+			Record: q.record, Position: q.position, Fingerprint: q.original,
 		})
 		return plan.Unsure, whyArrived
 	case q.arrived == no, q.sent == nil, d.choice == PublishAgain:

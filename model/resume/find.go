@@ -105,8 +105,7 @@ func newResumption(t *model.Topology, want *Want) *resumption {
 		topology: t, want: want, intent: first.Intent, planWas: first.Planned,
 		copies: map[string]*targetCopies{}, lines: map[int]message.Fingerprint{},
 		certain: tally{
-			originals: map[message.Fingerprint]int{}, stay: map[message.Fingerprint]int{},
-			numbers: map[int]bool{},
+			originals: map[message.Fingerprint]int{}, stay: map[message.Fingerprint]int{}, numbers: map[int]bool{},
 		},
 	}
 	switch {
@@ -140,12 +139,7 @@ func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 		return
 	}
 	p := &pending{
-		record:   r.ID,
-		position: e.Position,
-		id:       e.MessageID,
-		original: e.Fingerprint,
-		rank:     f.rank,
-		undoes:   e.Undoes,
+		record: r.ID, position: e.Position, id: e.MessageID, original: e.Fingerprint, rank: f.rank, undoes: e.Undoes,
 	}
 	if e.Sent != nil {
 		sent := e.Sent.Fingerprint

@@ -165,8 +165,7 @@ func (f *resumption) findUndone(id int64) error {
 	}
 	f.undo, err = plan.UndoWant{
 		Record: record, User: f.want.User, Broker: f.want.Broker, Insist: f.want.Insist, ReadOnly: f.want.ReadOnly,
-		Counts:  f.want.Counts,
-		Entries: func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
+		Counts: f.want.Counts, Entries: func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
 	}.Looked(f.topology, plan.UndoReads{Look: func(
 		look peek.Plan, each func(*message.Message) error,
 	) (string, error) {
@@ -252,11 +251,10 @@ func (d *decision) rest() plan.Plan {
 		return d.nothing()
 	}
 	p := plan.New(d.topology, plan.ActionWant{
-		Operation: last.Operation, From: in.Source, Selection: selection, Planned: d.planned(&selection),
-		Mode: in.Mode, Fixed: in.Fixed, Mark: in.Mark, Rate: in.Rate, Canary: in.Canary, Edited: in.Edited,
-		Mend: in.Mend,
-		User: d.want.User, Insist: in.Insist || d.want.Insist, Journaled: true, Counts: d.want.Counts,
-		KeepTries: in.KeepTries, KeepDelay: in.KeepDelay, Doubles: in.Doubles,
+		Operation: last.Operation, From: in.Source, Selection: selection, Planned: d.planned(&selection), Mode: in.Mode,
+		Fixed: in.Fixed, Mark: in.Mark, Rate: in.Rate, Canary: in.Canary, Edited: in.Edited, Mend: in.Mend, User: d.want.User,
+		Insist: in.Insist || d.want.Insist, Journaled: true, Counts: d.want.Counts, KeepTries: in.KeepTries,
+		KeepDelay: in.KeepDelay, Doubles: in.Doubles,
 	})
 	p.MarkName, p.Resuming = in.MarkName, d.resuming
 	if last.Operation != plan.Drop {

@@ -34,8 +34,7 @@ func TestPlansAreData(t *testing.T) {
 // TestRescuesAreNotResumed: what a rescue did not confirm is in the journal, and an undo brings it back.
 func TestRescuesAreNotResumed(t *testing.T) {
 	r := plan.Record{
-		ID: 7, Operation: plan.Rescue, From: build.Ref("q"), Broker: "b:5672",
-		Account: plan.Account{Unknown: 1},
+		ID: 7, Operation: plan.Rescue, From: build.Ref("q"), Broker: "b:5672", Account: plan.Account{Unknown: 1},
 	}
 	assert.That(t, !r.Resumable(), "it is offered")
 	p, err := Of(build.TopologyOf("4.0.5", build.Queue("q")), Want{Chain: []plan.Record{r}, Broker: "b:5672"})
@@ -347,8 +346,7 @@ func randomKill(r *rand.Rand) killedAt {
 
 func original(kind int) message.Message {
 	m := message.Message{
-		RoutingKey: "k", Properties: message.Properties{Type: fmt.Sprint(kind)},
-		Body: []byte{byte(kind)}, BodyBytes: 1,
+		RoutingKey: "k", Properties: message.Properties{Type: fmt.Sprint(kind)}, Body: []byte{byte(kind)}, BodyBytes: 1,
 	}
 	m.Fingerprint = message.FingerprintOf(&m)
 	return m
@@ -359,8 +357,7 @@ func (k *killedAt) copyOf(kind int) message.Message {
 	m.RoutingKey = "worker"
 	if k.marked {
 		m.Headers = model.Table{message.ReplayHeader: model.Table{
-			"count": int64(1), "time": time.Unix(1e9, 0),
-			"replay": "MARK",
+			"count": int64(1), "time": time.Unix(1e9, 0), "replay": "MARK",
 		}}
 	}
 	m.Fingerprint = message.FingerprintOf(&m)
@@ -389,16 +386,14 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	}
 	for _, ref := range []model.QueueRef{from, to} {
 		s.Queues = append(s.Queues, model.Queue{
-			QueueRef: ref, Type: model.Classic, Durable: true,
-			Consumers: model.Some[int64](0),
+			QueueRef: ref, Type: model.Classic, Durable: true, Consumers: model.Some[int64](0),
 		})
 	}
 	r := plan.Record{
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
 			Source: from, Depth: int64(len(k.queue)), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"},
-			Mark: k.marked, MarkName: "MARK",
-			Recipients: []plan.Recipient{{Queue: to, Consumers: model.Some[int64](0)}},
+			Mark: k.marked, MarkName: "MARK", Recipients: []plan.Recipient{{Queue: to, Consumers: model.Some[int64](0)}},
 		},
 	}
 	if k.drop {

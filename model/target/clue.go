@@ -40,8 +40,7 @@ type Clue struct {
 func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	if s, ok := m.Stated(e); ok {
 		c := Clue{
-			Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework,
-			Topic: s.Topic,
+			Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework, Topic: s.Topic,
 		}
 		if vhost, known := s.VHost.Get(); known && vhost != t.From.VHost {
 			c.Queue.VHost, c.Gone, c.Elsewhere = vhost, true, vhost

@@ -83,8 +83,7 @@ func waysBack(t *model.Topology, flow *model.Flow) []model.Address {
 			}
 			if slices.Contains(hop.Route.Queues, flow.Worker.Queue) {
 				found = append(found, candidate{
-					model.Address{Exchange: hop.Exchange, RoutingKey: hop.Keys[0]},
-					len(hop.Route.Queues),
+					model.Address{Exchange: hop.Exchange, RoutingKey: hop.Keys[0]}, len(hop.Route.Queues),
 				})
 			}
 		}

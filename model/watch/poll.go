@@ -58,8 +58,7 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 		}
 		if at.Sub(p.fastAt) > counting {
 			if ch, ok := p.read(at, t.Snapshot.Took, model.QueueCounts{
-				Ready:     q.Ready,
-				Consumers: q.Consumers, Held: held[ref],
+				Ready: q.Ready, Consumers: q.Consumers, Held: held[ref],
 			}, false); ok {
 				changes = append(changes, ch)
 			}

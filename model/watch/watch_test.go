@@ -55,8 +55,7 @@ func (p *played) count() {
 	for name, n := range p.ready {
 		if !p.unseen[name] {
 			c.Queues[build.Ref(name)] = model.QueueCounts{
-				Ready: model.Some(n), Consumers: p.queues[name].Consumers,
-				Held: p.held[name],
+				Ready: model.Some(n), Consumers: p.queues[name].Consumers, Held: p.held[name],
 			}
 		}
 	}
@@ -114,8 +113,7 @@ func (p *played) log() []string {
 
 func line(settings ...build.Setting) []build.Part {
 	return []build.Part{
-		build.Queue("w"),
-		build.Queue("delay", append([]build.Setting{build.DLX(""), build.DeadKey("w")}, settings...)...),
+		build.Queue("w"), build.Queue("delay", append([]build.Setting{build.DLX(""), build.DeadKey("w")}, settings...)...),
 	}
 }
 
@@ -180,9 +178,8 @@ func TestWatch(t *testing.T) {
 			}
 			return p
 		}, []string{
-			"14.2 1 arrived in w", "16.0 1 left delay between two counts",
-			"16.2 1 arrived in w", "18.0 1 left delay between two counts",
-			"18.2 1 arrived in w", "20.0 1 left delay between two counts",
+			"14.2 1 arrived in w", "16.0 1 left delay between two counts", "16.2 1 arrived in w",
+			"18.0 1 left delay between two counts", "18.2 1 arrived in w", "20.0 1 left delay between two counts",
 		}},
 		{"but not before a count could see it", func() *played {
 			p := play(line()...).pass(14*s).put("delay", 9).pass(s)
@@ -249,8 +246,7 @@ func TestWatch(t *testing.T) {
 			p.queues["w"].Delivered, p.queues["w"].Acked = model.Some[int64](5), model.Some[int64](4)
 			return p.pass(16 * s)
 		}, []string{
-			"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s",
-			"20.0 5 delivered from w, 4 acknowledged",
+			"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s", "20.0 5 delivered from w, 4 acknowledged",
 		}},
 		{"with consumers a loss is told when nothing came", func() *played {
 			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
