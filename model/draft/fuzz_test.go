@@ -39,9 +39,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := Parse(d.Text())
-		if err != nil || !d.Same(&again) || !bytes.Equal(d.Body, again.Body) {
-			t.Errorf("written and read again it is another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
-		}
+		assert.That(t, err == nil && d.Same(&again) && bytes.Equal(d.Body, again.Body), "written and read again it is "+
+			"another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
 		if lines := d.Differences(&again); len(lines) > 0 {
 			t.Errorf("differences where there are none: %q", lines)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -19,9 +20,7 @@ func TestAccount(t *testing.T) {
 		a.Add(Refused, m, "full")
 		a.Add(Returned, m, "no queue")
 	}
-	if a.Done() != a.Planned || a.Complete() {
-		t.Errorf("%d done, complete %v", a.Done(), a.Complete())
-	}
+	assert.That(t, a.Done() == a.Planned && !a.Complete(), "%d done, complete %v", a.Done(), a.Complete())
 	assert.That(t, a.Moved == 1 && a.Dropped == 1 && a.Unknown == 1 && a.Refused == MaxProblems &&
 		a.Returned == MaxProblems, "%+v", a)
 	assert.That(t, len(a.Problems) == MaxProblems &&
@@ -67,6 +66,9 @@ func TestNackRefuses(t *testing.T) {
 		assert.Equal(t, NackRefuses([]Recipient{r}, []model.QueueRef{r.Queue}), test.want, "%s", test.name)
 	}
 }
+
+// warnedOf are the warnings, a line each.
+func warnedOf(warnings []Warning) string { return strings.Join(warned(warnings), "\n") }
 
 // newRun is the plan of an action, after it was written as JSON and read, with the topology that it was made of.
 func newRun(t *model.Topology, want ActionWant) *Run {

@@ -81,9 +81,8 @@ func TestCanaryPlans(t *testing.T) {
 			must.That(t, plan.Canary != nil && plan.Canary.OneLook == test.oneLook, "%+v", plan.Canary)
 			assert.That(t, (test.refusal != "" || !plan.Refusal.Refused()) &&
 				strings.Contains(plan.Refusal.Words(), test.refusal), "refusal %q, want %q", plan.Refusal.Words(), test.refusal)
-			if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.warning) {
-				t.Errorf("warnings %q, want %q", warned(plan.Warnings), test.warning)
-			}
+			assert.That(t, strings.Contains(warnedOf(plan.Warnings), test.warning), "warnings %q, want %q",
+				warned(plan.Warnings), test.warning)
 		})
 	}
 }
@@ -97,12 +96,12 @@ func TestCanaryIsHonestAboutRetries(t *testing.T) {
 		Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user"}}, Planned: 1,
 		Canary: 10 * time.Second,
 	}
-	if got := strings.Join(warned(New(topology, want).Warnings), "\n"); !strings.Contains(got,
+	if got := warnedOf(New(topology, want).Warnings); !strings.Contains(got,
 		"retry buffers for 30s or more") || !strings.Contains(got, "a canary of 10s does not see that") {
 		t.Error(got)
 	}
 	want.Canary = 2 * time.Minute
-	if got := strings.Join(warned(New(topology, want).Warnings), "\n"); strings.Contains(got, "does not see") {
+	if got := warnedOf(New(topology, want).Warnings); strings.Contains(got, "does not see") {
 		t.Error(got)
 	}
 }
@@ -130,7 +129,7 @@ func TestCanaryWaitsAsRetriesTake(t *testing.T) {
 			Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user", Deaths: test.deaths}},
 		})
 		assert.Equal(t, got.Canary.Wait, test.want, "%s", name)
-		early := strings.Contains(strings.Join(warned(got.Warnings), "\n"), "does not see that")
+		early := strings.Contains(warnedOf(got.Warnings), "does not see that")
 		assert.Equal(t, early, name == "for ever", "%s", name)
 	}
 	plain := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("w", build.Consumers(1)))
@@ -336,12 +335,11 @@ func TestLimitLoss(t *testing.T) {
 				assert.That(t, !plan.Refusal.Refused() && plan.Losses == nil && !plan.Whole, "refused: %s", plan.Refusal.Words())
 				return
 			}
-			if !strings.Contains(plan.Refusal.Words(), test.want) || !plan.Refusal.Overridable() || plan.Whole {
-				t.Errorf("%q (%q), want something with %q", plan.Refusal.Words(), plan.Refusal.Override(), test.want)
-			}
+			assert.That(t, strings.Contains(plan.Refusal.Words(), test.want) && plan.Refusal.Overridable() && !plan.Whole,
+				"%q (%q), want something with %q", plan.Refusal.Words(), plan.Refusal.Override(), test.want)
 			want.Insist = true
 			if plan = New(topology, want); plan.Refusal.Refused() || !plan.Whole ||
-				!strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.want) {
+				!strings.Contains(warnedOf(plan.Warnings), test.want) {
 				t.Errorf("insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole, warned(plan.Warnings))
 			}
 		})
@@ -356,9 +354,8 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 		Fixed: model.Address{RoutingKey: "w"},
 	}
 	plan := New(topology, want)
-	if plan.Refusal.Refused() || !slices.Equal(plan.Limited(topology), build.Refs("w")) {
-		t.Fatalf("%q, to be counted: %v", plan.Refusal.Words(), plan.Limited(topology))
-	}
+	must.That(t, !plan.Refusal.Refused() && slices.Equal(plan.Limited(topology), build.Refs("w")), "%q, to be counted: %v",
+		plan.Refusal.Words(), plan.Limited(topology))
 	want.Counts = map[model.QueueRef]model.QueueCounts{build.Ref("w"): {
 		Ready: model.Some[int64](4), Consumers: model.Some[int64](0),
 	}}
@@ -366,7 +363,7 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 		t.Errorf("%+v", plan.Losses)
 	}
 	want.Insist = true
-	if plan = New(topology, want); plan.Whole || !strings.Contains(strings.Join(warned(plan.Warnings), "\n"),
+	if plan = New(topology, want); plan.Whole || !strings.Contains(warnedOf(plan.Warnings),
 		"without the journal, lost messages cannot be brought back") {
 		t.Errorf("whole %t: %v", plan.Whole, warned(plan.Warnings))
 	}
@@ -420,11 +417,11 @@ func TestDeliveryTime(t *testing.T) {
 				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
 			})
-			words := strings.Join(warned(run.Warnings), "\n")
+			words := warnedOf(run.Warnings)
 			file := ImportWant{To: build.Ref("orders"), KeepDelay: test.keep}
 			file.Add(topology, &m)
 			imported := ForImport(topology, file)
-			says := strings.Join(warned(imported.Warnings), "\n")
+			says := warnedOf(imported.Warnings)
 			assert.That(t, strings.Contains(says, test.warning) && (test.warning != "" || !strings.Contains(says, "x-opt")) &&
 				strings.Join(imported.Strips, " ") == test.strips, "an import strips %s, says %s", imported.Strips, says)
 			edited := newRun(topology, ActionWant{
@@ -432,7 +429,7 @@ func TestDeliveryTime(t *testing.T) {
 				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
 				Mend: programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`),
 			})
-			if words := strings.Join(warned(edited.Warnings), "\n"); edited.Refusal.Refused() != (test.strips != "") ||
+			if words := warnedOf(edited.Warnings); edited.Refusal.Refused() != (test.strips != "") ||
 				test.keep && !strings.Contains(words, test.warning) {
 				t.Errorf("an edit: %s, %s", edited.Refusal.Words(), words)
 			}
@@ -447,9 +444,8 @@ func TestDeliveryTime(t *testing.T) {
 				Record:  Record{Operation: Replay, From: build.Ref("failed"), Intent: run.Intent(1), Ended: now},
 				Entries: func(each func(*Entry) error) error { return each(&e) }, User: "guest",
 			})
-			if err != nil || undo.Gone() != test.gone || !strings.Contains(undo.Gone().Words(), test.undoSays) {
-				t.Error(err, undo.Gone(), undo.Refusal.Words())
-			}
+			assert.That(t, err == nil && undo.Gone() == test.gone && strings.Contains(undo.Gone().Words(), test.undoSays),
+				"%v %v %v", err, undo.Gone(), undo.Refusal.Words())
 		})
 	}
 }
@@ -472,7 +468,7 @@ func TestUndoBringsDelayBack(t *testing.T) {
 					Entries: func(each func(*Entry) error) error { return each(&e) }, User: "guest",
 					There: map[message.Fingerprint]int{},
 				})
-				says := strings.Contains(strings.Join(warned(undo.Warnings), "\n"), "keeps them back until then")
+				says := strings.Contains(warnedOf(undo.Warnings), "keeps them back until then")
 				first := len(before) == 0
 				assert.That(t, err == nil && undo.Refusal.Refused() == (delays && !first) && undo.Delayed == (delays && first) &&
 					says == undo.Delayed && (len(undo.Takes) == 0 || undo.Takes[0].Intent(1).KeepDelay == delays),

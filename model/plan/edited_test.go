@@ -95,9 +95,8 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 				Operation: Replay, From: build.Ref("errors"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
 				Fixed: model.Address{Exchange: "", RoutingKey: "w"},
 			})
-			if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), "it is published as it is") {
-				t.Errorf("warnings %q", warned(plan.Warnings))
-			}
+			assert.That(t, strings.Contains(warnedOf(plan.Warnings), "it is published as it is"),
+				"warnings %q", warned(plan.Warnings))
 			p, err := plan.Publishing(&m)
 			assert.That(t, err == nil && string(p.Body) == test.body, "%v %q", err, p.Body)
 		})
@@ -150,9 +149,8 @@ func TestDramatiqIsRestored(t *testing.T) {
 			plan := newRun(topology, ActionWant{
 				Operation: Replay, From: build.Ref("mail.XQ"), Sample: message.MessageList{m}, Planned: 1,
 			})
-			if plan.Refusal.Refused() || !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.does) {
-				t.Fatalf("refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
-			}
+			must.That(t, !plan.Refusal.Refused() && strings.Contains(warnedOf(plan.Warnings), test.does),
+				"refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
 			p := must.Get(plan.Publishing(&m))(t)
 			want := message.Publishing{
 				Address:    model.Address{Exchange: "", RoutingKey: "mail"},
@@ -186,9 +184,8 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) &&
 		plan.Ways[0].Why == "the worker that it failed in, as EasyNetQ wrote it", "refusal %q, ways %+v",
 		plan.Refusal.Words(), plan.Ways)
-	if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), "unwraps the EasyNetQ envelope") {
-		t.Errorf("warnings %q", warned(plan.Warnings))
-	}
+	assert.That(t, strings.Contains(warnedOf(plan.Warnings), "unwraps the EasyNetQ envelope"),
+		"warnings %q", warned(plan.Warnings))
 	assert.NoDiff(t, cmp.Diff([]string{"expiration"}, plan.Strips))
 	p := must.Get(plan.Publishing(&m))(t)
 	want := message.Publishing{

@@ -247,9 +247,8 @@ func TestTopicOfWatermill(t *testing.T) {
 			for _, w := range plan.Warnings {
 				told += w.Words()
 			}
-			if plan.Refusal.Refused() != (test.to == "") || !strings.Contains(told, test.tells) {
-				t.Fatalf("refusal %t: %s", plan.Refusal.Refused(), told)
-			}
+			must.That(t, plan.Refusal.Refused() == (test.to == "") && strings.Contains(told, test.tells), "refusal %t: %s",
+				plan.Refusal.Refused(), told)
 			assert.That(t, test.to == "" || len(plan.Recipients) == 1 && plan.Recipients[0].Queue.Name == test.to,
 				"goes to %+v", plan.Recipients)
 		})

@@ -64,9 +64,8 @@ func TestSpreadHasARateAndWords(t *testing.T) {
 			Operation: Move, From: build.Ref("f"), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"},
 			Planned: c.planned, Over: c.over,
 		})
-		if p.Rate != c.rate || p.PaceWords() != c.words {
-			t.Errorf("%d over %s: %v, %q", c.planned, c.over, p.Rate, p.PaceWords())
-		}
+		assert.That(t, p.Rate == c.rate && p.PaceWords() == c.words, "%d over %s: %v, %q", c.planned, c.over, p.Rate,
+			p.PaceWords())
 	}
 }
 

@@ -54,9 +54,8 @@ func TestAsManyKeysAsMessages(t *testing.T) {
 		words = append(words, w.Words())
 	}
 	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0" + unheard
-	if len(words) != 1 || words[0] != want {
-		t.Errorf("%d warnings, the first %q, not %q", len(words), strings.Join(words[:min(len(words), 1)], ""), want)
-	}
+	assert.That(t, len(words) == 1 && words[0] == want, "%d warnings, the first %q, not %q", len(words),
+		strings.Join(words[:min(len(words), 1)], ""), want)
 	ways := manyPlan(manyOf("events", manyKeys))
 	assert.That(t, len(ways.Ways) == manyKeys && ways.Ways[7].Messages == 1, "%d ways", len(ways.Ways))
 	was, other := ways.Promise(), manyPlan(manyOf("events", manyKeys-1)).Promise()
@@ -95,9 +94,8 @@ func TestOneClueOfManyKeys(t *testing.T) {
 		}
 	}
 	const want = "mail (by name): orders (its origin, exchange events, key order.0) weighs more"
-	if len(outvoted) != 1 || outvoted[0] != want {
-		t.Errorf("%d times %q, not %q once", len(outvoted), strings.Join(outvoted[:min(len(outvoted), 1)], ""), want)
-	}
+	assert.That(t, len(outvoted) == 1 && outvoted[0] == want, "%d times %q, not %q once", len(outvoted),
+		strings.Join(outvoted[:min(len(outvoted), 1)], ""), want)
 	const line = "orders (its origin, exchange events, key order.0) (50 messages, by 50 routing keys)"
 	lines := plan.Evidence()
 	assert.That(t, len(lines) == 1 && lines[0] == line, "%d lines, %q, not %q", len(lines), lines, line)

@@ -137,9 +137,8 @@ func TestReplayWarns(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			plan := newRun(test.topology, wantTo(t, test.topology, test.from, test.to))
-			if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.want) {
-				t.Errorf("warnings %q, want something with %q", warned(plan.Warnings), test.want)
-			}
+			assert.That(t, strings.Contains(warnedOf(plan.Warnings), test.want),
+				"warnings %q, want something with %q", warned(plan.Warnings), test.want)
 		})
 	}
 }
@@ -250,9 +249,7 @@ func selected(t *testing.T, s Selection, messages []message.Message) (picked []i
 			picked = append(picked, i+1)
 		}
 	}
-	if p.Picked() != len(picked) {
-		t.Errorf("%d picked, it says %d", len(picked), p.Picked())
-	}
+	assert.That(t, p.Picked() == len(picked), "%d picked, it says %d", len(picked), p.Picked())
 	return picked, p
 }
 
@@ -301,12 +298,10 @@ func TestSelection(t *testing.T) {
 	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
 			picked, p := selected(t, test.selection, messages)
-			if !slices.Equal(picked, test.picked) || p.Done() != test.done || p.Missing() != test.missing {
-				t.Errorf("picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
-			}
-			if test.selection.All() != test.all || test.selection.OneByOne() != test.each {
-				t.Errorf("all %v, one by one %v", test.selection.All(), test.selection.OneByOne())
-			}
+			assert.That(t, slices.Equal(picked, test.picked) && p.Done() == test.done && p.Missing() == test.missing,
+				"picked %v, done %v, missing %d", picked, p.Done(), p.Missing())
+			assert.That(t, test.selection.All() == test.all && test.selection.OneByOne() == test.each, "all %v, one by one %v",
+				test.selection.All(), test.selection.OneByOne())
 		})
 	}
 }
@@ -357,10 +352,9 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 			must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 			assert.NoDiff(t, cmp.Diff(test.strips, plan.Strips))
 			assert.NoDiff(t, cmp.Diff(test.keeps, plan.Keeps))
-			if len(plan.Adds()) > 0 || plan.To() != "queue:"+test.to ||
-				plan.Ways[0].Address != (model.Address{Exchange: "", RoutingKey: test.to}) {
-				t.Errorf("adds %v, goes to %s by %v", plan.Adds(), plan.To(), plan.Ways)
-			}
+			assert.That(t, len(plan.Adds()) <= 0 && plan.To() == "queue:"+test.to &&
+				plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: test.to}), "adds %v, goes to %s by %v",
+				plan.Adds(), plan.To(), plan.Ways)
 			p := must.Get(plan.Publishing(&m))(t)
 			want := model.Table{"own": "kept", message.ReplayHeader: m.Headers[message.ReplayHeader]}
 			for _, key := range test.keeps {
@@ -414,10 +408,8 @@ func TestMoveOpensNoEnvelope(t *testing.T) {
 	plan := newRun(build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("parking")),
 		moveWant("parking", m))
 	p, err := plan.Publishing(&m)
-	if err != nil || string(p.Body) != string(body) || p.Properties.Type != message.EasyNetQType ||
-		len(plan.Warnings) > 0 {
-		t.Errorf("%v %q %v %q", err, p.Body, p.Properties, warned(plan.Warnings))
-	}
+	assert.That(t, err == nil && string(p.Body) == string(body) && p.Properties.Type == message.EasyNetQType &&
+		len(plan.Warnings) <= 0, "%v %q %v %q", err, p.Body, p.Properties, warned(plan.Warnings))
 }
 
 func TestChangesAreTold(t *testing.T) {

@@ -149,13 +149,9 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 		"1 Machinery message gets one try and no retry: RetryCount is 0, and how many there were is not in the message",
 		"1 message has the marks of Spring AMQP and Celery: what each of them wrote is reset",
 	} {
-		if !slices.Contains(warned(plan.Warnings), want) {
-			t.Errorf("%q is not in\n%s", want, strings.Join(warned(plan.Warnings), "\n"))
-		}
+		assert.That(t, slices.Contains(warned(plan.Warnings), want), "%q is not in\n%s", want, warnedOf(plan.Warnings))
 	}
-	if len(plan.Warnings) != 6 {
-		t.Errorf("%s", strings.Join(warned(plan.Warnings), "\n"))
-	}
+	assert.That(t, len(plan.Warnings) == 6, "%s", warnedOf(plan.Warnings))
 }
 
 // mixed are messages of five frameworks in one failed queue, and some that nobody can place.
@@ -304,9 +300,7 @@ func TestSecondFailure(t *testing.T) {
 			words := p.Refusal.Words()
 			assert.That(t, p.Refusal.Refused() == (test.again != "") && strings.Contains(words, test.again),
 				"refused: %q, not %q", words, test.again)
-			if !strings.Contains(strings.Join(warned(p.Warnings), "\n"), test.warns) {
-				t.Errorf("warns %q", warned(p.Warnings))
-			}
+			assert.That(t, strings.Contains(warnedOf(p.Warnings), test.warns), "warns %q", warned(p.Warnings))
 			run := p.On(topology)
 			_, err := run.Publishing(&m)
 			assert.That(t, (err != nil) == (test.again != ""), "published: %v", err)
@@ -315,10 +309,9 @@ func TestSecondFailure(t *testing.T) {
 			run = insisted.On(topology)
 			_, err = run.Publishing(&m)
 			grave := slices.ContainsFunc(insisted.Warnings, func(w Warning) bool { return w.Grave })
-			if err != nil || insisted.Refusal.Refused() || insisted.KeepsWhole() != (test.again != "") ||
-				grave != (test.again != "") {
-				t.Errorf("insisted: %v, %s, whole %t, grave %t", err, insisted.Refusal.Words(), insisted.KeepsWhole(), grave)
-			}
+			assert.That(t, err == nil && !insisted.Refusal.Refused() && insisted.KeepsWhole() == (test.again != "") &&
+				grave == (test.again != ""), "insisted: %v, %s, whole %t, grave %t", err, insisted.Refusal.Words(),
+				insisted.KeepsWhole(), grave)
 			again := New(topology, want)
 			if was, is := insisted.Promise(), again.Promise(); len(was.Changes(&is)) > 0 {
 				t.Errorf("changes: %s", ChangesWords(was.Changes(&is)))

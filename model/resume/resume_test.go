@@ -38,9 +38,8 @@ func TestRescuesAreNotResumed(t *testing.T) {
 	}
 	assert.That(t, !r.Resumable(), "it is offered")
 	p, err := Of(build.TopologyOf("4.0.5", build.Queue("q")), Want{Chain: []plan.Record{r}, Broker: "b:5672"})
-	if err != nil || !strings.Contains(p.Refusal.Words(), "`dlxtop journal undo 7`") || p.Refusal.Overridable() {
-		t.Errorf("%q (%q) %v", p.Refusal.Words(), p.Refusal.Override(), err)
-	}
+	assert.That(t, err == nil && strings.Contains(p.Refusal.Words(), "`dlxtop journal undo 7`") &&
+		!p.Refusal.Overridable(), "%q (%q) %v", p.Refusal.Words(), p.Refusal.Override(), err)
 	r.Operation = plan.Move
 	assert.That(t, r.Resumable(), "a move is not offered")
 }

@@ -292,10 +292,9 @@ func TestWatchTellsLoops(t *testing.T) {
 		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(3000)),
 		build.Queue("w.failed"))
 	flow := p.watch
-	if flow.places[build.Ref("w.retry")].role != model.RetryBuffer ||
-		flow.places[build.Ref("w.failed")].role != model.FailedRole {
-		t.Fatalf("the roles are %s and %s", flow.places[build.Ref("w.retry")].role, flow.places[build.Ref("w.failed")].role)
-	}
+	must.That(t, flow.places[build.Ref("w.retry")].role == model.RetryBuffer &&
+		flow.places[build.Ref("w.failed")].role == model.FailedRole, "the roles are %s and %s",
+		flow.places[build.Ref("w.retry")].role, flow.places[build.Ref("w.failed")].role)
 	p.pass(time.Second).put("w.retry", 3).put("w.failed", 1).pass(time.Second)
 	want := []string{"1.2 3 returned to w.retry", "1.2 1 given up to w.failed"}
 	assert.NoDiff(t, cmp.Diff(want, p.log()))
@@ -357,10 +356,9 @@ func TestWatchCountsAll(t *testing.T) {
 				reached += r.N
 			}
 		}
-		if came != n || went != n+old || arrived != n+old || left != n+old || reached > n+old {
-			t.Errorf("of %d messages %d came, %d went, %d arrived; the log has %d left and %d arrived:\n%s", n, came,
-				went, arrived, left, reached, strings.Join(p.log(), "\n"))
-		}
+		assert.That(t, came == n && went == n+old && arrived == n+old && left == n+old && reached <= n+old,
+			"of %d messages %d came, %d went, %d arrived; the log has %d left and %d arrived:\n%s", n, came, went, arrived, left,
+			reached, strings.Join(p.log(), "\n"))
 	})
 }
 
