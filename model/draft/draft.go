@@ -28,11 +28,6 @@ func (d *Draft) Message() message.Message {
 	}
 }
 
-// Of is a message as a draft.
-func Of(m *message.Message) Draft {
-	return Draft{model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties, m.Headers, m.Body}
-}
-
 // Same reports whether two drafts publish the same.
 func (d *Draft) Same(other *Draft) bool { return d.fingerprint() == other.fingerprint() }
 
@@ -149,6 +144,6 @@ func (d *Draft) UnmarshalJSON(text []byte) error {
 		return message.JSONError(err)
 	}
 	m, err := in.Message()
-	*d = Of(&m)
+	*d = Draft{model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties, m.Headers, m.Body}
 	return err
 }
