@@ -117,7 +117,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 	term := onCauses(t, o, 120, 36).await("88 of 90 read", "not read: 2 of lots.failed").awaitGone("as of").press("q")
 	<-term.ended
-	term = onCauses(t, o, 120, 36).await("88 of 90 read")
+	onCauses(t, o, 120, 36).await("88 of 90 read")
 	sound := 0
 	for _, path := range files {
 		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 4\n") {
