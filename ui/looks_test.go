@@ -120,7 +120,7 @@ func TestDamagedIndex(t *testing.T) {
 	onCauses(t, o, 120, 36).await("88 of 90 read")
 	sound := 0
 	for _, path := range files {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 4\n") {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 5\n") {
 			sound++
 		}
 	}
