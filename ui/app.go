@@ -60,7 +60,7 @@ func newApp(ctx context.Context, o Options) app {
 		Memory: shell.Memory{Keeper: &shell.Keeper{File: o.Kept}, Acting: map[model.QueueRef]bool{}},
 		Work:   shell.NewWork(ctx), Requests: &atomic.Int64{},
 	}
-	e.Marks, e.Quiet = shell.NewCauseMarks(e, o.Marks), &shell.QuietLooks{Looker: o.Broker}
+	e.Marks, e.Quiet = shell.NewCauseMarks(e, o.Marks), shell.NewQuietLooks(o.Broker)
 	if o.Broker != nil {
 		e.Broker = shell.WantedBroker{Broker: o.Broker, Quiet: e.Quiet}
 	}

@@ -193,7 +193,7 @@ func TestQuietLooksGiveWay(t *testing.T) {
 
 // Who asks goes on when the messages are back, not before.
 func TestGivingWayWaits(t *testing.T) {
-	var q shell.QuietLooks
+	q := shell.NewQuietLooks(nil)
 	q.GiveWay()() // there is none
 	began, back := make(chan struct{}), false
 	go func() {
@@ -212,7 +212,7 @@ func TestGivingWayWaits(t *testing.T) {
 // What is asked for does not wait for what was asked for before, and a quiet look waits for all of it, or until it is
 // given up.
 func TestQuietLooksWait(t *testing.T) {
-	var q shell.QuietLooks
+	q := shell.NewQuietLooks(nil)
 	first := q.GiveWay()
 	ctx, cancel := context.WithCancel(t.Context())
 	given := make(chan error)

@@ -22,7 +22,6 @@ type FollowUp interface {
 	plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error)
 	// again makes the plan again from another topology. What was looked for is not looked for again.
 	again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error)
-	turn() FollowUp // the next choice, still without its plan
 	promise() plan.Promise
 	offer(d *shell.Dialog) *shell.Offer
 	// say shows the plan, and returns a title that says more than the screen's own.
@@ -93,7 +92,7 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 		case shell.PressedAgree:
 			cmd = shell.Checking(&f.Dialog, f.again())
 		case shell.PressedTurn: // an enter before its plan is there agrees to what is shown, and is asked again if it differs
-			f.Is = f.Is.turn()
+			f.Is = f.Is.(Resuming).turn()
 			cmd = shell.Planning(&f.Dialog, f.topology, f.again())
 		case shell.PressedInsist:
 			cmd = f.replan()

@@ -64,9 +64,7 @@ func (p *MendPrompt) Keys() []key.Binding {
 	k := p.env.Keys
 	switch p.State {
 	case MendTyping:
-		return []key.Binding{
-			term.Describe(k.Confirm, "try it"), term.Describe(k.ChooseUp, "earlier programs"), k.Cancel,
-		}
+		return []key.Binding{term.Describe(k.Confirm, "try it"), term.Describe(k.ChooseUp, "earlier programs"), k.Cancel}
 	case mendShown:
 		keys := []key.Binding{term.Describe(k.Mend, "edit the program"), k.Up, k.Down, k.PageUp, k.PageDown}
 		if p.refusal == "" {

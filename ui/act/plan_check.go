@@ -28,48 +28,44 @@ func (d *PlanDialog) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.topol
 func (d *PlanDialog) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
 
 // planner makes the plan that is wanted now from a topology.
-func (d *PlanDialog) planner() func(context.Context, *model.Topology) (Acting, error) {
-	rows, user, counter := d.Rows, d.Env.Broker.User(), ports.Counter(d.Env.Broker)
-	want := plan.ActionWant{
-		Operation: d.Operation, From: d.Queue, Planned: len(rows), User: user, Insist: d.Insist, Mark: true,
-		Journaled: d.Env.Journal != nil, KeepTries: d.tries, Mend: d.Mend,
-		Doubles: d.doubles,
+func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, error) {
+	rows := d.Rows
+	like := plan.ActionWant{
+		Operation: d.Operation, From: d.Queue, Planned: len(rows), User: d.Env.Broker.User(), Insist: d.Insist, Mark: true,
+		Journaled: d.Env.Journal != nil, KeepTries: d.tries, Mend: d.Mend, Doubles: d.doubles,
 	}
 	if d.edit != nil && !d.edit.Was.Same(&d.edit.Is) {
 		edited := d.edit.Is
-		want.Edited = &edited
+		like.Edited = &edited
 	}
 	if d.Operation.Publishes() {
-		want.Over = Spreads[d.Over]
+		like.Over = Spreads[d.Over]
 	}
 	if d.canary {
-		want.Canary = canaryWaits[d.wait]
+		like.Canary = canaryWaits[d.wait]
 	}
 	if len(d.Modes) > 0 {
-		want.Mode, want.Fixed = d.Modes[d.Mode].mode, d.Modes[d.Mode].fixed
+		like.Mode, like.Fixed = d.Modes[d.Mode].mode, d.Modes[d.Mode].fixed
 	}
 	if d.Operation == plan.Move {
-		want.Mode, want.Fixed = target.ToQueue, model.Address{RoutingKey: d.Target}
+		like.Mode, like.Fixed = target.ToQueue, model.Address{RoutingKey: d.Target}
 	}
-	arrivals, sent := d.arrivals(), d.sentBefore(want)
-	return func(ctx context.Context, t *model.Topology) (Acting, error) {
-		want := want
-		mended := want.Mend
-		want.Mend = mended.Within(ctx)
+	return func(ctx context.Context, t *model.Topology) (a Acting, err error) {
+		want := like
+		want.Mend = like.Mend.Within(ctx)
 		want.Sample, want.Selection = shell.SampleOf(rows)
-		var err error
-		if want.Sent, err = sent(ctx, t); err != nil {
-			return Acting{}, err
+		if want.Sent, err = d.sentBefore(ctx, t, like); err != nil {
+			return a, err
 		}
 		p := plan.New(t, want)
-		if want.Counts = shell.Counted(ctx, counter, p.Limited(t)); want.Counts != nil {
+		if want.Counts = shell.Counted(ctx, d.Env.Broker, p.Limited(t)); want.Counts != nil {
 			p = plan.New(t, want)
 		}
 		if err := ctx.Err(); err != nil {
-			return Acting{}, err // what was not tried would stay
+			return a, err // what was not tried would stay
 		}
-		p.Mend = mended
-		a := Acting{plan: p, arrived: arrivals(ctx, t)}
+		p.Mend = like.Mend
+		a = Acting{plan: p, arrived: d.arrivals(ctx, t)}
 		if len(rows) == 1 {
 			if m, err := rows[0].Peeked.At(int(rows[0].Index), 1); err == nil {
 				a.one = m.Properties.MessageID
@@ -80,26 +76,25 @@ func (d *PlanDialog) planner() func(context.Context, *model.Topology) (Acting, e
 }
 
 // sentBefore finds what was replayed before, and what will be by the plans ahead of this one.
-func (d *PlanDialog) sentBefore(like plan.ActionWant) func(context.Context, *model.Topology) (*plan.Doubles, error) {
-	ahead, journal, broker := d.Ahead, d.Env.Journal, d.Env.Broker
-	return func(ctx context.Context, t *model.Topology) (sent *plan.Doubles, err error) {
-		if !like.SparesDoubles() {
-			return nil, nil
-		}
-		sent = plan.NewDoubles()
-		if journal != nil {
-			if sent, err = journal.Replayed(ctx, broker.Address(), t.Snapshot.Overview.ClusterName); err != nil {
-				return nil, err
-			}
-		}
-		for _, first := range ahead {
-			want := like
-			want.From, want.Planned, want.Canary, want.Mend = first.Queue, len(first.Rows), 0, nil
-			want.Sample, want.Selection = shell.SampleOf(first.Rows)
-			sent.Expect(t, want)
-		}
-		return sent, nil
+func (d *PlanDialog) sentBefore(ctx context.Context, t *model.Topology, like plan.ActionWant) (*plan.Doubles, error) {
+	if !like.SparesDoubles() {
+		return nil, nil
 	}
+	sent := plan.NewDoubles()
+	if d.Env.Journal != nil {
+		var err error
+		sent, err = d.Env.Journal.Replayed(ctx, d.Env.Broker.Address(), t.Snapshot.Overview.ClusterName)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, first := range d.Ahead {
+		want := like
+		want.From, want.Planned, want.Canary, want.Mend = first.Queue, len(first.Rows), 0, nil
+		want.Sample, want.Selection = shell.SampleOf(first.Rows)
+		sent.Expect(t, want)
+	}
+	return sent, nil
 }
 
 // RowsOf are messages of a queue that another plan is on.
@@ -110,7 +105,7 @@ type RowsOf struct {
 
 // Planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
 // different, and asked about again.
-func (d PlanDialog) Planned(msg shell.PlannedMsg[Acting]) (PlanDialog, tea.Cmd) {
+func (d *PlanDialog) Planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	was, is := d.Plan.Promise(), msg.Plan.plan.Promise()
 	d.one = cmp.Or(msg.Plan.one, d.one)
 	d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
@@ -125,15 +120,14 @@ func (d PlanDialog) Planned(msg shell.PlannedMsg[Acting]) (PlanDialog, tea.Cmd) 
 	case shell.DialogChecking:
 		d.State, d.Unchecked = shell.DialogAsking, msg.Unread
 		if msg.Unread != nil {
-			return d, nil
+			return nil
 		}
 		d.topology, d.Plan = msg.Topology, msg.Plan.plan
 		if !d.Changed(was, is) {
-			cmd := d.run()
-			return d, cmd
+			return d.run()
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // SayStrays shows queues that messages may have reached although the plan did not name them, and what copies lack.
@@ -165,18 +159,16 @@ type arrivedMsg struct {
 
 // arrivals counts what came into the queue of an action since it was read; unknown where that cannot be told exactly
 // and at once.
-func (d *PlanDialog) arrivals() func(context.Context, *model.Topology) model.Opt[int64] {
-	counter, queue, frozen := ports.Counter(d.Env.Broker), d.Queue, d.Others.Frozen
-	return func(ctx context.Context, t *model.Topology) (arrived model.Opt[int64]) {
-		if declare, _ := t.Countable(queue); !declare || !frozen.Depth.Known() {
-			return arrived
-		}
-		counts := shell.Counted(ctx, counter, []model.QueueRef{queue})
-		if ready, known := counts[queue].Ready.Get(); known && !counts[queue].Held {
-			arrived = model.Some(frozen.Arrived(ready, 0))
-		}
+func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived model.Opt[int64]) {
+	queue, frozen := d.Queue, d.Others.Frozen
+	if declare, _ := t.Countable(queue); !declare || !frozen.Depth.Known() {
 		return arrived
 	}
+	counts := shell.Counted(ctx, d.Env.Broker, []model.QueueRef{queue})
+	if ready, known := counts[queue].Ready.Get(); known && !counts[queue].Held {
+		arrived = model.Some(frozen.Arrived(ready, 0))
+	}
+	return arrived
 }
 
 func (d *PlanDialog) countArrived() tea.Cmd {

@@ -58,12 +58,11 @@ type ReplayTarget struct {
 
 func NewPlanDialog(
 	e *shell.Env, t *model.Topology, operation plan.Operation, queue model.QueueRef,
-	rows []*shell.MessageRow, words string,
-	others OtherMessages,
+	rows []*shell.MessageRow, words string, others OtherMessages,
 ) (PlanDialog, tea.Cmd) {
 	d := PlanDialog{
-		Dialog:   shell.NewDialog(e, shell.DialogPlanning),
-		topology: t, Operation: operation, Queue: queue, Rows: rows, words: words, Others: others,
+		Dialog: shell.NewDialog(e, shell.DialogPlanning), topology: t, Operation: operation, Queue: queue, Rows: rows,
+		words: words, Others: others,
 	}
 	switch operation {
 	case plan.Move:
@@ -78,10 +77,8 @@ func NewPlanDialog(
 			d.Modes = append(d.Modes, queueTarget(flow.Worker.Queue, "by name"))
 		}
 		for _, later := range plan.Laters(t, queue) {
-			d.Modes = append(d.Modes, ReplayTarget{
-				mode: target.ToQueue, fixed: model.Address{RoutingKey: later.Buffer.Name},
-				name: "later: " + model.ShortDuration(later.After) + " in the buffer " + model.Printable(later.Buffer.Name),
-			})
+			words := "later: " + model.ShortDuration(later.After) + " in the buffer " + model.Printable(later.Buffer.Name)
+			d.Modes = append(d.Modes, toQueue(later.Buffer.Name, words))
 		}
 		d.Modes = append(d.Modes, ReplayTarget{mode: target.ToQueue, name: "a queue of choice", choice: true})
 	}
@@ -89,11 +86,12 @@ func NewPlanDialog(
 	return d, cmd
 }
 
+func toQueue(name, words string) ReplayTarget {
+	return ReplayTarget{mode: target.ToQueue, fixed: model.Address{RoutingKey: name}, name: words}
+}
+
 func queueTarget(queue model.QueueRef, why string) ReplayTarget {
-	return ReplayTarget{
-		mode: target.ToQueue, fixed: model.Address{RoutingKey: queue.Name},
-		name: "queue: " + model.Printable(queue.Name) + " " + why,
-	}
+	return toQueue(queue.Name, "queue: "+model.Printable(queue.Name)+" "+why)
 }
 
 // offerTargets adds the queues that a refused plan could mean to what tab goes through.
@@ -112,6 +110,10 @@ func (d *PlanDialog) offerTargets() {
 
 // turnTarget goes on to the next target. That of choice is asked for. Who insisted did so for the target before.
 func (d *PlanDialog) turnTarget() tea.Cmd {
+	if d.Operation == plan.Move {
+		d.State = shell.DialogChoosing
+		return nil
+	}
 	d.Mode, d.Insist = (d.Mode+1)%len(d.Modes), false
 	if d.Modes[d.Mode].choice {
 		d.chooser, d.State = NewQueueChooser(d.Env, plan.MoveTargets(d.topology, d.Queue)), shell.DialogChoosing
@@ -242,21 +244,21 @@ func (d *PlanDialog) EditsAgain(msg tea.KeyMsg) bool {
 	return d.State == shell.DialogAsking && !d.Consent.Asked && d.edit != nil && term.Is(msg, d.Env.Keys.Edit)
 }
 
-func (d PlanDialog) Update(msg tea.Msg) (PlanDialog, tea.Cmd) {
+func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.PlannedMsg[Acting]:
 		if msg.Request == d.Request {
-			return d.Planned(msg)
+			cmd = d.Planned(msg)
 		}
 	case tea.KeyMsg:
-		return d.handleKey(msg)
+		cmd = d.handleKey(msg)
 	case arrivedMsg:
 		if msg.request == d.Request {
 			d.Others.Arrived = msg.messages
 		}
 	default:
 		running, was := d.State != shell.DialogEnded, d.Account.Canary
-		cmd := d.Executing(msg)
+		cmd = d.Executing(msg)
 		if is := d.Account.Canary; is.Phase != was.Phase || is.Sent != was.Sent {
 			d.waited = d.Env.Shown
 		}
@@ -264,50 +266,39 @@ func (d PlanDialog) Update(msg tea.Msg) (PlanDialog, tea.Cmd) {
 			d.Env.Together = nil
 			cmd = tea.Batch(cmd, d.countArrived(), shell.Following(&d.Plan, d.topology, &d.Account))
 		}
-		return d, cmd
 	}
-	return d, nil
+	return d, cmd
 }
 
-func (d PlanDialog) handleKey(msg tea.KeyMsg) (PlanDialog, tea.Cmd) {
+func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	k := d.Env.Keys
 	switch {
 	case d.State == shell.DialogChoosing:
-		cmd := d.choose(msg)
-		return d, cmd
+		return d.choose(msg)
 	case key.Matches(msg, d.Options()...):
 		d.Turn(k, msg)
-		cmd := d.Work()
-		return d, cmd
+		return d.Work()
 	case term.Is(msg, k.Target) && d.State == shell.DialogPlanning && d.Operation == plan.Replay:
-		cmd := d.turnTarget()
-		return d, cmd
+		return d.turnTarget()
 	case term.Is(msg, k.GoOn) && d.Waits():
 		d.hurry()
-		return d, nil
+		return nil
 	case d.State == shell.DialogEnded && d.CanUndo() && term.Is(msg, k.Undo):
 		d.State = shell.DialogClosed
-		return d, shell.Push(NewUndoScreen(d.Env, d.Account.JournalID))
+		return shell.Push(NewUndoScreen(d.Env, d.Account.JournalID))
 	}
 	switch d.Press(msg, d.Offer()) {
 	case shell.PressedBack:
 		d.State = shell.DialogClosed
 		d.Close()
 	case shell.PressedAgree:
-		cmd := d.Check()
-		return d, cmd
+		return d.Check()
 	case shell.PressedTurn:
-		if d.Operation == plan.Move {
-			d.State = shell.DialogChoosing
-			return d, nil
-		}
-		cmd := d.turnTarget()
-		return d, cmd
+		return d.turnTarget()
 	case shell.PressedInsist:
-		cmd := d.Work()
-		return d, cmd
+		return d.Work()
 	}
-	return d, nil
+	return nil
 }
 
 func (d *PlanDialog) Well() bool { return d.Err == nil && d.Account.Complete() }
@@ -345,8 +336,8 @@ type PlanOptions struct {
 	Over    int  // which of the spreads it takes
 }
 
-// Turn changes the option of a key, and reports whether it is one.
-func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) bool {
+// Turn changes the option of a key.
+func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) {
 	switch {
 	case term.Is(msg, k.Canary):
 		o.canary = !o.canary
@@ -358,10 +349,7 @@ func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) bool {
 		o.doubles = !o.doubles
 	case term.Is(msg, k.Spread):
 		o.Over = (o.Over + 1) % len(Spreads)
-	default:
-		return false
 	}
-	return true
 }
 
 // Options are the keys of the options that this plan has, with what they do now.

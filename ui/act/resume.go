@@ -78,7 +78,8 @@ func resumeWant(ctx context.Context, e *shell.Env, id int64, insist bool) (resum
 	}, err
 }
 
-func (r Resuming) turn() FollowUp {
+// turn goes on to the next choice, still without its plan.
+func (r Resuming) turn() Resuming {
 	r.choice = (r.choice + 1) % len(choices)
 	return r
 }
@@ -174,13 +175,10 @@ func (r Resuming) tell(d *shell.Dialog, l *shell.DialogLines) {
 	if n := r.Rest.Done + r.Rest.Acks(); n > 0 {
 		l.Say("before", fmt.Sprintf("%s were done, or had arrived", model.Plural(n, "message")), s.Text)
 	}
-	d.SayOutcomes(l,
-		shell.Outcome{N: len(r.Rest.Undecided), Label: "undecided", Words: "they stay in their queue"},
-		shell.Outcome{N: a.Gone, Label: "gone", Words: "someone else took them out, or they expired"},
-		shell.Outcome{N: a.Refused, Label: "refused", Words: "they stay where they are"},
-		shell.Outcome{N: a.Returned, Label: "returned", Words: "no queue took them"},
-		shell.Outcome{
-			N: a.Unknown, Label: "unknown",
-			Words: "the connection or a queue's node was lost meanwhile: resume again to look for them",
-		})
+	l.Outcome(len(r.Rest.Undecided), "undecided", "they stay in their queue")
+	l.Outcome(a.Gone, "gone", "someone else took them out, or they expired")
+	l.Outcome(a.Refused, "refused", "they stay where they are")
+	l.Outcome(a.Returned, "returned", "no queue took them")
+	l.Outcome(a.Unknown, "unknown", "the connection or a queue's node was lost meanwhile: resume again to look for them")
+	d.SayEnd(l)
 }

@@ -82,8 +82,6 @@ func recordEntries(e *shell.Env, ctx context.Context, id int64) func(func(*plan.
 	return func(each func(*plan.Entry) error) error { return e.Journal.Entries(ctx, id, each) }
 }
 
-func (u Undoing) turn() FollowUp { return u }
-
 func (u Undoing) promise() plan.Promise { return u.Undo.Promise() }
 
 func (u Undoing) offer(d *shell.Dialog) *shell.Offer {
@@ -173,15 +171,12 @@ func (u Undoing) tellTo(d *shell.Dialog, l *shell.DialogLines, where string) {
 	if !a.Complete() || d.Err != nil {
 		l.Blank()
 	}
-	d.SayOutcomes(l,
-		shell.Outcome{N: a.Gone, Label: "gone", Words: "not where they were sent to any more: " + u.Undo.Gone().Words() +
-			"; " + u.Undo.Gone().Next()},
-		shell.Outcome{N: a.Refused, Label: "refused", Words: "by the broker: the journal still has them"},
-		shell.Outcome{N: a.Returned, Label: "returned", Words: "no queue took them: the journal still has them"},
-		shell.Outcome{
-			N: a.Unknown, Label: "unknown",
-			Words: "the connection or a queue's node was lost meanwhile: undo again to look for them",
-		})
+	gone := u.Undo.Gone()
+	l.Outcome(a.Gone, "gone", "not where they were sent to any more: "+gone.Words()+"; "+gone.Next())
+	l.Outcome(a.Refused, "refused", "by the broker: the journal still has them")
+	l.Outcome(a.Returned, "returned", "no queue took them: the journal still has them")
+	l.Outcome(a.Unknown, "unknown", "the connection or a queue's node was lost meanwhile: undo again to look for them")
+	d.SayEnd(l)
 }
 
 // undoingAll is the undo of one action on several queues: of its records, one after the other. Those of which nothing
@@ -216,8 +211,6 @@ func (u undoingAll) ready() (ready undoingAll, messages int) {
 	}
 	return ready, messages
 }
-
-func (u undoingAll) turn() FollowUp { return u }
 
 func (u undoingAll) promise() (all plan.Promise) {
 	ready, _ := u.ready()

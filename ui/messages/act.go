@@ -62,7 +62,7 @@ func (s Screen) toBox(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case s.mending.Open():
 		m := &s.mending // shows what the program makes of the messages
 		if msg, ok := msg.(shell.PlannedMsg[act.Acting]); ok && m.State == act.MendTrying && msg.Request == m.dialog.Request {
-			m.dialog, _ = m.dialog.Planned(msg)
+			_ = m.dialog.Planned(msg)
 			m.Show(m.dialog.Plan.Mended, m.dialog.Plan.Refusal.Words())
 		}
 	case s.editing.Open() && isKey:

@@ -88,9 +88,7 @@ func chartRow(styles *term.Styles, label, edge, cells string, style term.Style) 
 	return " " + styles.Muted.Render(term.Fit(label, chartLabels, true, false)+edge) + style.Render(cells)
 }
 
-func highestOf(values []float64) float64 {
-	return slices.Max(append([]float64{0}, values...))
-}
+func highestOf(values []float64) float64 { return slices.Max(append([]float64{0}, values...)) }
 
 // held fills short gaps with the value before them: polls are some seconds apart. Longer ones stay.
 func held(values []float64, longest int) []float64 {

@@ -107,9 +107,7 @@ func corner(inX, inY, outX, outY int) string {
 func sign(n int) int { return cmp.Compare(n, 0) }
 
 // leave marks where an arrow leaves a box.
-func (s *Scene) leave(x, y int, mark string) {
-	s.Canvas.Put(x, y, mark, s.Canvas.At(x, y).Tone)
-}
+func (s *Scene) leave(x, y int, mark string) { s.Canvas.Put(x, y, mark, s.Canvas.At(x, y).Tone) }
 
 func (s *Scene) label(x, y int, a Arrow) {
 	for i, word := range a.words() {

@@ -2,10 +2,13 @@ package picture
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -135,4 +138,259 @@ func (p *Picture) Arrows() []Arrow {
 		all = append(all, g.in, g.out)
 	}
 	return append(all, p.failed.in)
+}
+
+// Moment is what the picture of a flow is drawn from: what is known of the broker at one moment.
+type Moment struct {
+	Topology *model.Topology
+	Moves    model.Moves
+	Findings []findings.Finding
+	Latest   map[model.QueueRef]model.Movement                   // of the last second, where counts tell it
+	Depths   func(columns int, refs ...model.QueueRef) []float64 // how deep queues were, until now; nil: nothing tells
+	Head     func(b *model.Buffer) HeadState
+	Now      time.Time
+}
+
+func Of(flow *model.Flow, at Moment) *Picture {
+	b := builder{flow: flow, Moment: at, p: &Picture{}}
+	b.p.worker = b.workerStation()
+	if q, ok := at.Topology.Queue(flow.Worker.Queue); ok {
+		b.p.back = Again(q) != ""
+	}
+	b.addBuffers()
+	b.addDirect()
+	b.addRetries()
+	b.addFailed()
+	b.orderLanes()
+	b.rateLanes()
+	return b.p
+}
+
+type builder struct {
+	Moment
+	flow *model.Flow
+	p    *Picture
+}
+
+// addBuffers makes a lane for each exchange that delayed buffers expire into, and one for each way that leads nowhere.
+func (b *builder) addBuffers() {
+	delayed := slices.DeleteFunc(slices.Clone(b.flow.Buffers), func(x *model.Buffer) bool {
+		return x.Role == model.RetryBuffer && !b.Topology.FedThroughRetries(b.flow)
+	})
+	for _, members := range Grouped(delayed, func(x *model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
+		first := members[0]
+		id := "delayed " + first.DLX
+		l := lane{buffers: b.bufferGroup(id, members), exchange: b.exchangeStation(first.DLX)}
+		l.entrance = b.entrance(members)
+		l.out = Arrow{id: id + " on", rate: l.buffers.out.rate, latest: l.buffers.out.latest}
+		l.dead = b.deadEnd(first)
+		_, l.deadAt = b.exchange(first.DLX)
+		l.deadAt = l.dead != "" && !l.deadAt
+		l.loop = first.Role == model.RetryBuffer
+		b.p.lanes = append(b.p.lanes, l)
+	}
+}
+
+// addDirect makes a lane for each exchange that publishers reach the worker through without waiting.
+func (b *builder) addDirect() {
+	bindings := b.Topology.DirectBindings(b.flow)
+	for _, same := range Grouped(bindings, func(binding model.Binding) string { return binding.Source }) {
+		name, keys := same[0].Source, make([]string, len(same))
+		for i := range same {
+			keys[i] = same[i].RoutingKey
+		}
+		b.p.lanes = append(b.p.lanes, lane{
+			enters: b.publishers(name), exchange: b.exchangeStation(name),
+			out: Arrow{id: "direct " + name, label: keyWords(keys)},
+		})
+	}
+}
+
+func (b *builder) publishers(exchange string) Arrow {
+	x, _ := b.exchange(exchange)
+	return Arrow{id: "enters " + exchange, rate: x.PublishInRate}
+}
+
+// addRetries adds the retry buffers below the worker, each group with the lane that it goes back to.
+func (b *builder) addRetries() {
+	if b.Topology.FedThroughRetries(b.flow) {
+		return
+	}
+	entrance := len(b.p.lanes) == 0 // publishers have no other way in than the one by which retries come back
+	other := func(x *model.Buffer) bool { return x.Role != model.RetryBuffer }
+	retries := slices.DeleteFunc(slices.Clone(b.flow.Buffers), other)
+	for _, members := range Grouped(retries, func(x *model.Buffer) string { return x.DLX }) {
+		dlx := members[0].DLX
+		g := b.bufferGroup("retry "+dlx, members)
+		if entrance, ok := members[0].Entrance(); ok {
+			g.in.label = b.howInto(entrance, "sent again")
+		}
+		name := model.Printable(model.ExchangeName(dlx))
+		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == name })
+		if g.lane < 0 {
+			back := lane{exchange: b.exchangeStation(dlx), out: Arrow{id: "back " + dlx, rate: g.out.rate, latest: g.out.latest}}
+			back.dead = b.deadEnd(members[0])
+			if entrance {
+				back.enters = b.publishers(dlx)
+			}
+			g.lane = len(b.p.lanes)
+			b.p.lanes = append(b.p.lanes, back)
+		}
+		b.p.retries = append(b.p.retries, g)
+	}
+}
+
+func (b *builder) addFailed() {
+	g := group{heading: model.Plural(len(b.flow.Failed), "failed queue"), in: Arrow{id: "failed"}}
+	for i, m := range b.flow.Failed {
+		g.stations = append(g.stations, b.failedStation(m.Queue))
+		if i == 0 {
+			g.in.label = b.howInto(m.Queue, "given up")
+		}
+		g.in.rate = Plus(g.in.rate, b.Moves[m.Queue].In)
+		if r, ok := b.Latest[m.Queue]; ok {
+			g.in.latest = Plus(g.in.latest, r.In)
+		}
+	}
+	b.p.failed = g
+	for _, f := range b.Findings {
+		if f.Code == "rejects-lost" && (model.QueueRef{VHost: f.VHost, Name: f.Queue}) == b.flow.Worker.Queue {
+			b.p.dead = "lost (no DLX)"
+		}
+	}
+}
+
+// orderLanes puts ways that lead nowhere first, and the one that a loop goes back to last: then no line crosses
+// another.
+func (b *builder) orderLanes() {
+	back := -1
+	if len(b.p.retries) > 0 {
+		back = b.p.retries[0].lane
+	}
+	var lanes [3][]int
+	for i, l := range b.p.lanes {
+		rank := 1
+		switch {
+		case l.dead != "":
+			rank = 0
+		case i == back || l.loop:
+			rank = 2
+		}
+		lanes[rank] = append(lanes[rank], i)
+	}
+	order, was := slices.Concat(lanes[:]...), slices.Clone(b.p.lanes)
+	for i, old := range order {
+		b.p.lanes[i] = was[old]
+	}
+	for i := range b.p.retries {
+		b.p.retries[i].lane = slices.Index(order, b.p.retries[i].lane)
+	}
+}
+
+// rateLanes gives the way of publishers the rate that is left of what arrives in the worker. With several such ways
+// nobody can tell which it took.
+func (b *builder) rateLanes() {
+	in, known := b.Moves[b.flow.Worker.Queue].In.Get()
+	if !known {
+		return
+	}
+	var direct []int
+	for i, l := range b.p.lanes {
+		switch {
+		case l.dead != "":
+		case l.buffers.empty():
+			direct = append(direct, i)
+		default:
+			in -= l.out.rate.Or(0)
+		}
+	}
+	if len(direct) == 1 {
+		b.p.lanes[direct[0]].out.rate = model.Some(max(in, 0))
+	}
+}
+
+// deadEnd is why nothing that expires in a buffer arrives anywhere, in the finding's words; "" when it does.
+func (b *builder) deadEnd(buffer *model.Buffer) string {
+	if len(buffer.Targets) > 0 {
+		return ""
+	}
+	for _, f := range b.Findings {
+		if f.Level == findings.LevelError && f.VHost == buffer.Queue.VHost && f.Queue == buffer.Queue.Name {
+			return model.Printable(f.Message)
+		}
+	}
+	return "messages that expire here reach no queue"
+}
+
+// howInto is how the worker's messages come into a queue: rejected by the broker, or published by the application.
+func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
+	for _, hop := range b.Topology.Hops(b.flow.Worker.Queue) {
+		if hop.Reason == model.Rejected && slices.Contains(hop.Route.Queues, ref) {
+			return "rejected"
+		}
+	}
+	for binding := range b.Topology.BindingsTo(ref) {
+		return "via " + model.Printable(binding.Source)
+	}
+	return otherwise
+}
+
+// entrance are the exchanges that publishers reach buffers through.
+func (b *builder) entrance(members []*model.Buffer) Station {
+	var names []string
+	for _, m := range members {
+		if entrance, ok := m.Entrance(); ok {
+			for binding := range b.Topology.BindingsTo(entrance) {
+				names = append(names, binding.Source)
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch len(names) {
+	case 0:
+		return Station{}
+	case 1:
+		return b.exchangeStation(names[0])
+	}
+	s := Station{name: model.Plural(len(names), "exchange")}
+	for i, name := range names {
+		if i == 3 {
+			s.facts = append(s.facts, term.Spans{term.ToneMuted.Span("+" + model.Count(len(names)-i) + " more")})
+			break
+		}
+		s.facts = append(s.facts, term.Spans{term.ToneText.Span(model.Printable(name))})
+	}
+	s.short = term.Spans{term.ToneText.Span(model.Printable(strings.Join(names[:min(len(names), 3)], ", ")))}
+	return s
+}
+
+func (b *builder) exchange(name string) (*model.Exchange, bool) {
+	for i := range b.Topology.Snapshot.Exchanges {
+		if x := &b.Topology.Snapshot.Exchanges[i]; x.VHost == b.flow.VHost && x.Name == name {
+			return x, true
+		}
+	}
+	return &model.Exchange{}, name == ""
+}
+
+// Grouped puts what has the same key together, in its order.
+func Grouped[T any](all []T, key func(T) string) (groups [][]T) {
+	for _, one := range all {
+		i := slices.IndexFunc(groups, func(g []T) bool { return key(g[0]) == key(one) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], one)
+	}
+	return groups
+}
+
+// keyWords are binding keys short enough for an arrow.
+func keyWords(keys []string) string {
+	words := model.Printable(strings.Join(keys, " "))
+	if len(words) > 16 && len(keys) > 1 {
+		return model.Count(len(keys)) + " keys"
+	}
+	return term.Fit(words, min(len([]rune(words)), 18), false, true)
 }

@@ -154,10 +154,7 @@ func railRows(p *Picture) []railRow {
 	}
 	b.station(p.worker)
 	if p.dead != "" && p.failed.empty() {
-		b.rows = append(b.rows, railRow{
-			mark: term.MarkError,
-			name: term.ToneDanger.Span("rejected: " + p.dead),
-		})
+		b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.ToneDanger.Span("rejected: " + p.dead)})
 	}
 	below := len(p.retries) > 0 || loopTo >= 0
 	for i, s := range p.failed.stations {

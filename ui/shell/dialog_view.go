@@ -240,18 +240,15 @@ func (d *Dialog) SayStop(l *DialogLines, hints string) {
 	l.Hints(hints + Hint(l.Styles, "esc", "stop: what is done stays done"))
 }
 
-type Outcome struct {
-	N            int
-	Label, Words string
+// Outcome says how many messages had it, where some had, and what that means.
+func (l *DialogLines) Outcome(n int, label, words string) {
+	if n > 0 {
+		l.Stress(label, model.Count(n)+"  "+words, l.Styles.Warning)
+	}
 }
 
-// SayOutcomes tells how a run ended that did not do all of it. What went well is said before.
-func (d *Dialog) SayOutcomes(l *DialogLines, outcomes ...Outcome) {
-	for _, c := range outcomes {
-		if c.N > 0 {
-			l.Stress(c.Label, model.Count(int64(c.N))+"  "+c.Words, l.Styles.Warning)
-		}
-	}
+// SayEnd says why a run did not do all of it.
+func (d *Dialog) SayEnd(l *DialogLines) {
 	if d.Account.Stopped != "" {
 		l.Stress("stopped", model.Printable(d.Account.Stopped), l.Styles.Warning)
 	}

@@ -27,9 +27,7 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 }
 
 // Numbers is a column of counts, which sorts by them.
-func Numbers[T any](
-	c term.Column[T], s *term.Styles, some *term.Style, of func(T) model.Opt[int64],
-) term.Column[T] {
+func Numbers[T any](c term.Column[T], s *term.Styles, some *term.Style, of func(T) model.Opt[int64]) term.Column[T] {
 	c.Cell = func(item T) term.Field { return NumberField(s, of(item), *some) }
 	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
 	return c

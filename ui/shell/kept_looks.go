@@ -136,7 +136,7 @@ func (one *keptLook) lent(k *KeptLooks, left []int, gone int64) peek.Peeked {
 		return one.release()
 	})}
 	if p.Messages = lent; gone > 0 {
-		p.Messages = someMessages{lent, left}
+		p.Messages = message.Part{Messages: lent, Indexes: left}
 	}
 	return p
 }
@@ -148,32 +148,3 @@ type lentMessages struct {
 }
 
 func (l lentMessages) Close() error { return l.close() }
-
-// someMessages are those that have these indexes among others, which are in order.
-type someMessages struct {
-	lentMessages
-	of []int
-}
-
-// Len implements message.Messages, as the following do.
-func (s someMessages) Len() int { return len(s.of) }
-
-func (s someMessages) At(i, body int) (message.Message, error) { return s.Messages.At(s.of[i], body) }
-
-func (s someMessages) ReadBody(i int, b []byte, from int64) (int, error) {
-	return s.Messages.ReadBody(s.of[i], b, from)
-}
-
-func (s someMessages) Range(from, to, body int, f func(*message.Message) error) error {
-	if from >= to {
-		return nil
-	}
-	at := s.of[from]
-	return s.Messages.Range(at, s.of[to-1]+1, body, func(m *message.Message) error {
-		if at++; at-1 != s.of[from] {
-			return nil
-		}
-		from++
-		return f(m)
-	})
-}

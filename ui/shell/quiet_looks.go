@@ -19,62 +19,51 @@ type QuietLooks struct {
 	mu      sync.Mutex
 	asked   int                // looks and actions that were asked for, and are not over
 	end     context.CancelFunc // of the quiet look that runs; nil: none does
-	changed chan struct{}      // closed when one of these has changed; nil: nothing waits for that
+	changed *sync.Cond         // one of these has
+}
+
+func NewQuietLooks(looker ports.Looker) *QuietLooks {
+	q := &QuietLooks{Looker: looker}
+	q.changed = sync.NewCond(&q.mu)
+	return q
 }
 
 // Run runs a quiet look when nothing else runs. Its context ends when it has to give way.
 func (q *QuietLooks) Run(ctx context.Context, look func(context.Context) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	defer context.AfterFunc(ctx, func() { q.change(func() {}) })() // it may end while it waits
 	q.mu.Lock()
-	for q.asked > 0 || q.end != nil {
-		changed := q.change()
+	for (q.asked > 0 || q.end != nil) && ctx.Err() == nil {
+		q.changed.Wait()
+	}
+	if ctx.Err() != nil {
 		q.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		q.mu.Lock()
+		return ctx.Err()
 	}
 	q.end = end
 	q.mu.Unlock()
-	defer q.tell(func() { q.end = nil })
+	defer q.change(func() { q.end = nil })
 	return look(ctx)
 }
 
 // GiveWay ends the quiet look, and returns when it has given its messages back. None begins before done.
 func (q *QuietLooks) GiveWay() (done func()) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.asked++
 	for q.end != nil {
 		q.end()
-		changed := q.change()
-		q.mu.Unlock()
-		<-changed
-		q.mu.Lock()
+		q.changed.Wait()
 	}
-	q.mu.Unlock()
-	return func() { q.tell(func() { q.asked-- }) }
+	return func() { q.change(func() { q.asked-- }) }
 }
 
-// change is closed with the next change. mu is held.
-func (q *QuietLooks) change() <-chan struct{} {
-	if q.changed == nil {
-		q.changed = make(chan struct{})
-	}
-	return q.changed
-}
-
-// tell makes a change known to all that wait.
-func (q *QuietLooks) tell(change func()) {
+func (q *QuietLooks) change(how func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	change()
-	if q.changed != nil {
-		close(q.changed)
-		q.changed = nil
-	}
+	how()
+	q.changed.Broadcast()
 }
 
 // WantedBroker is a broker for what was asked for: quiet looks give way to it.
@@ -98,9 +87,7 @@ func (b WantedBroker) Execute(ctx context.Context, run plan.Run, progress func(p
 	return b.Broker.Execute(ctx, run, progress)
 }
 
-func (b WantedBroker) Undo(
-	ctx context.Context, p plan.UndoPlan, progress func(plan.Account),
-) (plan.Account, error) {
+func (b WantedBroker) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {
 	defer b.Quiet.GiveWay()()
 	return b.Broker.Undo(ctx, p, progress)
 }

@@ -67,9 +67,7 @@ func (m TopologyMsg) Moment(now time.Time) picture.Moment {
 	at := picture.Moment{Topology: m.Topology, Moves: m.Moves, Findings: m.Findings, Now: now}
 	at.Head = func(b *model.Buffer) picture.HeadState { return m.Head(b, now) }
 	if m.History != nil {
-		at.Depths = func(columns int, refs ...model.QueueRef) []float64 {
-			return m.History.Ready(now, columns, refs...)
-		}
+		at.Depths = func(columns int, refs ...model.QueueRef) []float64 { return m.History.Ready(now, columns, refs...) }
 	}
 	at.Latest = make(map[model.QueueRef]model.Movement, len(m.Rates))
 	for ref, r := range m.Rates {

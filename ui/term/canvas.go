@@ -94,9 +94,7 @@ func NewCanvas(width, height int) *Canvas {
 	return &Canvas{Width: width, Height: height, cells: make([]cell, width*height)}
 }
 
-func (c *Canvas) Clone() *Canvas {
-	return &Canvas{c.Width, c.Height, slices.Clone(c.cells)}
-}
+func (c *Canvas) Clone() *Canvas { return &Canvas{c.Width, c.Height, slices.Clone(c.cells)} }
 
 func (c *Canvas) Inside(x, y int) bool { return x >= 0 && x < c.Width && y >= 0 && y < c.Height }
 
