@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -39,11 +41,12 @@ var (
 	clusterPlaces = map[string][2]int{
 		"source": {struckNode, 0}, "target": {0, struckNode}, "both": {struckNode, struckNode}, "neither": {0, 2},
 	}
-	clusterActions = []string{"move", "replay", "drop", "edit", "undo", "resume", "import"}
+	clusterActions = []string{"move", "replay", "edit", "drop", "undo", "resume", "import"}
+	pacedActions   = clusterActions[:3:3]
 )
 
-// trialsAtOnce is how many commands run while a node is struck.
-const trialsAtOnce = 6
+// trialsAtOnce is how many commands run while a node is struck: most of a trial's time goes to the node.
+const trialsAtOnce = 28
 
 // clusterTrial is one command of dlxtop in a cluster one of whose nodes is struck meanwhile.
 type clusterTrial struct {
@@ -52,12 +55,15 @@ type clusterTrial struct {
 	kinds          [2]string // of the queues
 	rejects        bool      // what is too much for the target
 	source, target string
-	n              int
+	n, rate        int // messages, and how many a second; 0: as fast as it can
 	home           string
 	record         int // of the command, in the journal
 	args           []string
 	command        *exec.Cmd
 	stdout         *bytes.Buffer
+
+	struck         bool // before its end
+	twice, unknown int
 }
 
 // TestClusterFaults strikes a node while dlxtop, connected to another one, moves messages between queues that are there
@@ -74,7 +80,7 @@ func TestClusterFaults(t *testing.T) {
 		faults = faults[:3] // a link that was lost parts all three
 	}
 	r := seed.Rand(t)
-	trials, struck, doubled, unknown, messages := 0, 0, 0, 0, 0
+	var sum struct{ trials, messages, struck, twice, unknown int }
 	left := map[string][]*clusterTrial{} // by fault
 	for i := range 2 + size.Rounds(0) {
 		classic := [2]string{"classic", "classic"}
@@ -82,10 +88,10 @@ func TestClusterFaults(t *testing.T) {
 		var these []*clusterTrial
 		switch i {
 		case 0: // the acknowledgements that went nowhere
-			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000}}
+			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000, rate: 1000}}
 		case 1:
 			fault = faults[len(faults)-1]
-			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 8000}}
+			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 8000, rate: 1000}}
 		default:
 			if len(left[fault]) == 0 {
 				left[fault] = shuffledTrials(r)
@@ -94,36 +100,44 @@ func TestClusterFaults(t *testing.T) {
 			left[fault] = left[fault][len(these):]
 		}
 		t.Run(fmt.Sprintf("%d %s", i, fault), func(t *testing.T) {
-			for k, trial := range these {
-				trial.cluster, trial.home = &cluster{t, nodes}, t.TempDir()
-				trial.prepare(fmt.Sprintf("%d-%d", i, k))
-			}
-			strike(r, fault, these)
-			for _, trial := range these {
-				t.Run(fmt.Sprintf("%s %s %s", trial.action, trial.place, trial.kinds), func(t *testing.T) {
-					trial.t = t
-					status, recorded := trial.command.ProcessState.ExitCode(), map[string]int{}
-					for _, outcome := range trial.outcomes() {
-						recorded[outcome]++
-					}
-					twice := trial.judge(recorded, trial.find())
-					assert.That(t, i >= 2 || status != cli.ExitDone && recorded["unknown"] != 0,
-						"exit status %d, and of %v nothing is unknown", status, recorded)
-					if status != cli.ExitDone {
-						struck++
-					}
-					t.Logf("exit status %d, %v, %d in two places", status, recorded, twice)
-					trials, doubled, unknown, messages = trials+1, doubled+twice, unknown+recorded["unknown"], messages+trial.n
-					trial.goOn(status, twice)
-					if t.Failed() {
-						t.Log(trial.stdout)
+			each := func(phase string, do func(*clusterTrial)) {
+				t.Run(phase, func(t *testing.T) {
+					for _, trial := range these {
+						t.Run(fmt.Sprintf("%s %s %s", trial.action, trial.place, trial.kinds), func(t *testing.T) {
+							t.Parallel()
+							trial.t = t
+							do(trial)
+						})
 					}
 				})
+				for _, trial := range these {
+					trial.t = t
+				}
+			}
+			for k, trial := range these {
+				trial.cluster, trial.home = &cluster{nodes: nodes}, t.TempDir()
+				trial.source, trial.target = fmt.Sprintf("source-%d-%d", i, k), fmt.Sprintf("target-%d-%d", i, k)
+			}
+			if each("prepare", (*clusterTrial).prepare); t.Failed() {
+				return
+			}
+			strike(r, fault, these)
+			each("judge", func(trial *clusterTrial) {
+				trial.settle()
+				trial.judge(i < 2)
+			})
+			for _, trial := range these {
+				if trial.struck {
+					sum.struck++
+				}
+				sum.trials, sum.messages = sum.trials+1, sum.messages+trial.n
+				sum.twice, sum.unknown = sum.twice+trial.twice, sum.unknown+trial.unknown
+				assert.Succeeds(t, trial.clear())
 			}
 		})
 	}
 	t.Logf("%d trials, %d messages, %d times in the middle, %d in two places, %d unknown",
-		trials, messages, struck, doubled, unknown)
+		sum.trials, sum.messages, sum.struck, sum.twice, sum.unknown)
 }
 
 // shuffledTrials are each action at each place with each kinds of queues once: 112.
@@ -133,10 +147,14 @@ func shuffledTrials(r *rand.Rand) []*clusterTrial {
 	for _, action := range clusterActions {
 		for place := range clusterPlaces {
 			for k := range 4 {
-				trials = append(trials, &clusterTrial{
+				trial := &clusterTrial{
 					action: action, place: place, kinds: [2]string{kinds[k/2], kinds[k%2]},
-					n: 1500 + r.IntN(4500), rejects: r.IntN(3) == 0,
-				})
+					n: 500 + r.IntN(2500), rejects: r.IntN(3) == 0,
+				}
+				if slices.Contains(pacedActions, action) {
+					trial.rate = trial.n / 10
+				}
+				trials = append(trials, trial)
 			}
 		}
 	}
@@ -159,22 +177,22 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	connection, channel := c.connect()
 	ended := make(chan error, len(trials))
 	within := []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[r.IntN(2)]
-	for _, drops := range []bool{false, true} { // these at last: they take no time
+	for _, paced := range []bool{true, false} { // the others take no time
+		var begun []func() bool
 		for _, c := range trials {
-			if (c.action == "drop") != drops {
+			if (c.rate > 0) != paced {
 				continue
 			}
 			acts := c.acting(channel)
 			c.command, c.stdout = c.start(c.args...)
 			over := make(chan error, 1)
 			go func() { over <- c.command.Wait(); ended <- nil }()
-			must.Await(t, "messages move, or the command has ended", func() bool {
-				return acts() || len(over) > 0
-			})
-			if drops {
-				within = 50 * time.Millisecond
-			}
+			begun = append(begun, func() bool { return acts() || len(over) > 0 })
 		}
+		must.Await(t, "messages move, or the command has ended", func() bool {
+			return len(begun) == 0 || paced && !slices.ContainsFunc(begun, func(has func() bool) bool { return !has() }) ||
+				!paced && slices.ContainsFunc(begun, func(has func() bool) bool { return has() })
+		})
 	}
 	<-time.After(seed.Within(r, within)) // the fault comes at a random moment
 	_ = connection.Close()
@@ -194,9 +212,7 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	if fault == "stop" && inMnesia(c.nodes[0]) {
 		c.restart()
 	}
-	for _, c := range trials {
-		c.whole()
-	}
+	c.whole()
 }
 
 // acting returns a check: has the command, which starts after this call, begun to move messages? A look holds at most
@@ -222,9 +238,8 @@ func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
 }
 
 // prepare makes what the command needs: its queues, their messages, an earlier record.
-func (c *clusterTrial) prepare(name string) {
+func (c *clusterTrial) prepare() {
 	c.record = 1
-	c.source, c.target = "source-"+name, "target-"+name
 	for i, queue := range []string{c.source, c.target} {
 		arguments := map[string]any{"x-queue-type": c.kinds[i]}
 		if i == 1 && c.rejects {
@@ -245,14 +260,15 @@ func (c *clusterTrial) prepare(name string) {
 // arguments are those of the command.
 func (c *clusterTrial) arguments() []string {
 	move := []string{"move", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json"}
-	paced := append(move, "--rate", "1000/s")
+	rate := strconv.Itoa(cmp.Or(c.rate, 200)) + "/s"
+	paced := append(move, "--rate", rate)
 	switch c.action {
 	case "replay":
-		return []string{"replay", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json", "--rate", "1000/s"}
+		return []string{"replay", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json", "--rate", rate}
 	case "edit":
 		return []string{
 			"replay", c.source, "--to", "queue:" + c.target, "--edit", `.headers.edited = "yes"`, "--yes", "-o", "json",
-			"--rate", "1000/s",
+			"--rate", rate,
 		}
 	case "drop":
 		return []string{"drop", c.source, "--yes", "-o", "json"}
@@ -335,7 +351,7 @@ func (c *clusterTrial) must(args ...string) {
 	must.That(c.t, command.Wait() == nil, "%v: %s", args, out)
 }
 
-// whole waits until all nodes run, and both queues have their messages.
+// whole waits until all nodes run.
 func (c *clusterTrial) whole() {
 	c.t.Helper()
 	must.Await(c.t, "the cluster is whole", func() bool {
@@ -347,6 +363,11 @@ func (c *clusterTrial) whole() {
 		}
 		return true
 	})
+}
+
+// settle waits until both queues have their messages.
+func (c *clusterTrial) settle() {
+	c.t.Helper()
 	last, since := -1, time.Now()
 	must.Await(c.t, "the queues are there, and change no more", func() bool {
 		connection, err := dial.AMQP(c.nodes[0].AMQP())
@@ -441,11 +462,41 @@ func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete
 	return found, n, true
 }
 
-// judge compares where each message is with what the journal says of it. twice is how many are in two places.
-func (c *clusterTrial) judge(recorded map[string]int, found [2]map[string]int) (twice int) {
+// clear deletes the queues, so that the next trials find a cluster without them.
+func (c *clusterTrial) clear() error {
+	_, channel := c.connect()
+	for _, queue := range []string{c.source, c.target} {
+		if _, err := channel.QueueDelete(queue, false, false, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge compares where each message is with what the journal says of it, and goes on with what was struck.
+func (c *clusterTrial) judge(mustBeUnknown bool) {
+	c.t.Helper()
+	found, recorded := c.find(), map[string]int{}
+	outcomes := c.outcomes()
+	for _, outcome := range outcomes {
+		recorded[outcome]++
+	}
+	status := c.command.ProcessState.ExitCode()
+	c.struck, c.unknown = status != cli.ExitDone, recorded["unknown"]
+	c.compare(outcomes, recorded, found)
+	assert.That(c.t, !mustBeUnknown || c.struck && c.unknown != 0,
+		"exit status %d, and of %v nothing is unknown", status, recorded)
+	c.t.Logf("exit status %d, %v, %d in two places", status, recorded, c.twice)
+	c.goOn(status, c.twice)
+	if c.t.Failed() {
+		c.t.Log(c.stdout)
+	}
+}
+
+// compare counts in twice how many messages are in two places.
+func (c *clusterTrial) compare(outcomes map[string]string, recorded map[string]int, found [2]map[string]int) {
 	c.t.Helper()
 	wrong := map[string]int{}
-	outcomes := c.outcomes()
 	for i := range c.n {
 		id := strconv.Itoa(i)
 		in, out, outcome := found[0][id], found[1][id], outcomes[id]
@@ -457,7 +508,7 @@ func (c *clusterTrial) judge(recorded map[string]int, found [2]map[string]int) (
 		case in+out == 0 && !dropped && c.action != "import":
 			wrong["lost: "+outcome]++
 		case in+out > 1:
-			if twice++; outcome != "unknown" && !(c.action == "resume" && outcome == "") { // a kill leaves no outcome
+			if c.twice++; outcome != "unknown" && !(c.action == "resume" && outcome == "") { // a kill leaves no outcome
 				wrong["doubled: "+outcome]++
 			}
 		}
@@ -477,7 +528,6 @@ func (c *clusterTrial) judge(recorded map[string]int, found [2]map[string]int) (
 		}
 	}
 	assert.That(c.t, len(wrong) == 0, "of %d messages, %v: %v", c.n, recorded, wrong)
-	return twice
 }
 
 // goOn goes on with what ended early: everything is then where it belongs, once.
@@ -494,7 +544,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 	if _ = command.Wait(); bytes.Contains(out.Bytes(), []byte("ended a look")) {
 		c.t.Error("the fault is taken for a message that cannot be read")
 	}
-	c.whole()
+	c.settle()
 	wrong := map[string]int{}
 	found := c.find()
 	all := maps.Clone(found[1])
