@@ -202,15 +202,15 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	other.workers("mail")
 	v.declare("parking", nil)
 	v.put("parking", deaths(death("mail", "rejected", "", "mail")))
-	r := v.run("replay", "parking", "--dry-run").ends(t, cli.ExitRefused, "mail, which is gone")
+	v.run("replay", "parking", "--dry-run").ends(t, cli.ExitRefused, "mail, which is gone")
 	v.workers("mail")
-	r = v.run("replay", "parking", "--dry-run").ends(t, cli.ExitDone)
+	r := v.run("replay", "parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, r)
 	assert.That(t, strings.Join(plan.Recipients, " ") == "mail", "it reaches %v", plan.Recipients)
 	// MassTransit tells the vhost: the queue of the same name here is another one.
 	v.declare("mail_error", nil)
 	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})
-	r = v.run("replay", "mail_error", "--dry-run").ends(t, cli.ExitRefused, other.name)
+	v.run("replay", "mail_error", "--dry-run").ends(t, cli.ExitRefused, other.name)
 }
 
 // TestUndoOfSeveralQueues: what is said of the undo of a replay that reached two queues is what the undo then does.
