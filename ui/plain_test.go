@@ -84,7 +84,7 @@ func TestPlainScreen(t *testing.T) {
 	}
 	o.Plain = true
 	screen := newTerminal(t, o, 120, 24)
-	screen.await("[1 Flows]", "3 Failed 12", o.VHost+"/mail ", o.VHost+"/push ", o.VHost+"/sms ").onRow("mail ")
+	screen.await("[1 Flows]", "3 Failed 12", o.VHost+"/mail ", o.VHost+"/push ", o.VHost+"/sms ").press("g").onRow("mail ")
 	said := []string{""}
 	for tries := 0; len(said) > 0; tries++ { // until the statistics have the new queues
 		screen.voice.heard()

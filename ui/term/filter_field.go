@@ -1,6 +1,7 @@
 package term
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -64,7 +65,12 @@ func (f *TextField) SetAround(before, behind string) {
 	f.input = &input
 }
 
+// Update types. The input cleans a key's runes in place, and those of space belong to all programs of a process.
 func (f *TextField) Update(msg tea.Msg) {
+	if key, ok := msg.(tea.KeyMsg); ok {
+		key.Runes = slices.Clone(key.Runes)
+		msg = key
+	}
 	input, _ := f.model().Update(msg)
 	f.input = &input
 }
