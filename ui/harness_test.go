@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -352,7 +353,8 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	home := func(t *testing.T, width, height int) *terminal {
-		return newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), width, height).await("example.delay.life  ")
+		return newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), width, height).
+			await("example.delay.life  ").awaitThat("what moves is counted", regexp.MustCompile(`heaven .* 0\.0 `).MatchString)
 	}
 	const two, three = "120x36 80x24", "120x36 80x24 200x50"
 	const program = "if .body.id % 7 == 3 then empty elif .body.name then .body.name |= ascii_upcase | " +

@@ -39,12 +39,12 @@ func (v *voice) Write(b []byte) (int, error) {
 
 var movements = regexp.MustCompile(`\x1b\[[\d;]*H`)
 
-// heard are the lines that were written since the last time.
+// heard are the lines that were written since the last time, without the header: a poll may be slow.
 func (v *voice) heard() (lines []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, line := range movements.Split(v.said.String(), -1) {
-		if line = strings.TrimSpace(ansi.Strip(line)); line != "" {
+		if line = strings.TrimSpace(ansi.Strip(line)); line != "" && !strings.HasPrefix(line, "dlxtop ") {
 			lines = append(lines, line)
 		}
 	}
