@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dlxtop/dlxtop/broker/link"
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -30,8 +31,8 @@ func (x *execution) acknowledgeArrived(ctx context.Context) bool {
 	return true
 }
 
-// acknowledgeAll looks for originals from the head of the queue on. What is not there any more, somebody else has
-// taken.
+// acknowledgeAll looks for originals from the head of the queue on. Some that were there when the plan looked may not
+// be there now: a consumer took them, or they are held and come back. Then the rest waits for another resume.
 func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) error {
 	wanted := map[message.Fingerprint][]plan.Arrived{}
 	for _, a := range arrived {
@@ -85,6 +86,11 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 		if err := x.client.journal.Amend(record, these); err != nil {
 			return err
 		}
+	}
+	if missing := len(arrived) - len(tags); missing > 0 {
+		return fmt.Errorf("acknowledge what has arrived: %s of %s not in %s now: a consumer took them, or another look "+
+			"holds them; resume it again", model.Count(missing), model.Plural(len(arrived), "original"),
+			model.Printable(x.plan.From.String()))
 	}
 	return nil
 }

@@ -465,30 +465,63 @@ func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int6
 	return s, r.ID
 }
 
+// forgottenReplay is such a replay of a classic queue that has forgotten the last acknowledgements.
+func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *journal.Journal, id int64) {
+	t.Helper()
+	s, id = diedReplay(t, model.Classic, n)
+	c, j = s.client()
+	var there []amqp.Publishing
+	must.Do(t, j.Entries(t.Context(), id, func(e *plan.Entry) error {
+		if e.Outcome == "" {
+			there = append(there, numbered(e.Position)[e.Position-1])
+		}
+		return nil
+	}))
+	forgotten := there
+	for _, d := range s.drain(s.from.QueueRef, s.ready(s.from.QueueRef)) {
+		if !slices.ContainsFunc(forgotten, func(p amqp.Publishing) bool { return p.MessageId == d.MessageId }) {
+			there = append(there, asPublished(d))
+		}
+	}
+	s.publish(s.from.QueueRef, there...)
+	return s, c, j, id
+}
+
+// TestResumeOfHeldOriginals: originals that the plan saw, and that another look holds when it runs, are not taken for
+// gone. The next resume takes them out.
+func TestResumeOfHeldOriginals(t *testing.T) {
+	t.Parallel()
+	const n = 600
+	s, c, j, id := forgottenReplay(t, n)
+	topology := topology([]*model.Queue{s.from, s.to})
+	planned := func(id int64) (resume.Plan, resume.Run) {
+		want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
+		made, err := resume.Of(topology, want)
+		must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
+		return made, made.On(topology, want)
+	}
+	made, run := planned(id)
+	must.That(t, made.Acks() > 0, "%+v", made)
+	held := s.drain(s.from.QueueRef, s.ready(s.from.QueueRef))
+	account, err := c.Resume(t.Context(), run, nil)
+	assert.That(t, err == nil && strings.Contains(account.Stopped, "another look holds them"), "%+v %v", account, err)
+	for _, d := range held {
+		s.publish(s.from.QueueRef, asPublished(d))
+	}
+	_, run = planned(lastRecord(t, j).ID)
+	account, err = c.Resume(t.Context(), run, nil)
+	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
+	s.await(s.from.QueueRef, 0)
+	wantOnce(t, s.drain(s.to.QueueRef, n), n)
+}
+
 // TestResumeWithAConsumer: what a consumer of the target may have taken is not decided; it stays unknown, or as is
 // chosen.
 func TestResumeWithAConsumer(t *testing.T) {
 	t.Parallel()
 	for _, choice := range []resume.Choice{"", resume.PublishAgain, resume.LeaveThem} {
 		t.Run(string(choice), func(t *testing.T) {
-			const n = 600
-			s, id := diedReplay(t, model.Classic, n)
-			c, j := s.client()
-			var forgotten []amqp.Publishing // as if the last acknowledgements had not arrived
-			must.Do(t, j.Entries(t.Context(), id, func(e *plan.Entry) error {
-				if e.Outcome == "" {
-					forgotten = append(forgotten, numbered(e.Position)[e.Position-1])
-				}
-				return nil
-			}))
-			rest := s.drain(s.from.QueueRef, s.ready(s.from.QueueRef))
-			there := forgotten
-			for _, d := range rest {
-				if !slices.ContainsFunc(forgotten, func(p amqp.Publishing) bool { return p.MessageId == d.MessageId }) {
-					there = append(there, asPublished(d))
-				}
-			}
-			s.publish(s.from.QueueRef, there...)
+			s, c, j, id := forgottenReplay(t, 600)
 			chain := must.Get(j.Chain(t.Context(), id))(t)
 			consumed := *s.to
 			consumed.Consumers = model.Some[int64](1)

@@ -445,7 +445,11 @@ func (c *clusterTrial) find() (found [2]map[string]int) {
 func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete bool) {
 	c.t.Helper()
 	connection, channel := c.connect()
-	defer connection.Close()
+	defer func() {
+		_ = connection.Close()
+		_, channel := c.connect()
+		must.Await(c.t, "the queue has its messages back", func() bool { return depth.Of(c.t, channel, queue) == n })
+	}()
 	n = depth.Of(c.t, channel, queue)
 	must.Do(c.t, channel.Qos(n+1, 0, false))
 	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(c.t)
