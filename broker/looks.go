@@ -15,10 +15,11 @@ import (
 // Looks remembers, for all dlxtop on a machine, what looks have cost where returns count towards a delivery limit, and
 // how they ended that dlxtop did not end. Its errors are one sentence.
 type Looks interface {
-	// Lock waits until nobody else looks at a queue, and keeps others from it until unlock is called, or the program ends.
+	// Lock waits until no other look at a queue runs, and keeps others from it until unlock is called, or the program
+	// ends.
 	Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error)
-	// Change lets how change what is remembered of a queue; nobody else changes it meanwhile. how may be called several
-	// times, and the last one counts.
+	// Change lets how change what is remembered of a queue, and keeps others from changing it meanwhile. how may be
+	// called several times, and the last one counts.
 	Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error
 	// Looked is what is remembered of the queues of a cluster.
 	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)

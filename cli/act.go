@@ -323,7 +323,7 @@ const smallSample = 100
 // sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
 // that are chosen one by one are looked for in as much of the queue as a look may read.
 //
-// With nobody to read it, an action that needs no sample makes do with a small one, and goes without where that costs
+// In a script, an action that needs no sample makes do with a small one, and goes without where that costs
 // much: a quorum queue gives what it got back from an earlier look out first, and all of it has to be taken so that it
 // keeps its order.
 func (s *session) sample(

@@ -278,7 +278,7 @@ func TestConnectionMistakes(t *testing.T) {
 	}
 }
 
-// TestConfigThatOthersRead: a password in a file that every user of the machine can read is told, and what holds none
+// TestConfigThatOthersRead: a password in a file that every user of the machine can read is named, and what holds none
 // is not.
 func TestConfigThatOthersRead(t *testing.T) {
 	const password, none = "[contexts.a]\nurl = \"amqp://ops:s3cr3t@h\"\n", "[contexts.a]\nurl = \"amqp://h\"\n"
@@ -304,7 +304,7 @@ func TestConfigThatOthersRead(t *testing.T) {
 	}
 }
 
-// Who has saved contexts is told of them, and not asked; nor is who named a broker.
+// A user with saved contexts sees their names and is not asked; nor is one who named a broker.
 func TestOnlyAFirstStartAsks(t *testing.T) {
 	_, tty := openPTY(t)
 	home := t.TempDir()

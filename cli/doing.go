@@ -145,8 +145,8 @@ func (p *Program) showAccount(planned report.Planned, account plan.Account) erro
 
 // agree lets the person agree to a plan, unless yes says so already, and then makes it again from the topology of now:
 // between the two a queue may have been bound, or have gone. What it returns promises what was agreed to. What is
-// different is said and asked about again; with nobody to ask it is refused. Without again the plan is decided for
-// good.
+// different is said and asked about again; where it cannot be asked it is refused. Without again the plan is decided
+// for good.
 func (p *Program) agree(
 	ctx context.Context, s *session, planned report.Planned, q question, yes bool,
 	again func(*model.Topology) (report.Planned, error),

@@ -202,7 +202,7 @@ const (
 	ExitUsage       = 2   // bad usage or configuration
 	ExitConnect     = 3   // cannot connect, or not allowed
 	ExitInterrupted = 130 // by a signal
-	ExitPipe        = 141 // nobody reads the output any more
+	ExitPipe        = 141 // the reader of the output is gone
 )
 
 // exit is an error with the status that it ends the program with. Without a cause everything has been said already.

@@ -44,7 +44,7 @@ func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []strin
 	case !e.VHost.known:
 		return nil, []string{fmt.Sprintf("exchange %s: its vhost cannot be read", model.ExchangeName(e.Name.value))}
 	}
-	return &model.Exchange{
+	x = &model.Exchange{
 		ExchangeRef:   model.ExchangeRef{VHost: e.VHost.value, Name: e.Name.value},
 		Type:          e.Type.value,
 		Durable:       e.Durable.value,
@@ -54,7 +54,8 @@ func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []strin
 		Policy:        e.Policy.value,
 		Delayed:       e.Delayed.opt(),
 		PublishInRate: e.Stats.value.PublishIn.value.Rate.opt(),
-	}, unread("exchange "+model.ExchangeName(e.Name.value), map[string]bool{
+	}
+	return x, unread("exchange "+model.ExchangeName(x.Name), map[string]bool{
 		"type": !e.Type.known, "arguments": e.Arguments.odd, "policy": e.Policy.odd,
 	})
 }

@@ -179,7 +179,8 @@ var truths = map[string]func(t *testing.T, s *stage){
 		}
 	},
 	"SkippedPolicy": func(t *testing.T, s *stage) {
-		s.policy("mixed", ".*", `{"delivery-limit":5,"message-ttl":50,"dead-letter-exchange":"","dead-letter-routing-key":"dead"}`)
+		s.policy("mixed", ".*", `{"delivery-limit":5,"message-ttl":50,"dead-letter-exchange":"",`+
+			`"dead-letter-routing-key":"dead"}`)
 		s.queue("classic", nil)
 		s.queue("quorum", amqp.Table{"x-queue-type": "quorum"})
 		s.queue("dead", amqp.Table{"x-queue-type": "stream"})

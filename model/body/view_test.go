@@ -188,7 +188,8 @@ func TestRead(t *testing.T) {
 		{"MessagePack", unhex(msgPacked), "", "", reading{
 			Format: MsgPack, Title: "looks like MessagePack", Lines: laid(`{"id": 121, "name": "Zoë", ` +
 				`"big": 9223372036854775808, "neg": -5, "neg16": -300, "neg64": -1099511627776, "f": 1.5, "f32": 0.5, ` +
-				`"ok": true, "no": null, "list": [1, [2, {"a": "b"}]], "raw": {"$bytes": "AP8="}, "at": {"$time": "2026-01-01T00:00:00Z"}}`),
+				`"ok": true, "no": null, "list": [1, [2, {"a": "b"}]], "raw": {"$bytes": "AP8="}, ` +
+				`"at": {"$time": "2026-01-01T00:00:00Z"}}`),
 		}},
 		{
 			"a text that could be MessagePack", "121", "application/msgpack", "",
@@ -224,7 +225,8 @@ func TestRead(t *testing.T) {
   }
 }`)}},
 		{"protobuf", wired, "application/x-protobuf", "", reading{
-			Format: Protobuf, Title: "protobuf", Lines: laid(`{"1": 150, "2": "testing", "3": {"1": 150}, "4": {"$fixed32": 1069547520, "$float": 1.5}}`),
+			Format: Protobuf, Title: "protobuf", Lines: laid(`{"1": 150, "2": "testing", "3": {"1": 150}, ` +
+				`"4": {"$fixed32": 1069547520, "$float": 1.5}}`),
 		}},
 		{"what could be protobuf stays bytes", "\x08\x96\x01", "", "", reading{Format: Hex, Lines: []string{
 			"00000000  08 96 01                                          ...",
