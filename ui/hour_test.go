@@ -195,6 +195,8 @@ func (h *hour) look(text string) {
 		if asks && time.Since(pressed) > time.Second {
 			pressed = time.Now()
 			h.press(key)
+			h.settle()
+			return false
 		}
 		return strings.Contains(s, text) && !asks
 	})
@@ -233,6 +235,8 @@ func (h *hour) closes() {
 		if strings.Contains(s, "enter close") && time.Since(pressed) > time.Second {
 			pressed = time.Now()
 			h.press(keyEnter)
+			h.settle()
+			return false
 		}
 		return !strings.Contains(s, "enter close")
 	})
