@@ -226,48 +226,48 @@ func (a app) freshness() string {
 
 // tabLine names the screens and, at the right, the way to the one that is seen.
 func (a app) tabLine() string {
-	s := a.env.Styles
-	var b strings.Builder
-	between := " "
-	if a.width < 80 {
-		between = ""
-	}
-	for i := range a.tabs {
-		name, count, look := a.tabLabel(i)
-		switch {
-		case i == a.tab && s.Plain:
-			b.WriteString(between + "[" + name + count + "]")
-		case i == a.tab:
-			b.WriteString(between + s.Selected.Render(" "+name+count+" "))
-		default:
-			b.WriteString(between + " " + name + look.Render(count) + " ")
-		}
-	}
+	s, tabs := a.env.Styles, strings.Join(a.tabLabels(), "")
 	stack := a.tabs[a.tab].stack
 	var path []string
 	for _, screen := range stack[1:] {
 		path = append(path, screen.Title())
 	}
 	if len(path) == 0 {
-		return b.String()
+		return tabs
 	}
-	room := a.width - ansi.StringWidthWc(b.String()) - 4
+	room := a.width - ansi.StringWidthWc(tabs) - 4
 	way := strings.Join(path, " › ")
 	if n := ansi.StringWidthWc(way); n > room {
 		way = "…" + term.Behind(way, n-room+1)
 	}
-	return term.Spread(b.String(), s.Strong.Render(way)+" ", a.width)
+	return term.Spread(tabs, s.Strong.Render(way)+" ", a.width)
 }
 
-// tabLabel is the name of a tab with its key, and behind it the count of what is there, in its look; "" for none.
-func (a app) tabLabel(i int) (name, count string, look term.Style) {
-	if of := numbered[i].count; of != nil {
-		if n, mark := of(a.latest); n > 0 {
-			count, look = " "+model.Count(n), a.env.Styles.Mark(mark)
+// tabLabels are the tabs as they are drawn: the key, the name, and behind it the count of what is there, in its look.
+func (a app) tabLabels() (labels []string) {
+	s, between := a.env.Styles, " "
+	if a.width < 80 {
+		between = ""
+	}
+	for i := range a.tabs {
+		count, look := "", s.Text
+		if of := numbered[i].count; of != nil {
+			if n, mark := of(a.latest); n > 0 {
+				count, look = " "+model.Count(n), s.Mark(mark)
+			}
+		}
+		help := a.env.Keys.Screens[i].Help()
+		name := help.Key + " " + strings.ToUpper(help.Desc[:1]) + help.Desc[1:]
+		switch {
+		case i == a.tab && s.Plain:
+			labels = append(labels, between+"["+name+count+"]")
+		case i == a.tab:
+			labels = append(labels, between+s.Selected.Render(" "+name+count+" "))
+		default:
+			labels = append(labels, between+" "+name+look.Render(count)+" ")
 		}
 	}
-	help := a.env.Keys.Screens[i].Help()
-	return help.Key + " " + strings.ToUpper(help.Desc[:1]) + help.Desc[1:], count, look
+	return labels
 }
 
 func (a app) rule() string {
@@ -310,46 +310,67 @@ func (a app) noticeLines() []string {
 	return lines
 }
 
-// footer names the keys that do something now, most useful first, as many as fit.
-func (a app) footer() string {
-	k := a.env.Keys
+// hint is a key that the footer names, with the columns where it does.
+type hint struct {
+	key.Binding
+	from, to int
+}
+
+// hintsOf are bindings from a column on, as many as have room.
+func hintsOf(bindings []key.Binding, from, width int) (hints []hint) {
+	end := from + width
+	for _, b := range bindings {
+		if !b.Enabled() {
+			continue
+		}
+		to := from + ansi.StringWidthWc(b.Help().Key+" "+b.Help().Desc)
+		if to+hintGap > end {
+			break
+		}
+		hints = append(hints, hint{b, from, to})
+		from = to + hintGap
+	}
+	return hints
+}
+
+const hintGap = 2 // columns behind a hint
+
+// hints are the keys that do something now, most useful first, and at the right those that always do.
+func (a app) hints() (own, always []hint) {
+	k, top := a.env.Keys, a.top()
 	last := term.Describe(k.Quit, "quit")
 	if len(a.tabs[a.tab].stack) > 1 {
 		last = term.Describe(k.Quit, "back")
 	}
-	top := a.top()
-	var always []key.Binding
 	switch _, help := top.(helpScreen); {
 	case help:
-		always = []key.Binding{last}
+		always = hintsOf([]key.Binding{last}, 0, a.width)
 	case !top.Typing():
-		always = []key.Binding{last, k.Help, k.Palette}
+		always = hintsOf([]key.Binding{last, k.Help, k.Palette}, 0, a.width)
 	}
-	own := top.Keys()
+	room := a.width
+	if n := len(always); n > 0 {
+		room -= always[n-1].to + hintGap
+	}
+	for i := range always {
+		always[i].from, always[i].to = always[i].from+room, always[i].to+room
+	}
 	if a.env.Styles.Plain && !top.Typing() {
-		own = nil // they change from row to row, and the help has them
+		return nil, always // they change from row to row, and the help has them
 	}
-	right := " " + keyHints(a.env.Styles, always, a.width)
-	return term.Spread(" "+keyHints(a.env.Styles, own, a.width-ansi.StringWidthWc(right)-2), right, a.width)
+	return hintsOf(top.Keys(), 1, room-3), always
 }
 
-// keyHints writes bindings as "key does" until the width is used up. Bindings of the same key are named once.
-func keyHints(s *term.Styles, bindings []key.Binding, width int) string {
-	var b strings.Builder
-	used := 0
-	for _, binding := range bindings {
-		if !binding.Enabled() {
-			continue
+func (a app) footer() string {
+	own, always := a.hints()
+	write := func(hints []hint) string {
+		text := " "
+		for _, h := range hints {
+			text += a.env.Styles.Accent.Render(h.Help().Key) + " " + h.Help().Desc + strings.Repeat(" ", hintGap)
 		}
-		h := binding.Help()
-		n := ansi.StringWidthWc(h.Key) + 1 + ansi.StringWidthWc(h.Desc) + 2
-		if used+n > width {
-			break
-		}
-		used += n
-		b.WriteString(s.Accent.Render(h.Key) + " " + h.Desc + "  ")
+		return text
 	}
-	return b.String()
+	return term.Spread(write(own), write(always), a.width)
 }
 
 const wheelRows = 3 // how far one notch of the wheel goes in a list
@@ -367,8 +388,10 @@ func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 		return a.wheel(tea.KeyDown)
 	case msg.Action != tea.MouseActionPress || msg.Button != tea.MouseButtonLeft:
 		return a, nil
-	case msg.Y == a.height-1, a.top().Typing():
-		return a.clickHint(msg.X, msg.Y)
+	case msg.Y == a.height-1:
+		return a.clickHint(msg.X)
+	case a.top().Typing():
+		return a, nil
 	case msg.Y == tabRow:
 		if i, ok := a.tabAt(msg.X); ok {
 			a.notice = shell.NoticeMsg{}
@@ -379,43 +402,22 @@ func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 	return a.click(msg.X, msg.Y-aboveScreen)
 }
 
-// clickHint presses the key that a line names where it was clicked on, as "key does". What is agreed to, and what has a
-// cost, is not clicked on: a hand on a mouse slips.
-func (a app) clickHint(x, y int) (app, tea.Cmd) {
-	lines := strings.Split(ansi.Strip(a.View()), "\n")
-	if y >= len(lines) {
-		return a, nil
-	}
+// clickHint presses the key that the footer names in a column. What is agreed to, and what has a cost, is not clicked
+// on: a hand on a mouse slips.
+func (a app) clickHint(x int) (app, tea.Cmd) {
 	k := a.env.Keys
 	_, rows := a.top().(shell.Clickable) // enter opens one; elsewhere it agrees
 	opens := rows && !a.top().Typing()
-	for _, b := range slices.Concat(a.top().Keys(), []key.Binding{k.Quit, k.Help, k.Palette}) {
-		if !b.Enabled() || !hintAt(lines[y], b, x) || sharesKey(b, k.Insist) || !opens && sharesKey(b, k.Confirm) {
+	own, always := a.hints()
+	for _, h := range append(own, always...) {
+		if x < h.from || x >= h.to || sharesKey(h.Binding, k.Insist) || !opens && sharesKey(h.Binding, k.Confirm) {
 			continue
 		}
-		if press, ok := shell.PressOf(b.Keys()[0]); ok {
+		if press, ok := shell.PressOf(h.Keys()[0]); ok {
 			return a.handleKey(press)
 		}
 	}
 	return a, nil
-}
-
-// hintAt reports whether a line names a binding in a column. What a key does may be told in other words there: up to
-// the next gap of two.
-func hintAt(line string, b key.Binding, x int) bool {
-	for from := 0; ; {
-		i := strings.Index(line[from:], b.Help().Key+" ")
-		if i < 0 {
-			return false
-		}
-		at := from + i
-		text, _, _ := strings.Cut(line[at:], "  ")
-		from = at + len(b.Help().Key)
-		left := ansi.StringWidthWc(line[:at])
-		if (at == 0 || line[at-1] == ' ') && x >= left && x < left+ansi.StringWidthWc(text) {
-			return true
-		}
-	}
 }
 
 func sharesKey(a, b key.Binding) bool {
@@ -452,14 +454,11 @@ func (a app) click(x, y int) (app, tea.Cmd) {
 
 // tabAt is the tab whose name is drawn in a column of the tab line.
 func (a app) tabAt(x int) (i int, ok bool) {
-	column := 0
-	for i := range a.tabs {
-		name, count, _ := a.tabLabel(i)
-		wide := ansi.StringWidthWc(name+count) + 3
-		if x > column && x < column+wide {
+	end := 0
+	for i, label := range a.tabLabels() {
+		if end += ansi.StringWidthWc(label); x < end {
 			return i, true
 		}
-		column += wide
 	}
 	return 0, false
 }

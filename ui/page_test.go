@@ -287,11 +287,18 @@ func TestMouse(t *testing.T) {
 	assert.Equal(t, broker.peeked()-before, 0, "the first click on a row has opened it")
 	term.click("ucenter@user@failed  ").await("47 messages")
 	term.click("0f3c9a") // in the detail: no row
-	term.click("r replay").await("enter replay").click("c canary").await("c no canary").clickLast("enter replay")
+	term.clickLast("r replay").await("enter replay").clickLast("c canary").await("c no canary").clickLast("enter replay")
 	term.click("enter replay").settle()
 	assert.Equal(t, len(broker.executed()), 0, "plans were executed by mouse")
 	term.await("enter replay").clickLast("esc back").awaitGone("enter replay").clickLast("q back")
 	term.await("FAILED QUEUE").clickLast("? help").await("WHAT IT DOES", "everywhere")
+}
+
+// On a narrow terminal the tabs stand closer together.
+func TestNarrowTabsAreClicked(t *testing.T) {
+	o, _ := clicking(1)
+	term := newTerminal(t, o, 60, 16).await("ucenter@user").click("4 Findings").await("WHAT")
+	term.click("5 Journal").await("no journal")
 }
 
 // The cursor that a key has put on a row is no first click.
