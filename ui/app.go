@@ -57,7 +57,7 @@ func newApp(ctx context.Context, o Options) app {
 			Styles: &term.Styles{Plain: o.Plain}, Keys: shell.NewKeyMap(), Profile: termenv.Ascii, Mouse: o.Mouse,
 			Now: o.Now, DotStep: cmp.Or(o.dotStep, picture.DotStep), Editor: o.Editor,
 		},
-		Memory: shell.Memory{Keeper: &shell.Keeper{File: o.Kept}, Acting: map[model.QueueRef]bool{}},
+		Memory: shell.Memory{Choices: o.Kept, Acting: map[model.QueueRef]bool{}},
 		Work:   shell.NewWork(ctx), Requests: &atomic.Int64{},
 	}
 	e.Marks, e.Quiet = shell.NewCauseMarks(e, o.Marks), shell.NewQuietLooks(o.Broker)

@@ -139,14 +139,16 @@ func (m *memory) Load() ([]byte, error) {
 	return []byte(m.text), nil
 }
 
-func (m *memory) Save(text []byte) error {
+func (m *memory) Change(how func([]byte) ([]byte, error)) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.err == nil {
-		m.text = string(text)
-	}
 	m.saved++
-	return m.err
+	if m.err != nil {
+		return "", m.err
+	}
+	text, err := how([]byte(m.text))
+	m.text = string(text)
+	return "", err
 }
 
 func (m *memory) now() string {

@@ -18,7 +18,6 @@ import (
 // What outlives the dashboard, and what acts for it.
 type (
 	Kept   = shell.Kept
-	Marks  = shell.Marks
 	Broker = shell.Broker
 )
 
@@ -36,7 +35,7 @@ type Options struct {
 	ReadOnly    bool
 	Production  bool
 	Kept        Kept             // nil: choices and commands are lost with the program
-	Marks       Marks            // nil: what is said of causes is lost with the program
+	Marks       Kept             // nil: what is said of causes is lost with the program
 	Index       ports.Index      // nil: each start reads the failed queues before it shows their causes
 	Contexts    []string         // brokers that one can go to from here, by their names
 	Trouble     string           // why it could not go to one; "" when it did not try

@@ -17,7 +17,7 @@ import (
 // changed by commands; what is known of it here is changed in Update only.
 type causeMarks struct {
 	env    *Env
-	file   Marks
+	file   Kept
 	States cause.States
 	newest Request // of the answers that were taken: an older one may have read the file before a change
 	failed string  // why the file cannot be used; "" when it can
@@ -32,7 +32,7 @@ type MarkedMsg struct {
 	err     error
 }
 
-func NewCauseMarks(e *Env, file Marks) *causeMarks {
+func NewCauseMarks(e *Env, file Kept) *causeMarks {
 	if file == nil {
 		file = &MarksInMemory{}
 	}

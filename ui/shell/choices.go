@@ -3,7 +3,6 @@ package shell
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -51,25 +50,14 @@ func (c *KeptChoices) Hide(msg HideMsg) {
 	}
 }
 
-// Keeper changes the file of choices, one change after the other. What another dlxtop has written since is kept.
-type Keeper struct {
-	mu   sync.Mutex
-	File Kept // nil: nothing is kept
-}
-
-func (k *Keeper) change(how func(*KeptChoices)) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	text, err := k.File.Load()
-	if err != nil {
-		return err
+// changing makes the text of the file of choices again. What another dlxtop has written since is kept.
+func changing(how func(*KeptChoices)) func([]byte) ([]byte, error) {
+	return func(text []byte) ([]byte, error) {
+		c := ChoicesIn(text)
+		how(&c)
+		changed, err := json.MarshalIndent(c, "", "  ")
+		return append(changed, '\n'), err
 	}
-	c := ChoicesIn(text)
-	how(&c)
-	if text, err = json.MarshalIndent(c, "", "  "); err != nil {
-		return err
-	}
-	return k.File.Save(append(text, '\n'))
 }
 
 type (
@@ -85,11 +73,11 @@ type (
 )
 
 func (e *Env) LoadChoices() tea.Cmd {
-	if e.Keeper.File == nil {
+	if e.Choices == nil {
 		return nil
 	}
 	return e.Command(KeepingTime, func(context.Context) tea.Msg {
-		text, err := e.Keeper.File.Load()
+		text, err := e.Choices.Load()
 		if err != nil {
 			return nil // the first choice that cannot be kept says so
 		}
@@ -98,11 +86,11 @@ func (e *Env) LoadChoices() tea.Cmd {
 }
 
 func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
-	if e.Keeper.File == nil {
+	if e.Choices == nil {
 		return nil
 	}
 	return e.Command(KeepingTime, func(context.Context) tea.Msg {
-		if err := e.Keeper.change(how); err != nil {
+		if _, err := e.Choices.Change(changing(how)); err != nil {
 			return UnkeptMsg{err}
 		}
 		return nil

@@ -82,7 +82,7 @@ func (c ColumnsScreen) handleKey(msg tea.KeyMsg) (Screen, tea.Cmd) {
 func (c ColumnsScreen) View(width, height int) string {
 	s := c.Env.Styles
 	how := "until dlxtop ends"
-	if c.Env.Keeper.File != nil {
+	if c.Env.Choices != nil {
 		how = "kept for the next start"
 	}
 	lines := []string{term.Partition(s, "columns of "+c.List.Title(), how, width)}

@@ -74,7 +74,7 @@ type Terminal struct {
 
 // Memory is what was done and said since the start, and before. Its slices and maps are for Update only.
 type Memory struct {
-	Keeper   *Keeper // of what is remembered from start to start
+	Choices  Kept // what is remembered from start to start; nil: nothing is
 	Marks    *causeMarks
 	Programs []string                // of jq, of before, the newest last
 	reason   string                  // of the last action in production

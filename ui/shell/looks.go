@@ -12,8 +12,8 @@ import (
 // Looks remembers, of each buffer that somebody looked at, when its messages leave. Only the root adds to it.
 type Looks struct {
 	waits map[model.QueueRef]*story.Waits
-	Dead  map[model.QueueRef]DeadLetters        // of every queue that somebody looked at
-	Seen  model.Seen                            // the ways of all messages; polls read it, so it is never changed
+	Dead  map[model.QueueRef]DeadLetters // of every queue that somebody looked at
+	Seen  model.Seen                     // the ways of all messages; polls read it, so it is never changed
 }
 
 // DeadLetters are how many of the messages of a look have a death or an error of an application.

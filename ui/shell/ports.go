@@ -8,15 +8,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// Kept is a small file of choices that outlive the program. Load brings nil when there is none.
-type Kept interface {
-	Load() ([]byte, error)
-	Save([]byte) error
-}
-
-// Marks is the file of what people said of causes. Load brings nil when there is none. Change writes what how makes of
+// Kept is a small file that outlives the program. Load brings nil when there is none. Change writes what how makes of
 // it, while no other dlxtop does; a file that how refuses is set aside, under the name that is returned.
-type Marks interface {
+type Kept interface {
 	Load() ([]byte, error)
 	Change(how func([]byte) ([]byte, error)) (aside string, err error)
 }
