@@ -1,9 +1,8 @@
 package term
 
 import (
-	"slices"
+	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -203,42 +202,18 @@ func Holds(line, text string) bool {
 
 // Highlight dresses each place of a line, which may be dressed already, where it shows a text, whatever the case.
 func Highlight(line, text string, s Style) string {
-	plain, needle := []rune(ansi.Strip(line)), folded(text)
-	rest := folded(string(plain))
-	if runesAt(rest, needle) < 0 {
+	places, err := regexp.Compile("(?i)" + regexp.QuoteMeta(text))
+	if err != nil || !Holds(line, text) {
 		return line
 	}
-	dressed, drawn, read := "", 0, 0 // drawn in cells, read in runes
-	for {
-		at := runesAt(rest, needle)
-		if at < 0 {
-			return dressed + Behind(line, drawn)
-		}
-		found := string(plain[read+at : read+at+len(needle)])
-		from := drawn + ansi.StringWidthWc(string(plain[read:read+at]))
-		to := from + ansi.StringWidthWc(found)
+	plain, dressed, drawn := ansi.Strip(line), "", 0 // drawn in cells
+	for _, at := range places.FindAllStringIndex(plain, -1) {
+		found := plain[at[0]:at[1]]
+		from := ansi.StringWidthWc(plain[:at[0]])
 		dressed += Behind(Cut(line, from, ""), drawn) + s.Render(found)
-		drawn, read, rest = to, read+at+len(needle), rest[at+len(needle):]
+		drawn = from + ansi.StringWidthWc(found)
 	}
-}
-
-// folded are the runes of a text without their case; as many as it has.
-func folded(text string) []rune {
-	runes := []rune(text)
-	for i, r := range runes {
-		runes[i] = unicode.ToLower(r)
-	}
-	return runes
-}
-
-// runesAt is where the first of the texts holds the second one; negative: nowhere, and so for an empty one.
-func runesAt(text, needle []rune) int {
-	for i := range len(text) - len(needle) + 1 {
-		if len(needle) > 0 && slices.Equal(text[i:i+len(needle)], needle) {
-			return i
-		}
-	}
-	return -1
+	return dressed + Behind(line, drawn)
 }
 
 // Fit makes text exactly width cells wide: cut with "…" or filled with spaces.
