@@ -60,8 +60,10 @@ type clusterTrial struct {
 	record         int // of the command, in the journal
 	args           []string
 	command        *exec.Cmd
+	ended          func() bool
 	stdout         *bytes.Buffer
 
+	over           bool // before the strike
 	struck         bool // before its end
 	twice, unknown int
 }
@@ -187,7 +189,8 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 			c.command, c.stdout = c.start(c.args...)
 			over := make(chan error, 1)
 			go func() { over <- c.command.Wait(); ended <- nil }()
-			begun = append(begun, func() bool { return acts() || len(over) > 0 })
+			c.ended = func() bool { return len(over) > 0 }
+			begun = append(begun, func() bool { return acts() || c.ended() })
 		}
 		must.Await(t, "messages move, or the command has ended", func() bool {
 			return len(begun) == 0 || paced && !slices.ContainsFunc(begun, func(has func() bool) bool { return !has() }) ||
@@ -196,6 +199,9 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	}
 	<-time.After(seed.Within(r, within)) // the fault comes at a random moment
 	_ = connection.Close()
+	for _, c := range trials {
+		c.over = c.ended()
+	}
 	c.hit(fault, process)
 	late := time.After(3 * time.Minute)
 	for over := 0; over < len(trials); {
@@ -487,6 +493,9 @@ func (c *clusterTrial) judge(mustBeUnknown bool) {
 	}
 	status := c.command.ProcessState.ExitCode()
 	c.struck, c.unknown = status != cli.ExitDone, recorded["unknown"]
+	if c.over && c.kinds[0] == "classic" {
+		return // a classic queue may forget what was acknowledged before its node is killed: docs/promises.md
+	}
 	c.compare(outcomes, recorded, found)
 	assert.That(c.t, !mustBeUnknown || c.struck && c.unknown != 0,
 		"exit status %d, and of %v nothing is unknown", status, recorded)
@@ -575,6 +584,12 @@ func (c *clusterTrial) goOn(status, twice int) {
 	if command.ProcessState.ExitCode() != cli.ExitDone {
 		c.t.Log(out)
 	}
-	assert.That(c.t, left == 0 || !bytes.Contains(out.Bytes(), []byte("came to its end")),
+	stayed := 0 // a queue whose node is down is no target: its messages are returned, and stay
+	for _, outcome := range c.outcomes() {
+		if outcome == "returned" || outcome == "refused" {
+			stayed++
+		}
+	}
+	assert.That(c.t, left <= stayed || !bytes.Contains(out.Bytes(), []byte("came to its end")),
 		"the rest is there, and the record says that it is gone")
 }
