@@ -35,9 +35,14 @@ func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain
 		Chain: chain, User: c.User(), Broker: c.Address(), Insist: true,
 		Record:  func(id int64) (plan.Record, error) { return j.Record(ctx, id) },
 		Entries: func(id int64, each func(*plan.Entry) error) error { return j.Entries(ctx, id, each) },
-		Look: func(made peek.Plan, each func(*message.Message) error) (string, error) {
-			read, err := c.Read(ctx, made, each)
-			return read.Stopped, err
+		Reads: plan.Reads{
+			Look: func(made peek.Plan, each func(*message.Message) error) (string, error) {
+				read, err := c.Read(ctx, made, each)
+				return read.Stopped, err
+			},
+			Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+				return c.Count(ctx, refs)
+			},
 		},
 	}
 }
@@ -552,4 +557,41 @@ func TestResumeWithAConsumer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPlanOfHeldOriginals: what a consumer holds of a queue may come back. A resume and an undo that are planned
+// meanwhile do not take it for gone.
+func TestPlanOfHeldOriginals(t *testing.T) {
+	t.Parallel()
+	const n = 600
+	s, c, j, id := forgottenReplay(t, n)
+	topology := topology([]*model.Queue{s.from, s.to})
+	ready, channel := s.ready(s.from.QueueRef), s.open()
+	must.Do(t, channel.Qos(ready, 0, false))
+	held := must.Get(channel.Consume(s.from.Name, "", false, false, false, false, nil))(t)
+	for range ready {
+		<-held
+	}
+	record := must.Get(j.Record(t.Context(), id))(t)
+	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
+	made, err := resume.Of(topology, want)
+	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
+	assert.Equal(t, made.Done, 0, "are taken for done")
+	_, err = plan.UndoWant{
+		Record: record, User: c.User(), Broker: c.Address(),
+		Entries: func(each func(*plan.Entry) error) error { return j.Entries(t.Context(), id, each) },
+	}.Looked(topology, want.Reads)
+	assert.That(t, err != nil && strings.Contains(err.Error(), "may hold them"), "%v", err)
+	_, err = c.Resume(t.Context(), made.On(topology, want), nil)
+	must.Do(t, err)
+	must.Do(t, channel.Close())
+	s.await(s.from.QueueRef, ready)
+
+	want = resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), lastRecord(t, j).ID))(t))
+	made, err = resume.Of(topology, want)
+	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
+	account, err := c.Resume(t.Context(), made.On(topology, want), nil)
+	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
+	s.await(s.from.QueueRef, 0)
+	wantOnce(t, s.drain(s.to.QueueRef, n), n)
 }

@@ -336,12 +336,12 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 		Record: record, User: s.broker.User(), Broker: s.broker.Address(), Insist: u.insist,
 		ReadOnly: s.connection.ReadOnly,
 		Entries:  func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, record.ID, each) },
-	}.Looked(t, s.undoReads(ctx))
+	}.Looked(t, s.reads(ctx))
 	if err != nil {
 		return err
 	}
 	planning := func(t *model.Topology) (report.Planned, error) {
-		made, err := plan.PlanUndo(t, want, s.undoReads(ctx))
+		made, err := plan.PlanUndo(t, want, s.reads(ctx))
 		return report.OfUndo(&made, u.output.json()), err
 	}
 	planned, err := planning(t)
@@ -357,8 +357,8 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	})
 }
 
-func (s *session) undoReads(ctx context.Context) plan.UndoReads {
-	return plan.UndoReads{
+func (s *session) reads(ctx context.Context) plan.Reads {
+	return plan.Reads{
 		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
 			read, err := s.broker.Read(ctx, look, each)
 			s.tellRescued(read.Rescued)
@@ -487,11 +487,7 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 		Insist: r.insist, ReadOnly: s.connection.ReadOnly, Choice: resume.Choice(r.undecided),
 		Record:  func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
 		Entries: func(id int64, each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) },
-		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
-			read, err := s.broker.Read(ctx, look, each)
-			s.tellRescued(read.Rescued)
-			return read.Stopped, err
-		},
+		Reads:   s.reads(ctx),
 		File: func(path string, each func(*message.Message) error) error {
 			return s.program.readMessages(ctx, path, each)
 		},

@@ -38,7 +38,7 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 			want, err := UndoWant{
 				Record: Record{ID: 7, Operation: test.operation, From: build.Ref("failed"), Broker: "b", OtherPrints: true},
 				Broker: "b", Insist: insist, Entries: func(each func(*Entry) error) error { e := test.entry; return each(&e) },
-			}.Looked(topology, UndoReads{Look: func(peek.Plan, func(*message.Message) error) (string, error) {
+			}.Looked(topology, Reads{Look: func(peek.Plan, func(*message.Message) error) (string, error) {
 				t.Errorf("%s: it looks", test.operation)
 				return "", nil
 			}})

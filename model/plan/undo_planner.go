@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -8,12 +9,22 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// UndoReads is how the planner of an undo reads what the record does not tell.
-type UndoReads struct {
+// Reads is how an undo and a resume learn what the record does not tell.
+type Reads struct {
 	// Look calls with each message of a queue. stopped says why these are not all of them, "" when they are.
 	Look func(look peek.Plan, each func(*message.Message) error) (stopped string, err error)
 	// Count counts queues exactly.
 	Count func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+}
+
+// Whole calls with each message of a queue that is ready. held is whether a consumer may hold others, which may come
+// back: no look shows those, and the statistics are late.
+func (r Reads) Whole(look peek.Plan, each func(*message.Message) error) (held bool, stopped string, err error) {
+	if stopped, err = r.Look(look, each); err != nil || stopped != "" {
+		return false, stopped, err
+	}
+	counts, err := r.Count([]model.QueueRef{look.Queue})
+	return counts[look.Queue].Consumers.Or(0) > 0, "", err
 }
 
 // UndoNotLooked is the error of a look that was to tell whether messages are in their queue already.
@@ -37,17 +48,20 @@ func (e *UndoNotLooked) Refusal() Refusal { return refuse(maybeThere(e.Messages)
 // record's is there: each look costs, so that a plan which is made again takes what this one has found. It does not
 // look for what it cannot recognize. An error is an *UndoNotLooked, which insisting overrides, or that of reading the
 // entries.
-func (w UndoWant) Looked(t *model.Topology, reads UndoReads) (UndoWant, error) {
+func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	p, err := ForUndo(t, w)
 	if err != nil || p.Uncertain == 0 || w.Record.OtherPrints {
 		return w, err
 	}
 	there := map[message.Fingerprint]int{}
 	look := peek.For(t, w.Record.From, peek.Want{Insist: w.Insist, ReadOnly: w.ReadOnly, ForAction: true})
-	stopped, err := reads.Look(look, func(m *message.Message) error {
+	held, stopped, err := reads.Whole(look, func(m *message.Message) error {
 		there[m.Fingerprint]++
 		return nil
 	})
+	if held {
+		err = errors.New("a consumer, or another look, may hold them now")
+	}
 	switch {
 	case err != nil && !w.Insist:
 		return w, &UndoNotLooked{p.Uncertain, err}
@@ -59,7 +73,7 @@ func (w UndoWant) Looked(t *model.Topology, reads UndoReads) (UndoWant, error) {
 
 // PlanUndo plans how a record is taken back, with exact counts of the queues whose limits decide what is lost there, or
 // was. The error is that of reading the entries, or of counting.
-func PlanUndo(t *model.Topology, want UndoWant, reads UndoReads) (UndoPlan, error) {
+func PlanUndo(t *model.Topology, want UndoWant, reads Reads) (UndoPlan, error) {
 	p, err := ForUndo(t, want)
 	if err != nil {
 		return p, err

@@ -19,6 +19,8 @@ const (
 	whyGone    why = "it is neither in its queue nor in the target: a consumer has taken it, or it expired"
 	whyWaits   why = "it is neither in its queue nor found in the target: a consumer has taken it, it expired, or " +
 		"RabbitMQ keeps it back until the time in " + message.DeliveryTimeHeader
+	whyHeld why = "it may be dropped or moved, and a consumer, or another look, may hold it now: resume it again when " +
+		"nothing consumes the queue"
 	whyArrived why = "it has arrived: its original is acknowledged first"
 )
 
@@ -62,6 +64,9 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 // outcome is what is written down of one message. "" is that it is untouched: the rest comes to it.
 func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	switch {
+	case q.there == no && d.held && (q.sent == nil || q.arrived == yes):
+		d.leave(q.original, q.position)
+		return plan.Unsure, whyHeld
 	case q.sent == nil && q.there == no:
 		return d.over(q, plan.Dropped)
 	case q.sent == nil && q.there == maybe: // the rest drops what is there, and an undo looks before it brings it back
@@ -111,7 +116,7 @@ func (d *decision) over(q *pending, outcome plan.Outcome) (plan.Outcome, why) {
 // has arrived, unless somebody else can have taken it.
 func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
 	s, source := d.topology.Settings(d.source), d.topology.Queues[d.source]
-	leaves := s.TTL.Set || source == nil || source.Consumers.Or(1) > 0
+	leaves := s.TTL.Set || source == nil || d.held || source.Consumers.Or(1) > 0
 	if q.arrived == yes || q.arrived == maybe && !leaves {
 		return d.over(q, plan.Moved)
 	}

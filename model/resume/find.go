@@ -26,6 +26,7 @@ type resumption struct {
 	copies  map[string]*targetCopies // by target
 	rank    int
 	depth   int64                       // messages of the source
+	held    bool                        // a consumer may hold others of the source
 	undo    plan.UndoWant               // of an undo: what it takes back, and what of that is in the queue now
 	lines   map[int]message.Fingerprint // of an import: the messages that were acted on, by their number in the file
 }
@@ -170,7 +171,7 @@ func (f *resumption) find() error {
 			return err
 		}
 	}
-	if f.source.Name == "" || len(seen) > 0 {
+	if f.source.Name == "" || len(seen) > 0 || f.held {
 		f.lookAtTargets()
 	}
 	if f.source.Name != "" {
@@ -190,14 +191,14 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), look.Refusal.Words())
 	}
 	f.looked = append(f.looked, look)
-	stopped, err := f.want.Look(look, func(m *message.Message) error {
+	held, stopped, err := f.want.Whole(look, func(m *message.Message) error {
 		f.depth++
 		if wanted[m.Fingerprint] {
 			seen = append(seen, sighting{m.Fingerprint, f.depth})
 		}
 		return nil
 	})
-	if err == nil && stopped != "" {
+	if f.held = held; err == nil && stopped != "" {
 		err = fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), stopped)
 	}
 	return seen, err

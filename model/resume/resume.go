@@ -87,8 +87,7 @@ type Want struct {
 	Chain   []plan.Record
 	Record  func(id int64) (plan.Record, error)
 	Entries func(record int64, each func(*plan.Entry) error) error
-	// Look reads all of a queue. stopped is why it ended early.
-	Look func(look peek.Plan, each func(*message.Message) error) (stopped string, err error)
+	plan.Reads
 	// File reads the messages of an import's file.
 	File   func(path string, each func(*message.Message) error) error
 	User   string // the connected user
@@ -166,7 +165,7 @@ func (f *resumption) findUndone(id int64) error {
 	f.undo, err = plan.UndoWant{
 		Record: record, User: f.want.User, Broker: f.want.Broker, Insist: f.want.Insist, ReadOnly: f.want.ReadOnly,
 		Counts: f.want.Counts, Entries: func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
-	}.Looked(f.topology, plan.UndoReads{Look: func(
+	}.Looked(f.topology, plan.Reads{Count: f.want.Count, Look: func(
 		look peek.Plan, each func(*message.Message) error,
 	) (string, error) {
 		f.looked = append(f.looked, look)

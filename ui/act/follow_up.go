@@ -9,10 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
@@ -174,12 +171,4 @@ func sayRecord(l *shell.DialogLines, what string, r *plan.Record) {
 	l.Say("of", fmt.Sprintf("%s, %s, by %s", what, r.Began.Format("2006-01-02 15:04:05"), model.Printable(r.Who())),
 		l.Styles.Text)
 	l.Say("outcome", model.Printable(r.ToldSince()), l.Styles.Text)
-}
-
-// looksWith reads all of a queue for a plan.
-func looksWith(ctx context.Context, b ports.Looker) func(peek.Plan, func(*message.Message) error) (string, error) {
-	return func(look peek.Plan, each func(*message.Message) error) (string, error) {
-		read, err := b.Read(ctx, look, each)
-		return read.Stopped, err
-	}
 }

@@ -68,7 +68,7 @@ func resumeWant(ctx context.Context, e *shell.Env, id int64, insist bool) (resum
 		Chain: chain, User: e.Broker.User(), Broker: e.Broker.Address(), Insist: insist, ReadOnly: e.ReadOnly,
 		Record:  func(id int64) (plan.Record, error) { return e.Journal.Record(e.Work.Ctx, id) },
 		Entries: func(id int64, each func(*plan.Entry) error) error { return e.Journal.Entries(e.Work.Ctx, id, each) },
-		Look:    looksWith(ctx, e.Broker),
+		Reads:   reads(ctx, e.Broker, e.Broker),
 		File: func(path string, each func(*message.Message) error) error {
 			if e.Files == nil {
 				return errors.New("files cannot be read here")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -31,7 +33,7 @@ func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, insi
 	u.want, err = plan.UndoWant{
 		Record: record, User: e.Broker.User(), Broker: e.Broker.Address(), Insist: insist, ReadOnly: e.ReadOnly,
 		Entries: recordEntries(e, ctx, record.ID),
-	}.Looked(t, undoReads(ctx, e.Broker, e.Broker))
+	}.Looked(t, reads(ctx, e.Broker, e.Broker))
 	if err != nil {
 		return u, err
 	}
@@ -40,16 +42,19 @@ func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, insi
 
 func (u Undoing) again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
 	u.want.Entries = recordEntries(e, ctx, u.Id)
-	p, err := plan.PlanUndo(t, u.want, undoReads(ctx, e.Broker, e.Broker))
+	p, err := plan.PlanUndo(t, u.want, reads(ctx, e.Broker, e.Broker))
 	if err == nil {
 		u.Undo = p
 	}
 	return u, err
 }
 
-func undoReads(ctx context.Context, looker ports.Looker, counter ports.Counter) plan.UndoReads {
-	return plan.UndoReads{
-		Look: looksWith(ctx, looker),
+func reads(ctx context.Context, looker ports.Looker, counter ports.Counter) plan.Reads {
+	return plan.Reads{
+		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+			read, err := looker.Read(ctx, look, each)
+			return read.Stopped, err
+		},
 		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 			ctx, cancel := context.WithTimeout(ctx, shell.CountTimeout)
 			defer cancel()
