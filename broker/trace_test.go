@@ -310,7 +310,7 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 	_, err := client(t).Probe(t.Context(), plan, nil)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "1 consumer now: nothing was sent"), "it says %v", err)
 	refused := planProbe(a, worker, trace.ProbeWant{})
-	assert.That(t, refused.NeedsConsumers() && strings.Contains(refused.Refusal.Words(), "worker (1 consumer)"),
+	assert.That(t, refused.NeedsConsumers && strings.Contains(refused.Refusal.Words(), "worker (1 consumer)"),
 		"it says %q", refused.Refusal.Words())
 	a.await(plan.Buffer, 0)
 	agreed := planProbe(a, worker, trace.ProbeWant{ToConsumers: true})

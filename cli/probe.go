@@ -114,7 +114,7 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 		return err
 	}
 	plan := trace.PlanProbe(t, want)
-	if plan.NeedsConsumers() {
+	if plan.NeedsConsumers {
 		return refused("%s; --to-consumers sends it anyway", plan.Refusal.Words())
 	}
 	if plan.Refusal.Refused() {
@@ -189,7 +189,7 @@ func (p *Program) announceProbe(plan *trace.ProbePlan) {
 	}
 	p.say("it reaches %s", cmp.Or(strings.Join(names, "; "), "no queue"))
 	for _, w := range plan.Warnings {
-		p.say("%s", model.Printable(w.Words()))
+		p.say("%s", model.Printable(w))
 	}
 }
 

@@ -56,8 +56,14 @@ type ProbePlan struct {
 	Tap         TapPlan          // how it is followed; without bindings it is only looked for where it should arrive
 	Removals    []plan.Plan      // how it is taken out again: of the buffer first, and of every queue that nobody consumes
 	Timeout     time.Duration
-	Warnings    []Warning
-	Refusal     Refusal // why it must not be sent, nil when it may
+	Warnings    []string // what a person might not expect, in a sentence each
+	Refusal     Refusal  // why it must not be sent, nil when it may
+	// NeedsConsumers: it is refused only for the consumers that would get it, to which a person agrees with ToConsumers
+	NeedsConsumers bool
+}
+
+func (p *ProbePlan) warn(format string, values ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, values...))
 }
 
 // PlanProbe plans a probe.
@@ -72,7 +78,7 @@ func PlanProbe(t *model.Topology, want ProbeWant) ProbePlan {
 	p.TTL = b.TTL
 	if !p.TTL.Known() {
 		p.TTL, p.Expiration = model.Some(time.Second), "1000"
-		p.warn(Warning{Kind: bringsTTL, Queue: b.Queue.Name})
+		p.warn("%s has no TTL of its own: the probe brings one of 1s", model.Printable(b.Queue.Name))
 	}
 	p.Timeout = want.Timeout
 	if p.Timeout <= 0 {
@@ -85,11 +91,11 @@ func PlanProbe(t *model.Topology, want ProbeWant) ProbePlan {
 	probeReach(t, &p, want.Consumers)
 	probeTap(t, &p)
 	if q, _ := t.Queue(b.Queue); q != nil && q.Ready.Or(0) > 0 && p.Expiration != "" && !p.Refusal.Refused() {
-		p.warn(Warning{Kind: heldUp, Messages: q.Ready.Or(0)})
+		p.warn("%s in front of it: with a longer TTL than its own they hold it up", model.PluralAre(q.Ready.Or(0), "message"))
 	}
 	for _, takes := range plan.IntakeWarnings(t, b.Queue, 1) {
 		if t.Settings(b.Queue).Bounded() {
-			p.warn(Warning{Kind: bufferTakes, Takes: &takes})
+			p.warn("%s", takes.Words())
 		}
 	}
 	return p
@@ -102,9 +108,9 @@ func probedBuffer(want ProbeWant) (b *model.Buffer, why Refusal) {
 		}
 	}
 	if want.Buffer == (model.QueueRef{}) {
-		return nil, Refusal{{Kind: NoBuffer}}
+		return nil, refuse("this flow has no buffer that expires messages: there is no way to measure")
 	}
-	return nil, Refusal{{Kind: IsNoBuffer, Queue: want.Buffer.Name}}
+	return nil, refuse("%s is not a buffer of this flow that expires messages", model.Printable(want.Buffer.Name))
 }
 
 // entranceOf is an exchange and key that lead into a buffer and nowhere else.
@@ -132,26 +138,30 @@ func probeReach(t *model.Topology, p *ProbePlan, consumers func(model.QueueRef) 
 	route := t.DeadLetter(p.Buffer, []string{p.Entrance.RoutingKey}, probeHeaders(p.ID))
 	switch {
 	case route.MissingExchange != "":
-		p.warn(Warning{Kind: expiresToNone, Exchange: route.MissingExchange})
+		p.warn("there is no exchange %s: expired messages are lost", model.Printable(route.MissingExchange))
 	case route.Unread:
-		p.Refusal = Refusal{{Kind: UnknownReach, Why: route.Why}}
+		p.Refusal = refuse("it is unknown which queues it would reach: %s", route.Why)
 	case len(route.Queues) == 0:
-		p.warn(Warning{Kind: lostBehind, Exchange: p.DLX})
+		p.warn("no queue takes messages from %s: the probe will be lost, as all of them are",
+			model.Printable(model.ExchangeName(p.DLX)))
 	case !route.Exact:
-		p.warn(Warning{Kind: reachesSome, Why: route.Why})
+		p.warn("it reaches some of these queues: %s", route.Why)
 	}
 	queues := []model.QueueRef{p.Buffer}
-	var busy []plan.Recipient
+	var busy []string
 	for _, ref := range route.Queues {
 		q, _ := t.Queue(ref)
 		n := q.Consumers
 		if consumers != nil {
 			n = consumers(ref)
 		}
-		r := plan.Recipient{Queue: ref, Consumers: n, Messages: 1}
-		p.Reaches = append(p.Reaches, r)
+		p.Reaches = append(p.Reaches, plan.Recipient{Queue: ref, Consumers: n, Messages: 1})
 		if c := n.Or(1); c > 0 {
-			busy = append(busy, r)
+			consumers := "consumers unknown"
+			if n.Known() {
+				consumers = model.Plural(c, "consumer")
+			}
+			busy = append(busy, fmt.Sprintf("%s (%s)", model.Printable(ref.Name), consumers))
 			p.Consumed += c
 		} else {
 			queues = append(queues, ref)
@@ -164,17 +174,13 @@ func probeReach(t *model.Topology, p *ProbePlan, consumers func(model.QueueRef) 
 		})
 		p.Removals = append(p.Removals, removal)
 		if removal.Refusal.Refused() && !p.Refusal.Refused() {
-			p.Refusal = Refusal{{Kind: StaysThere, Queue: ref.Name, Removal: removal.Refusal}}
+			p.Refusal = refuse("it could not be taken out of %s again: %s", model.Printable(ref.Name), removal.Refusal.Words())
 		}
 	}
 	if len(busy) > 0 && !p.ToConsumers && !p.Refusal.Refused() {
-		p.Refusal = Refusal{{Kind: ConsumersGet, Consumed: busy}}
+		p.NeedsConsumers = true
+		p.Refusal = refuse("applications consume what it reaches, and would get the probe: %s", strings.Join(busy, ", "))
 	}
-}
-
-// NeedsConsumers reports whether the plan is refused only for the consumers that would get the probe.
-func (p *ProbePlan) NeedsConsumers() bool {
-	return len(p.Refusal) == 1 && p.Refusal[0].Kind == ConsumersGet
 }
 
 // probeTap plans how the probe is followed.
@@ -193,7 +199,7 @@ func probeTap(t *model.Topology, p *ProbePlan) {
 		p.Tap = PlanTap(t, TapWant{VHost: p.VHost, Exchanges: exchanges})
 	}
 	if p.DLX == "" {
-		p.warn(Warning{Kind: tapsNotDLX})
+		p.warn("the default exchange cannot be tapped: when the probe expires is seen only where it arrives")
 	}
 }
 

@@ -51,6 +51,11 @@ type TapPlan struct {
 	Refusal     Refusal  // why it must not run, nil when it may
 }
 
+// Refusal is why a tap or a probe must not run; nil when it may.
+type Refusal = model.Refusal[model.Said]
+
+func refuse(format string, values ...any) Refusal { return Refusal{model.Saidf(format, values...)} }
+
 // PlanTap plans a tap. Its bindings repeat those that are there and lead to a queue: a message that reached nobody
 // reaches nobody else now, so an alternate exchange still gets it, and a publisher that asked for it (mandatory) is
 // told. With Unrouted it takes such a message too, and then they are not.
@@ -60,7 +65,7 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 		Unrouted: want.Unrouted,
 	}
 	if why := model.Unread(t.Snapshot); why != "" {
-		p.Refusal = Refusal{{Kind: Unread, Why: why}}
+		p.Refusal = refuse("%s, so it is unknown what a tap would do", why)
 		return p
 	}
 	for _, name := range want.Exchanges {
@@ -97,22 +102,27 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 // bindingsOf are the bindings with which a queue sees what passes an exchange, or why there are none.
 func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found []TapBinding, why Refusal) {
 	x, exists := t.Handing(ref)
+	name := model.Printable(ref.Name)
 	switch {
 	case ref.Name == "":
-		return nil, Refusal{{Kind: DefaultOne}}
+		return nil, refuse("the default exchange cannot be tapped, because nothing can be bound to it: tap the exchange in " +
+			"front of the buffer, or look into the queue that it leads to")
 	case !exists:
-		return nil, Refusal{{Kind: NoExchange, Exchange: ref.Name}}
+		return nil, refuse("there is no exchange %s", name)
 	case x.Chooses:
-		return nil, Refusal{{Kind: Chooses, Exchange: ref.Name, Type: x.Kind}}
+		return nil, refuse("%s is of type %s, which shares messages out among its bindings: a tap would take "+
+			"some away from its queues", name, model.Quoted(model.Printable(x.Kind)))
 	case unrouted && x.Alternate != "":
-		return nil, Refusal{{Kind: TakesFrom, Exchange: ref.Name, Alternate: x.Alternate}}
+		return nil, refuse("%s sends what no queue takes to its alternate exchange %s, and a tap would stop "+
+			"that: tap that one", name, model.Printable(x.Alternate))
 	}
 	found = repeated(t, ref, x)
 	if unrouted {
 		found = tapAll(t, ref, x, found)
 	}
 	if len(found) == 0 {
-		return nil, Refusal{{Kind: LeadsNowhere, Exchange: ref.Name}}
+		return nil, refuse("no binding of %s leads to a queue, so its messages reach none: tap what no queue "+
+			"takes, too", name)
 	}
 	return found, nil
 }

@@ -87,7 +87,7 @@ func (s *ProbeScreen) offer() *shell.Offer {
 			o.Turns += fmt.Sprintf(", %d of %d", s.number(), n)
 		}
 	}
-	if !s.Env.ReadOnly && s.plan.NeedsConsumers() {
+	if !s.Env.ReadOnly && s.plan.NeedsConsumers {
 		o.Insists = "send it anyway"
 		o.Override = "sends it anyway: " + model.Plural(s.plan.Consumed, "consumer") + " may get it"
 	}
@@ -240,7 +240,7 @@ func (s *ProbeScreen) ask(l *shell.DialogLines) {
 		l.Say("adds", "one small message, with the header "+trace.ProbeHeader, styles.Muted)
 	}
 	for _, w := range p.Warnings {
-		l.Stress("", term.MarkWarning+" "+model.Printable(w.Words()), styles.Warning)
+		l.Stress("", term.MarkWarning+" "+model.Printable(w), styles.Warning)
 	}
 	s.SayAsked(l, s.offer(), s.Keys())
 }
