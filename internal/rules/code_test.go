@@ -2,10 +2,7 @@ package rules_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -24,33 +21,17 @@ var (
 
 // TestCommentsNameWhatExists: things move, and comments that name them are not compiled.
 func TestCommentsNameWhatExists(t *testing.T) {
-	files := token.NewFileSet()
 	declared := map[string]map[string]bool{} // by the name of a package
 	var paths strings.Builder
 	var comments []*ast.CommentGroup
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != ".":
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(entry.Name(), ".") {
-				return fs.SkipDir
-			}
-			return nil
-		case filepath.Ext(path) != ".go":
-			return nil
-		}
-		paths.WriteString("/" + filepath.ToSlash(path) + "\n")
-		file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	for _, file := range goFiles {
+		paths.WriteString("/" + file.path + "\n")
 		comments = append(comments, file.Comments...)
 		in := strings.TrimSuffix(file.Name.Name, "_test")
 		if declared[in] == nil {
 			declared[in] = map[string]bool{}
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
+		ast.Inspect(file.File, func(n ast.Node) bool {
 			var names []*ast.Ident
 			switch n := n.(type) {
 			case *ast.FuncDecl:
@@ -67,11 +48,9 @@ func TestCommentsNameWhatExists(t *testing.T) {
 			}
 			return true
 		})
-		return nil
-	})
-	must.Do(t, err)
+	}
 	for _, c := range comments {
-		at, text := files.Position(c.Pos()), c.Text()
+		at, text := positions.Position(c.Pos()), c.Text()
 		for _, n := range namedThing.FindAllStringSubmatch(text, -1) {
 			d := declared[n[1]]
 			assert.That(t, d == nil || d[n[2]], "%s: there is no %s", at, n[0])
@@ -87,15 +66,9 @@ func TestCommentsNameWhatExists(t *testing.T) {
 // TestLocalsDoNotShadowImports: a name of a package means that package in the whole file. The tests of ui are not there
 // yet.
 func TestLocalsDoNotShadowImports(t *testing.T) {
-	files := token.NewFileSet()
-	must.Do(t, filepath.WalkDir(".", func(at string, entry fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(at) != ".go" ||
-			strings.HasSuffix(at, "_test.go") && strings.HasPrefix(at, "ui/") {
-			return err
-		}
-		file, err := parser.ParseFile(files, at, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	for _, file := range goFiles {
+		if file.isTest && strings.HasPrefix(file.path, "ui/") {
+			continue
 		}
 		imported := map[string]bool{}
 		for _, i := range file.Imports {
@@ -109,7 +82,7 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 		check := func(names ...ast.Expr) {
 			for _, name := range names {
 				if id, ok := name.(*ast.Ident); ok && imported[id.Name] {
-					t.Errorf("%s: %s is an import, too", files.Position(id.Pos()), id.Name)
+					t.Errorf("%s: %s is an import, too", positions.Position(id.Pos()), id.Name)
 				}
 			}
 		}
@@ -145,8 +118,7 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 		for _, d := range file.Decls {
 			ast.Inspect(d, inside)
 		}
-		return nil
-	}))
+	}
 }
 
 var version = regexp.MustCompile(`/v\d+$`)
@@ -161,27 +133,14 @@ func importName(i *ast.ImportSpec) string {
 func TestExportedFunctionsAreUsed(t *testing.T) {
 	exported := map[[2]string]token.Position{} // by the names of package and function
 	used := map[[2]string]bool{}               // the same
-	files := token.NewFileSet()
-	must.Do(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
-			return fs.SkipDir
-		case filepath.Ext(path) != ".go":
-			return nil
-		}
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	for _, file := range goFiles {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
-			if ok && f.Recv == nil && f.Name.IsExported() && !strings.HasSuffix(path, "_test.go") {
-				exported[[2]string{file.Name.Name, f.Name.Name}] = files.Position(f.Pos())
+			if ok && f.Recv == nil && f.Name.IsExported() && !file.isTest {
+				exported[[2]string{file.Name.Name, f.Name.Name}] = positions.Position(f.Pos())
 			}
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
+		ast.Inspect(file.File, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok {
 				if x, ok := s.X.(*ast.Ident); ok {
 					used[[2]string{x.Name, s.Sel.Name}] = true
@@ -189,8 +148,7 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 			}
 			return true
 		})
-		return nil
-	}))
+	}
 	must.That(t, len(exported) >= 100, "%d functions were found", len(exported))
 	for name, at := range exported {
 		assert.That(t, used[name], "%s: no other package calls %s.%s", at, name[0], name[1])
@@ -209,15 +167,14 @@ var speaksToTerminals = map[string]string{
 // TestOnlyTermMakesEscapes: styles are lipgloss's, held by ui/term, and no other file writes an escape sequence.
 func TestOnlyTermMakesEscapes(t *testing.T) {
 	seen := map[string]bool{}
-	for _, path := range spokenFiles(t) {
-		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
-		ast.Inspect(file, func(n ast.Node) bool {
+	for _, file := range spokenFiles() {
+		ast.Inspect(file.File, func(n ast.Node) bool {
 			l, ok := n.(*ast.BasicLit)
 			if !ok || !escapes(l) {
 				return true
 			}
-			if seen[path] = true; speaksToTerminals[path] == "" {
-				t.Errorf("%s has the escape character %s: looks are made in ui/term, by lipgloss", path, l.Value)
+			if seen[file.path] = true; speaksToTerminals[file.path] == "" {
+				t.Errorf("%s has the escape character %s: looks are made in ui/term, by lipgloss", file.path, l.Value)
 			}
 			return true
 		})

@@ -4,10 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -35,29 +32,17 @@ var (
 // TestDecisionsAreMadeOnValues: no code decides by a sentence. What one part of dlxtop has to know of another is a kind
 // with values.
 func TestDecisionsAreMadeOnValues(t *testing.T) {
-	files := token.NewFileSet()
 	used := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != "." && entry.Name()[0] == '.':
-			return filepath.SkipDir
-		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
-			return nil
+	for _, file := range goFiles {
+		if file.isTest {
+			continue
 		}
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, at := range decisionsOnSentences(file) {
-			if used[path] = true; othersWords[path] == "" {
-				t.Errorf("%s decides by a sentence: let it have a kind", files.Position(at))
+		for _, at := range decisionsOnSentences(file.File) {
+			if used[file.path] = true; othersWords[file.path] == "" {
+				t.Errorf("%s decides by a sentence: let it have a kind", positions.Position(at))
 			}
 		}
-		return nil
-	})
-	must.Do(t, err)
+	}
 	for path, whose := range othersWords {
 		assert.That(t, used[path], "%s does not read the words of %s any more: take it out of othersWords", path, whose)
 	}

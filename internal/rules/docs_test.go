@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"net/url"
 	"os"
@@ -210,15 +208,9 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 // TestTroubleshootingQuotes looks for what docs/troubleshooting.md says that dlxtop says: a reader searches for it.
 func TestTroubleshootingQuotes(t *testing.T) {
 	var said strings.Builder
-	for _, room := range []string{"model", "model/peek", "model/plan", "cli", "cli/config", "ui"} {
-		files, err := filepath.Glob(room + "/*.go")
-		must.That(t, err == nil && len(files) > 0, "%v %v", room, err)
-		for _, file := range files {
-			text := must.Get(os.ReadFile(file))(t)
-			if !strings.HasSuffix(file, "_test.go") {
-				said.WriteString(acrossLines.ReplaceAllString(string(text), ""))
-			}
-		}
+	for _, file := range spokenFiles() {
+		text := must.Get(os.ReadFile(file.path))(t)
+		said.WriteString(acrossLines.ReplaceAllString(string(text), ""))
 	}
 	page := must.Get(os.ReadFile("docs/troubleshooting.md"))(t)
 	quotes := quotedThere.FindAllStringSubmatch(string(page), -1)
@@ -260,7 +252,7 @@ func jsonPage(t *testing.T) string {
 	var b strings.Builder
 	said := map[string]bool{}
 	for _, o := range jsonOutputs {
-		room := jsonRoom{t, structsIn(t, o.room), said}
+		room := jsonRoom{t, structsIn(o.room), said}
 		fmt.Fprintf(&b, "## %s\n\n", o.title)
 		room.write(&b, "", o.name)
 		b.WriteString("\n")
@@ -268,13 +260,13 @@ func jsonPage(t *testing.T) string {
 	return b.String()
 }
 
-func structsIn(t *testing.T, room string) map[string]*ast.StructType {
-	t.Helper()
+func structsIn(room string) map[string]*ast.StructType {
 	structs := map[string]*ast.StructType{}
-	files := must.Get(filepath.Glob(room + "/*.go"))(t)
-	for _, path := range files {
-		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t)
-		ast.Inspect(file, func(n ast.Node) bool {
+	for _, file := range goFiles {
+		if filepath.Dir(file.path) != room {
+			continue
+		}
+		ast.Inspect(file.File, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
 				if s, ok := spec.Type.(*ast.StructType); ok {
 					structs[spec.Name.Name] = s
@@ -447,8 +439,8 @@ var asksByHTTP = map[string]string{
 
 func TestNoRedirectIsFollowed(t *testing.T) {
 	client := regexp.MustCompile(`http\.(Client\{|Default|Get\(|Head\(|Post)`)
-	for _, path := range spokenFiles(t) {
-		text := must.Get(os.ReadFile(path))(t)
-		assert.Equal(t, client.Match(text), asksByHTTP[path] != "", "%s sends requests", path)
+	for _, file := range spokenFiles() {
+		text := must.Get(os.ReadFile(file.path))(t)
+		assert.Equal(t, client.Match(text), asksByHTTP[file.path] != "", "%s sends requests", file.path)
 	}
 }

@@ -2,12 +2,9 @@ package rules_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,16 +42,16 @@ var anyBanned = regexp.MustCompile(`(?i)\b(` + strings.Join(slices.Sorted(maps.K
 // be read in one sitting.
 func TestSentences(t *testing.T) {
 	var all strings.Builder
-	for _, path := range spokenFiles(t) {
-		sentences := sentencesOf(t, path)
+	for _, file := range spokenFiles() {
+		sentences := sentencesOf(file.File)
 		if len(sentences) == 0 {
 			continue
 		}
-		all.WriteString("# " + filepath.ToSlash(path) + "\n")
+		all.WriteString("# " + file.path + "\n")
 		for _, s := range sentences {
 			all.WriteString(s + "\n")
 			for _, word := range anyBanned.FindAllString(s, -1) {
-				t.Errorf("%s: %s\n\thas %q; write %s", path, s, word, banned[strings.ToLower(word)])
+				t.Errorf("%s: %s\n\thas %q; write %s", file.path, s, word, banned[strings.ToLower(word)])
 			}
 		}
 		all.WriteString("\n")
@@ -64,30 +61,19 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// spokenFiles are the files of the packages that people read, in order, without tests.
-func spokenFiles(t *testing.T) (paths []string) {
-	t.Helper()
-	for _, root := range spoken {
-		must.Do(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case entry.IsDir() && path != root && (root == "." || entry.Name() == "build"):
-				return filepath.SkipDir
-			case filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go"):
-				paths = append(paths, path)
-			}
-			return nil
-		}))
-	}
-	slices.Sort(paths)
-	return paths
+// spokenFiles are the files of the packages whose words people read, without tests.
+func spokenFiles() []goFile {
+	return slices.DeleteFunc(slices.Clone(goFiles), func(file goFile) bool {
+		room, _, inRoom := strings.Cut(file.path, "/")
+		if !inRoom {
+			room = "."
+		}
+		return file.isTest || !slices.Contains(spoken, room) || strings.HasPrefix(file.path, "model/build/")
+	})
 }
 
 // sentencesOf are the texts of two words or more that a file says, sorted, each once.
-func sentencesOf(t *testing.T, path string) (found []string) {
-	t.Helper()
-	file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
+func sentencesOf(file *ast.File) (found []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
