@@ -48,12 +48,11 @@ func movedBroker() (before, after *model.Snapshot) {
 
 func TestFlowMoves(t *testing.T) {
 	before, after := movedBroker()
-	source := &recorded{snapshot: before}
-	c := newClock()
-	o := Options{Source: source, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour}
+	o, _, _ := showing(before)
+	o.Interval = time.Hour
 	term := onFlow(t, o, "worker-queue", 120, 36).await("25 ready", "nothing moved while this is open")
 	term.lacks(picture.MarkDot, "dots move though nothing does")
-	source.tell(after)
+	o.Source.(*recorded).tell(after)
 	term.press(keyCtrlR).await("5 left buffer-queue, 5 arrived in worker-queue", "2.5/s", picture.MarkDot)
 }
 

@@ -50,10 +50,8 @@ func packedMessage(t *testing.T) message.Message {
 
 func TestPackedBodyGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		c := newClock()
-		b := newRecordedBroker(c)
+		o, b, _ := showing(busyBroker())
 		b.put(failedQueue, packedMessage(t))
-		o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Title: "prod", Now: c.now}
 		term := onQueue(t, o, failedQueue, width, height).await("1 message")
 		if term.press(keyEnter); height < messages.SplitHeight {
 			term.press(keyTab, keyTab) // else it begins with the body
@@ -64,10 +62,8 @@ func TestPackedBodyGolden(t *testing.T) {
 
 // b shows the body as it lies in the queue, z the outermost of it, and both are taken back.
 func TestBodyRawAndFolded(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(busyBroker())
 	b.put(failedQueue, packedMessage(t))
-	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	term := onQueue(t, o, failedQueue, 80, 24).await("1 message")
 	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "gzip → JSON", `"event": {`).press("z")
 	term.await("▸ Body (folded)", `"event": { … 2 lines }`, `"payload": (JSON in a string) { … 5 lines }`)
@@ -77,12 +73,11 @@ func TestBodyRawAndFolded(t *testing.T) {
 
 // JSON that is broken says so, where it is.
 func TestBrokenJSONIsNamed(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(busyBroker())
 	m := failedMessage(1)
 	m.Body = []byte(`{"id":121,}`)
 	b.put(failedQueue, m)
-	term := onQueue(t, Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}, failedQueue, 80, 24)
+	term := onQueue(t, o, failedQueue, 80, 24)
 	term.await("1 message").press(keyEnter, keyTab, keyTab)
 	term.await("▸ Body", "! not valid JSON, although its content type says so: byte 11", `{"id":121,}`)
 }
@@ -149,8 +144,7 @@ func TestStepThroughMatches(t *testing.T) {
 
 // In a body, each line with what is looked for is a step, then the next message; back from its end.
 func TestStepThroughABody(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(busyBroker())
 	for _, mark := range []string{"first", "second"} {
 		var body strings.Builder
 		for i := range 200 {
@@ -163,7 +157,6 @@ func TestStepThroughABody(t *testing.T) {
 			RoutingKey: "k", Body: []byte(body.String()), Properties: message.Properties{ContentType: "text/plain"},
 		})
 	}
-	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	terms := onQueue(t, o, failedQueue, 80, 24).await("2 messages")
 	terms.press("/", "needle", keyEnter, keyEnter).await("message 1 of 2")
 	terms.press(keyTab, keyTab).await("▸ Body", "the first Needle 100", "line 100")

@@ -41,6 +41,13 @@ func failedOptions(n int) (Options, *recordedBroker, *clock) {
 	return Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}, b, c
 }
 
+// showing are options of a broker that tells a snapshot.
+func showing(s *model.Snapshot) (Options, *recordedBroker, *clock) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	return Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}, b, c
+}
+
 // atSizes runs a test at the sizes that everything must fit.
 func atSizes(t *testing.T, test func(t *testing.T, width, height int)) {
 	for _, size := range []struct{ width, height int }{{120, 36}, {80, 24}} {
@@ -58,8 +65,7 @@ func TestMessageDetailPanes(t *testing.T) {
 }
 
 func TestLongBodyScrolls(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(busyBroker())
 	var body strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&body, "line %d\n", i)
@@ -68,7 +74,6 @@ func TestLongBodyScrolls(t *testing.T) {
 		RoutingKey: "k", Body: []byte(body.String()),
 		Properties: message.Properties{ContentType: "text/plain"},
 	})
-	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	term := onQueue(t, o, failedQueue, 80, 24).await("1 message")
 	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "line 0").press("G").await("line 199")
 	term.press("g").await("line 0")
@@ -145,8 +150,7 @@ func TestSort(t *testing.T) {
 }
 
 func TestEmptyQueue(t *testing.T) {
-	c := newClock()
-	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: newRecordedBroker(c), Now: c.now}
+	o, _, _ := showing(busyBroker())
 	term := onQueue(t, o, "ucenter@enterprise@failed", 80, 24).await("the queue is empty", "0 messages")
 	term.press("r", "d", "R", "D", keyEnter, "y", "*", " ", "v", "s").await("the queue is empty")
 }
@@ -173,8 +177,7 @@ const hostile = "\x1b[2J\x1b]0;owned\x07\u202eevil\r\n\x00\u200b\x9b31m"
 
 func TestHostileMessage(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		c := newClock()
-		b := newRecordedBroker(c)
+		o, b, _ := showing(busyBroker())
 		b.put(failedQueue,
 			message.Message{
 				Exchange: hostile, RoutingKey: hostile, Body: []byte(hostile + strings.Repeat("\xff\xfe", 50)),
@@ -186,7 +189,6 @@ func TestHostileMessage(t *testing.T) {
 			},
 			message.Message{RoutingKey: "plain", Body: []byte("after it")},
 		)
-		o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Title: "prod", Now: c.now}
 		term := onQueue(t, o, failedQueue, width, height).await("2 messages", "malformed")
 		term.press(keyEnter).await("message 1 of 2")
 		if width < 100 {
@@ -230,10 +232,8 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 		m.Properties.MessageID = fmt.Sprint(i)
 		many[i] = m
 	}
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(busyBroker())
 	b.put(failedQueue, many...)
-	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) {
 		top := a.tabs[0].stack[1].Screen.(messages.Screen)
 		top.Limit = len(many)
@@ -355,9 +355,7 @@ func TestQueueVanishes(t *testing.T) {
 }
 
 func TestExclusiveQueueIsRefused(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
-	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	o, b, _ := showing(busyBroker())
 	onQueue(t, o, "example.delay.life", 80, 24).await("not read", "exclusive")
 	assert.That(t, b.peeked() == 0, "a refused plan was run")
 }

@@ -206,16 +206,14 @@ func TestWhomElseItReached(t *testing.T) {
 // TestTabReachesAQueueOfChoice: a queue that no flow has, with messages whose worker is gone, offers the queues that
 // could be meant, and in the end every queue.
 func TestTabReachesAQueueOfChoice(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(recording(queue("billing.parking", ready(1)), queue("billing.invoice", consumers(1)),
+		queue("stock", consumers(1))))
 	b.put("billing.parking", message.Message{
 		RoutingKey: "billing.parking", Body: []byte("x"),
 		Headers: model.Table{"x-death": []any{
 			model.Table{"queue": "old.invoice", "reason": "rejected", "count": int64(2)},
 		}},
 	})
-	o := Options{Source: &recorded{snapshot: recording(queue("billing.parking", ready(1)),
-		queue("billing.invoice", consumers(1)), queue("stock", consumers(1)))}, Broker: b, Now: c.now}
 	term := onQueue(t, o, "billing.parking", 120, 36).await("1 message").press("r")
 	term.await("not possible: the worker is not here", "old.invoice, which is gone", "it could be billing.invoice")
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
@@ -233,15 +231,11 @@ func TestTabReachesAQueueOfChoice(t *testing.T) {
 
 // TestDeadLettersThatNoFlowHas: a look tells that a queue holds dead letters. From then on it is among the failed ones.
 func TestDeadLettersThatNoFlowHas(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(recording(queue("attention", ready(1)), queue("orders", consumers(1))))
+	o.Interval = 10 * time.Millisecond
 	b.put("attention", message.Message{
 		Headers: model.Table{"x-death": []any{model.Table{"queue": "orders", "reason": "rejected", "count": int64(2)}}},
 	})
-	o := Options{
-		Source: &recorded{snapshot: recording(queue("attention", ready(1)), queue("orders", consumers(1)))}, Broker: b,
-		Now: c.now, Interval: 10 * time.Millisecond,
-	}
 	term := onQueue(t, o, "attention", 120, 36).await("1 message")
 	term.press("3", "f").await("FAILED QUEUE", "no flow has it", "failures in 1 of 1 message read there")
 }
@@ -258,14 +252,12 @@ func TestInsistIsForOneTarget(t *testing.T) {
 		{"R", []string{"target    auto", "target    origin"}, "enter replay"},
 	} {
 		t.Run(test.agrees, func(t *testing.T) {
-			c := newClock()
-			b := newRecordedBroker(c)
+			o, b, _ := showing(recording(
+				queue("parking", ready(12)), queue("limited.one", limit), queue("limited.two", limit),
+			))
 			for range 12 {
 				b.put("parking", message.Message{RoutingKey: "parking", Body: []byte("x")})
 			}
-			o := Options{Source: &recorded{snapshot: recording(
-				queue("parking", ready(12)), queue("limited.one", limit), queue("limited.two", limit),
-			)}, Broker: b, Now: c.now}
 			term := onQueue(t, o, "parking", 120, 36).await("12 messages")
 			choose := func(keys ...string) {
 				term.await("Type a part of the queue's name", "2 of 2").press(keys...)

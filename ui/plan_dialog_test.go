@@ -200,11 +200,8 @@ func TestNameIsTyped(t *testing.T) {
 }
 
 func TestReplayWithoutFlow(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(recording(queue("orphans", ready(1)), exchange("direct", "x"), bind("x", "k", "orphans")))
 	b.put("orphans", message.Message{RoutingKey: "gone", Exchange: "nowhere", Body: []byte("x")})
-	o := Options{Source: &recorded{snapshot: recording(queue("orphans", ready(1)), exchange("direct", "x"),
-		bind("x", "k", "orphans"))}, Broker: b, Now: c.now}
 	term := onQueue(t, o, "orphans", 80, 24).await("1 message")
 	term.press("r").await("not possible: this queue belongs to no flow")
 	term.press(keyTab).await("the exchange nowhere does not exist").press(keyEnter, keyEsc).awaitGone("not possible")

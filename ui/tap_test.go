@@ -24,14 +24,14 @@ func tapped(
 	tap func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error,
 ) Options {
 	before, _ := movedBroker()
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(before)
+	o.Interval = time.Hour
 	b.tap = func(ctx context.Context, _ trace.TapPlan, see func(*message.Message, time.Time),
 		tell func(trace.TapCounts),
 	) error {
 		return tap(ctx, see, tell)
 	}
-	return Options{Source: &recorded{snapshot: before}, Broker: b, Now: c.now, Interval: time.Hour}
+	return o
 }
 
 // passing are messages that enter by out.exchange and leave by dlx.exchange, the first one with a TTL that holds the
@@ -174,10 +174,9 @@ func TestTapOnARealBroker(t *testing.T) {
 // probing are options to look at a flow whose probe does what the test says.
 func probing(probe func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error)) Options {
 	before, _ := movedBroker()
-	c := newClock()
-	b := newRecordedBroker(c)
-	b.probe = probe
-	return Options{Source: &recorded{snapshot: before}, Broker: b, Now: c.now, Interval: time.Hour}
+	o, b, _ := showing(before)
+	o.Interval, b.probe = time.Hour, probe
+	return o
 }
 
 func arrives(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error) {
