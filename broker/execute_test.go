@@ -461,18 +461,17 @@ func TestMoveWhereNothingIs(t *testing.T) {
 	wantIDs(t, "still there", a.drain(from.QueueRef, 3), count(3))
 }
 
-// TestPlanFromJSON: a replay by an expression, with a mark, is executed from what was written as JSON. So
-// are all plans of these tests; this one has most of what a plan can have.
-func TestPlanFromJSON(t *testing.T) {
+// TestReplayByAnExpression: with a mark; and nothing runs without the topology that its plan was made of.
+func TestReplayByAnExpression(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(5)...)
 		condition := must.Get(filter.ParseExpression("position > 2"))(t)
 		topology := topology([]*model.Queue{from, to})
-		p := decoded(t, plan.New(topology, plan.ActionWant{
+		p := plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: condition}, Planned: 3,
 			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
 			Canary: time.Second,
-		}))
+		})
 		must.That(t, p.Canary != nil && !p.Refusal.Refused(), "%+v", p)
 		p.Canary = nil // nobody consumes here: a canary would wait
 		account := execute(t, c, p.On(topology))

@@ -21,7 +21,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -399,14 +398,7 @@ func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.
 	t.Helper()
 	p := plan.New(topology, want)
 	must.That(t, !p.Refusal.Refused(), "%v", p.Refusal.Words())
-	return decoded(t, p).On(topology)
-}
-
-// decoded is a plan that was written as JSON and read: what tests execute is data.
-func decoded[T any](t testing.TB, made T) T {
-	t.Helper()
-	read := must.Get(build.ThroughJSON(made))(t)
-	return read
+	return p.On(topology)
 }
 
 func dropPlan(t testing.TB, from *model.Queue, selection plan.Selection, n int) plan.Run {

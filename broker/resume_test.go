@@ -22,7 +22,6 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -78,11 +77,7 @@ func resumed(
 	if err != nil || p.Refusal.Refused() {
 		return p, plan.Account{}, err
 	}
-	read, err := build.ThroughJSON(p)
-	if err != nil {
-		return p, plan.Account{}, err
-	}
-	account, err := c.Resume(ctx, read.On(topology, want), nil)
+	account, err := c.Resume(ctx, p.On(topology, want), nil)
 	return p, account, err
 }
 

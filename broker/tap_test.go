@@ -52,7 +52,7 @@ func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.Tap
 	var once sync.Once
 	passing := trace.NewPassing(plan.VHost, topology)
 	go func() {
-		tap.ended <- c.Tap(ctx, decoded(a, plan), tap.follow, func(m *message.Message, at time.Time) {
+		tap.ended <- c.Tap(ctx, plan, tap.follow, func(m *message.Message, at time.Time) {
 			if slow != nil {
 				slow()
 			}

@@ -254,7 +254,7 @@ func planProbe(a *app, worker model.QueueRef, want trace.ProbeWant) trace.ProbeP
 		counts := must.Get(client(a).Count(a.Context(), []model.QueueRef{ref}))(a)
 		return counts[ref].Consumers
 	}
-	return decoded(a, trace.PlanProbe(topology, want))
+	return trace.PlanProbe(topology, want)
 }
 
 func probe(a *app, plan trace.ProbePlan) trace.ProbeResult {

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model/message"
@@ -48,39 +47,6 @@ func Parse(text string) (*Filter, error) {
 // TypedExpression is the expression of a filter that is being typed, and whether it is one.
 func TypedExpression(text string) (expression string, ok bool) {
 	return strings.CutPrefix(strings.TrimLeft(text, " "), expressionMark)
-}
-
-// filterJSON is a filter as a plan keeps it: its text is compiled again when it is read.
-type filterJSON struct {
-	Text       string `json:"text"`
-	Expression bool   `json:"expression,omitempty"`
-}
-
-// MarshalJSON writes the text of the filter.
-func (f *Filter) MarshalJSON() ([]byte, error) {
-	return json.Marshal(filterJSON{message.TextJSON(f.Text), f.condition != nil})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote. The error is one sentence, or that of ParseExpression.
-func (f *Filter) UnmarshalJSON(from []byte) error {
-	var in filterJSON
-	if err := json.Unmarshal(from, &in); err != nil {
-		return message.JSONError(err)
-	}
-	text, err := message.ParseText(in.Text)
-	if err != nil {
-		return err
-	}
-	if !in.Expression {
-		*f = *plainFilter(text)
-		return nil
-	}
-	read, err := ParseExpression(expressionOf(text))
-	if err == nil {
-		*f = *read
-		f.Text = text
-	}
-	return err
 }
 
 // Expression is the expression of the filter, "" when it is plain text.

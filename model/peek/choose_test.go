@@ -1,7 +1,6 @@
 package peek
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -296,25 +295,6 @@ func TestPlanPeekTakesWhatIsAsked(t *testing.T) {
 	p := OfQueue(&model.Queue{QueueRef: build.Ref("q"), Type: model.Classic}, model.Settings{},
 		model.BehaviourOf(model.Version{}), want)
 	assert.That(t, p.Limit == 70_000 && p.Page == MaxPage && p.MaxBytes == 1<<20 && p.Timeout == time.Second, "%+v", p)
-}
-
-// TestPlanIsData: a look survives JSON, also one that is refused, whatever speaks against it.
-func TestPlanIsData(t *testing.T) {
-	for _, part := range build.NotData(reflect.TypeFor[Plan]()) {
-		t.Error(part)
-	}
-	limit := model.Setting[int64]{Value: 20, Set: true, Source: model.Source{Kind: model.FromPolicy, Name: "p"}}
-	plans := []Plan{
-		For(build.TopologyOf("4.0.5", build.Queue("q", build.OfType(model.Quorum), build.Ready(3))), build.Ref("q"), Want{}),
-		For(build.TopologyOf("4.0.5"), build.Ref("q"), Want{}),
-		{Refusal: (&LimitReached{Queue: build.Ref("q"), Limit: 20, Left: 1}).Refusal()},
-		{Refusal: (&RescueImpossible{Why: "the disk is full", Final: true}).Refusal()},
-		{Refusal: Refusal{limitNear(2, limit), {Says: "x"}}},
-	}
-	for _, p := range plans {
-		read, err := build.ThroughJSON(p)
-		assert.That(t, err == nil && reflect.DeepEqual(p, read), "%v\n%+v\n%+v", err, p, read)
-	}
 }
 
 // What may be looked at without being asked for, and what may not.

@@ -70,12 +70,9 @@ func TestNackRefuses(t *testing.T) {
 // warnedOf are the warnings, a line each.
 func warnedOf(warnings []Warning) string { return strings.Join(warned(warnings), "\n") }
 
-// newRun is the plan of an action, after it was written as JSON and read, with the topology that it was made of.
+// newRun is the plan of an action, with the topology that it was made of.
 func newRun(t *model.Topology, want ActionWant) *Run {
-	p, err := build.ThroughJSON(New(t, want))
-	if err != nil {
-		panic(err)
-	}
+	p := New(t, want)
 	run := p.On(t)
 	return &run
 }

@@ -28,10 +28,10 @@ type CanaryState struct {
 	Sent  int              // messages so far
 	Back  int              // of CanaryFailed: those that came back
 	Wait  time.Duration    // that it watches for
-	Until time.Time        `json:",omitzero"` // what it waits for has time
+	Until time.Time        // what it waits for has time
 	Idle  []model.QueueRef // of CanaryWaits: queues of sent messages that nothing consumes
 	Ahead int64            // of CanaryWaits: messages until the last one that was sent
-	Acks  *CanaryAcks      `json:",omitempty"` // of CanaryUnsettled
+	Acks  *CanaryAcks      // of CanaryUnsettled
 }
 
 // Waits reports whether it waits: Run.GoOn ends that.

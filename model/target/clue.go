@@ -26,14 +26,14 @@ const (
 type Clue struct {
 	Kind      ClueKind
 	Queue     model.QueueRef
-	Gone      bool          `json:",omitempty"` // there is no such queue in the vhost of the messages
-	Elsewhere string        `json:",omitempty"` // of Gone: a vhost with a queue of that name
-	Framework string        `json:",omitempty"` // of ByFramework
-	Topic     bool          `json:",omitempty"` // of ByFramework: it wrote the name of a topic
-	Through   string        `json:",omitempty"` // of ByExpiry: the buffer
-	Reason    model.Reason  `json:",omitempty"` // of ByRejection: why the message left it
-	Address   model.Address `json:",omitzero"`  // of ByOrigin
-	Reaches   int           `json:",omitempty"` // of ByOrigin: how many queues that address reaches
+	Gone      bool          // there is no such queue in the vhost of the messages
+	Elsewhere string        // of Gone: a vhost with a queue of that name
+	Framework string        // of ByFramework
+	Topic     bool          // of ByFramework: it wrote the name of a topic
+	Through   string        // of ByExpiry: the buffer
+	Reason    model.Reason  // of ByRejection: why the message left it
+	Address   model.Address // of ByOrigin
+	Reaches   int           // of ByOrigin: how many queues that address reaches
 }
 
 // cluesIn are the clues that a message itself has, without its origin: the strongest first.

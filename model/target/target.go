@@ -42,7 +42,7 @@ type Way struct {
 	Why     string              // "its origin", "the flow's way back", …
 	Clue    *Clue               // by what the worker is known, of ToAuto; nil: the flow alone
 	Against []Clue              // what tells otherwise, and weighs less
-	Problem Problem             `json:"-"` // why it cannot be sent there, nil when it can; a plan has no such way
+	Problem Problem             // why it cannot be sent there, nil when it can; a plan has no such way
 	Again   *loss.SecondFailure // how it is lost when it fails again there; nil: it is not
 }
 
