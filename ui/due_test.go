@@ -169,6 +169,40 @@ func TestHostileTimes(t *testing.T) {
 	term.press("q", "4", "/", "clock", keyEnter).await("this machine's clock is 3m12s ahead of the broker's")
 }
 
+// A message that is in its retry buffer again after it was to have left it has come back, also where no broker counts
+// that.
+func TestComeBack(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	for i := range 3 {
+		b.put("ucenter@user@retry", message.Message{
+			RoutingKey: "k",
+			Properties: message.Properties{MessageID: "user-" + strconv.Itoa(i)},
+		})
+	}
+	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"ucenter@user@retry": 3}))
+	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "ucenter@user@retry", 120, 36)
+	look := func(n int) {
+		term.press(keyCtrlR)
+		term.settle() // until then the screen may say of the look before that it was 0s ago
+		term.awaitThat("another look", func(screen string) bool {
+			return b.peeked() == n &&
+				strings.Contains(screen, "read 0s ago")
+		})
+	}
+	term.await("3 messages", "≤ 30s")
+	c.advance(20 * time.Second)
+	look(2)
+	term.awaitGone("come back")
+	c.advance(32 * time.Second)
+	b.leave("ucenter@user@retry", 1, 2)
+	look(3)
+	term.await("a message has come back since it was seen here: id user-1")
+	c.advance(32 * time.Second)
+	look(4)
+	term.await("id user-1, 2 times")
+}
+
 // The broker's clock is 192 s behind: ages and due times are by this machine's.
 func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
 	c := newClock()

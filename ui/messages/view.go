@@ -348,6 +348,17 @@ func (s Screen) dueLines() []term.Span {
 	case n > 1:
 		say(term.ToneText, term.MarkInfo, " %s more were overdue behind these: they expired meanwhile", model.Count(n))
 	}
+	if n, id, times := s.looks.Back(s.waits); n > 0 {
+		words := "a message has come back since it was seen here: id " + model.Printable(id)
+		if n > 1 {
+			words = fmt.Sprintf("%s messages have come back since they were seen here, most often id %s",
+				model.Count(int64(n)), model.Printable(id))
+		}
+		if times > 1 {
+			words += ", " + model.Count(times) + " times"
+		}
+		say(term.ToneWarning, term.MarkWarning, " %s", words)
+	}
 	if blocked, ok := s.waits.Blocked(now); ok {
 		tone, mark := term.ToneWarning, term.MarkWarning
 		if blocked.By.Leaves.Kind == story.DueUnknown {

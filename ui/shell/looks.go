@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -9,22 +10,33 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Looks remembers, of each buffer that somebody looked at, when its messages leave. Only the root adds to it.
+// Looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root
+// adds to it.
 type Looks struct {
 	waits map[model.QueueRef]*story.Waits
-	Dead  map[model.QueueRef]DeadLetters // of every queue that somebody looked at
-	Seen  model.Seen                     // the ways of all messages; polls read it, so it is never changed
+	met   map[model.QueueRef]map[string]meeting // by message id
+	Dead  map[model.QueueRef]DeadLetters        // of every queue that somebody looked at
+	Seen  model.Seen                            // the ways of all messages; polls read it, so it is never changed
 }
 
 // DeadLetters are how many of the messages of a look have a death or an error of an application.
 type DeadLetters struct{ Dead, Of int }
+
+type meeting struct {
+	leaves time.Time // at the latest: seen there later, it has come back; zero: it does not leave
+	back   int       // how often it has come back
+}
+
+// expiryLag is how late a busy broker may expire a message.
+const expiryLag = time.Second
 
 // mostRemembered bounds how many messages are remembered of one look: about 200 bytes each.
 const mostRemembered = 20_000
 
 func NewLooks() *Looks {
 	return &Looks{
-		waits: map[model.QueueRef]*story.Waits{}, Dead: map[model.QueueRef]DeadLetters{},
+		waits: map[model.QueueRef]*story.Waits{}, met: map[model.QueueRef]map[string]meeting{},
+		Dead: map[model.QueueRef]DeadLetters{},
 	}
 }
 
@@ -33,6 +45,7 @@ func (l *Looks) Remember(ref model.QueueRef, w *story.Waits) {
 	delete(l.waits, ref)
 	if w != nil && len(w.Messages) <= mostRemembered {
 		l.waits[ref] = w
+		l.meet(ref, w)
 	}
 }
 
@@ -42,6 +55,48 @@ func (l *Looks) At(ref model.QueueRef) *story.Waits {
 		return nil
 	}
 	return l.waits[ref]
+}
+
+// meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the
+// broker counts.
+func (l *Looks) meet(ref model.QueueRef, w *story.Waits) {
+	before, now := l.met[ref], make(map[string]meeting, len(w.Messages))
+	for i := range w.Messages {
+		m := &w.Messages[i]
+		if m.ID == "" {
+			continue
+		}
+		this := meeting{leaves: m.Leaves.Time, back: before[m.ID].back}
+		if left := before[m.ID].leaves; !left.IsZero() && left.Add(expiryLag).Before(w.TakenAt) {
+			this.back++
+		}
+		now[m.ID] = this
+	}
+	for id, m := range before {
+		if _, again := now[id]; !again && len(now) < mostRemembered {
+			now[id] = m
+		}
+	}
+	l.met[ref] = now
+}
+
+// Back is how many of the messages of a look have come back since an earlier one, and which did so most often.
+func (l *Looks) Back(w *story.Waits) (n int, id string, times int) {
+	if l == nil || w == nil {
+		return 0, "", 0
+	}
+	met := l.met[w.Queue]
+	for i := range w.Messages {
+		m := met[w.Messages[i].ID]
+		if m.back == 0 {
+			continue
+		}
+		n++
+		if m.back > times {
+			id, times = w.Messages[i].ID, m.back
+		}
+	}
+	return n, id, times
 }
 
 // in finds the looks that a topology's counts do not contradict.
