@@ -332,16 +332,25 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	if err != nil {
 		return err
 	}
+	reads := s.reads(ctx)
+	look := reads.Look
+	reads.Look = func(l peek.Plan, each func(*message.Message) error) (string, error) {
+		stopped, err := look(l, each)
+		if err == nil && stopped == "" {
+			p.say("%s", l.Looked())
+		}
+		return stopped, err
+	}
 	want, err := plan.UndoWant{
 		Record: record, User: s.broker.User(), Broker: s.broker.Address(), Insist: u.insist,
 		ReadOnly: s.connection.ReadOnly,
 		Entries:  func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, record.ID, each) },
-	}.Looked(t, s.reads(ctx))
+	}.Looked(t, reads)
 	if err != nil {
 		return err
 	}
 	planning := func(t *model.Topology) (report.Planned, error) {
-		made, err := plan.PlanUndo(t, want, s.reads(ctx))
+		made, err := plan.PlanUndo(t, want, reads)
 		return report.OfUndo(&made, u.output.json()), err
 	}
 	planned, err := planning(t)
@@ -362,9 +371,6 @@ func (s *session) reads(ctx context.Context) plan.Reads {
 		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
 			read, err := s.broker.Read(ctx, look, each)
 			s.tellRescued(read.Rescued)
-			if err == nil && read.Stopped == "" {
-				s.program.say("%s", look.Looked())
-			}
 			return read.Stopped, err
 		},
 		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {

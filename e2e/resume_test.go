@@ -78,6 +78,10 @@ func TestEndsOfAReplay(t *testing.T) {
 				} else {
 					moved = now
 				}
+				for _, queue := range []string{failed, worker} {
+					looks := strings.Count(said, "looked at all of "+queue)
+					assert.That(t, looks <= 1, "it tells %d looks at %s: %s", looks, queue, said)
+				}
 			}
 			if status, out, said := act("journal", "resume", "1", "--yes"); status != cli.ExitDone {
 				t.Errorf("%d %s%s", status, out, said)
