@@ -3,16 +3,66 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/target"
 )
+
+// TestIntentSurvivesJSON: a resume after a kill stands on it. Names are bytes.
+func TestIntentSurvivesJSON(t *testing.T) {
+	m := deadMessage()
+	m.Properties.Timestamp, m.Headers["\xff"] = time.Unix(1_700_000_000, 0), "\xfe"
+	m.Headers["table"] = model.Table{"long": int64(1) << 62, "bytes": []byte{1, 2}, "list": []any{int8(1), nil}}
+	edited := NewDraft(build.TopologyOf("3.10.8", build.Queue("f")), build.Ref("f"), &m, "guest")
+	condition := must.Get(filter.ParseExpression(`deaths >= 0 and exchange == "master.failed"`))(t)
+	same := cmp.Options{
+		cmp.Exporter(func(reflect.Type) bool { return true }),
+		cmp.Comparer(func(a, b *filter.Filter) bool {
+			return a == b || a != nil && b != nil && a.Text == b.Text && a.Expression() == b.Expression()
+		}),
+	}
+	for name, in := range map[string]Intent{
+		"odd names": {
+			Source: model.QueueRef{VHost: "v\xff", Name: "f\xfe"}, Depth: 3, Mode: target.ToExchange,
+			Fixed: model.Address{Exchange: "x\xfd", RoutingKey: "$base64:x"},
+			Recipients: []Recipient{
+				{Queue: build.Ref("w\xfc"), Consumers: model.Some[int64](0), Taken: model.Some[int64](7)},
+				{Queue: build.Ref("v")},
+			},
+		},
+		"nobody":        {Source: build.Ref("f"), Selection: Nobody()},
+		"chosen":        {Source: build.Ref("f"), Selection: Chosen([]message.Message{m, m})},
+		"an expression": {Source: build.Ref("f"), Selection: Selection{Filter: condition, Limit: 9}},
+		"a text": {
+			Source: build.Ref("f"), Selection: Selection{Filter: must.Get(filter.Parse("Master"))(t), MessageID: "id\xff"},
+		},
+		"a cause": {Source: build.Ref("f"), Selection: Selection{Cause: cause.Of(build.Ref("f"), &m).ID()}},
+		"edited":  {Source: build.Ref("f"), Edited: &edited},
+		"all that was asked for": {
+			Source: build.Ref("f"), Mark: true, MarkName: "mark", KeepTries: true, KeepDelay: true, Doubles: true, Rate: 2.5,
+			Insist: true, Canary: 1500 * time.Millisecond,
+		},
+		"an import": {Depth: 4, File: "/tmp/\xff", Recipients: []Recipient{{Queue: build.Ref("w")}}},
+	} {
+		read, err := ParseIntent(must.Get(json.Marshal(&in))(t))
+		must.Do(t, err)
+		if diff := cmp.Diff(&in, read, same); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
 
 // An entry of the journal is read as it was written. Fingerprints stand for the messages.
 func FuzzParseEntry(f *testing.F) {

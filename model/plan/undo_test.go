@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -294,6 +295,52 @@ var dropHeadTargets = []struct {
 	{name: "it refuses instead", worker: []build.Setting{
 		maxLength(5), build.Ready(5), build.Argument("x-overflow", "reject-publish"),
 	}, want: GoneTaken, insist: GoneTaken},
+}
+
+// TestUndoOfAllKinds: one undo takes back, restores, skips and is refused, each for its own entries.
+func TestUndoOfAllKinds(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1), maxLength(1)), build.Queue("w"),
+		build.Queue("v", build.Consumers(1)))
+	m := deadMessage()
+	var entries []Entry
+	for i, to := range []string{"w", "v", "gone"} {
+		p := message.Publishing{
+			Address: model.Address{RoutingKey: to}, Properties: m.Properties, Body: m.Body, Reaches: build.Refs(to),
+		}
+		e := NewEntry(&m, &p, i == 0)
+		e.Outcome = Moved
+		entries = append(entries, e)
+	}
+	dropped := NewEntry(&m, nil, false)
+	dropped.Outcome = Dropped
+	uncertain, claimed := dropped, dropped
+	uncertain.Undoing, claimed.Claimed = []Attempt{{By: 9, Sent: m.Fingerprint}}, 12
+	entries = append(entries, dropped, uncertain, claimed)
+	p, err := ForUndo(topology, UndoWant{
+		User: "guest", Broker: "b",
+		Record: Record{
+			ID: 5, Operation: Replay, From: build.Ref("f"), Broker: "b", Began: time.Unix(1e9, 0), Ended: time.Unix(1e9+1, 0),
+		},
+		Entries: func(each func(*Entry) error) error {
+			for i := range entries {
+				e := entries[i]
+				e.Position = i + 1
+				if err := each(&e); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	assert.That(t, err == nil && len(p.Takes) == 2 && p.Restores == 2 && len(p.Skips) > 0 && len(p.Losses) > 0 &&
+		p.Refusal.Refused(), "%+v %v", p, err)
+	for i := range p.Takes {
+		sent := m
+		sent.Fingerprint = p.Takes[i].Undoing.Sent[0].Fingerprint
+		entry := func(position int) (Entry, error) { return entries[position-1], nil }
+		back, _, err := p.Takes[i].Undoing.Retrieval(entry).Publishing(&sent)
+		assert.That(t, err == nil && back.Address.RoutingKey == "f", "%+v %v", back, err)
+	}
 }
 
 // TestUndoFromADropHeadTarget: what a limit may have dropped comes back from the journal where nothing else can have
