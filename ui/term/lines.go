@@ -202,8 +202,11 @@ func Holds(line, text string) bool {
 
 // Highlight dresses each place of a line, which may be dressed already, where it shows a text, whatever the case.
 func Highlight(line, text string, s Style) string {
+	if !Holds(line, text) {
+		return line
+	}
 	places, err := regexp.Compile("(?i)" + regexp.QuoteMeta(text))
-	if err != nil || !Holds(line, text) {
+	if err != nil { // it is not UTF-8
 		return line
 	}
 	plain, dressed, drawn := ansi.Strip(line), "", 0 // drawn in cells
