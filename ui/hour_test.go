@@ -325,6 +325,7 @@ func (h *hour) messages(backup string) {
 
 	h.press("/", "timeout", keyEnter)
 	h.await("of 5 in 12")
+	h.settle()
 	h.press("R")
 	h.await("Replay 5 messages", "c canary")
 	h.press("c")

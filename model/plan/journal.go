@@ -121,7 +121,7 @@ func (r *Record) Told() string {
 	for _, s := range a.Strayed {
 		words += model.Sayf("; up to %s may also be in %s", model.Count(s.Messages), s.Queue)
 	}
-	if after := r.Sequel.Short(); after != "" {
+	if after := r.Sequel.Short(); after != "" && r.Undone == 0 { // what is taken back is not waited for
 		words += "; " + after
 	}
 	switch {

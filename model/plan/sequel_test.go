@@ -40,4 +40,6 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 	} {
 		assert.Equal(t, s.Short(), want, "")
 	}
+	undone := Record{Operation: Replay, Ended: now, Account: Account{Moved: 10}, Sequel: &watched, Undone: 10}
+	assert.Equal(t, undone.ToldSince(), "10 moved; 10 undone")
 }
