@@ -569,7 +569,12 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 	}
 	record := must.Get(j.Record(t.Context(), id))(t)
 	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
+	want.Insist = false
 	made, err := resume.Of(topology, want)
+	assert.That(t, err == nil && made.Refusal.Overridable() && strings.Contains(made.Refusal.Words(), "may hold some"),
+		"%v %v", err, made.Refusal.Words())
+	want.Insist = true
+	made, err = resume.Of(topology, want)
 	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
 	assert.Equal(t, made.Done, 0, "are taken for done")
 	_, err = plan.UndoWant{
@@ -577,12 +582,10 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 		Entries: func(each func(*plan.Entry) error) error { return j.Entries(t.Context(), id, each) },
 	}.Looked(topology, want.Reads)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "may hold them"), "%v", err)
-	_, err = c.Resume(t.Context(), made.On(topology, want), nil)
-	must.Do(t, err)
 	must.Do(t, channel.Close())
 	s.await(s.from.QueueRef, ready)
 
-	want = resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), lastRecord(t, j).ID))(t))
+	want.Insist = false
 	made, err = resume.Of(topology, want)
 	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
 	account, err := c.Resume(t.Context(), made.On(topology, want), nil)

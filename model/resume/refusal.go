@@ -28,6 +28,13 @@ func refuseResume(t *model.Topology, want *Want) plan.Refusal {
 	return nil
 }
 
+// heldElsewhere refuses a plan while messages of the source may be out of sight: the rest would leave these out.
+func heldElsewhere(source model.QueueRef) plan.Refusal {
+	held := model.Saidf("a consumer of %s, or another look, may hold some of its messages, which no look shows: resume "+
+		"it when nothing consumes the queue", source)
+	return plan.Refusal{{ObjectionKind: held.Insisting("goes on without what is held: it stays unknown, or is left")}}
+}
+
 // otherPrints refuses a record of which nothing can be recognized, and says what a person can do instead.
 func otherPrints(r *plan.Record) plan.Refusal {
 	queue := queueOf(r)

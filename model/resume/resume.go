@@ -146,6 +146,10 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 	if err := f.find(); err != nil {
 		return q, err
 	}
+	if f.held && !want.Insist {
+		q.refusal = heldElsewhere(f.source)
+		return q, nil
+	}
 	if last.Operation == plan.Undo {
 		if err := f.findUndone(last.Undoes); err != nil {
 			return q, err
