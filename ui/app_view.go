@@ -214,12 +214,12 @@ func (a app) freshness() string {
 	case p.paused:
 		return s.Warning.Render("paused, " + shell.Age(now.Sub(p.readAt)) + " old")
 	}
-	old := now.Sub(p.readAt)
+	old, every := now.Sub(p.readAt), shell.RoundUp(p.pause)
 	switch {
 	case old > p.pause+2*p.took+2*time.Second:
 		return s.Warning.Render("slow, " + shell.Age(old) + " old")
-	case p.pause > p.interval && !s.Plain: // the broker takes its time
-		return s.Good.Render(shell.Age(old) + " old, every " + shell.Age(shell.RoundUp(p.pause)))
+	case every > shell.RoundUp(p.interval) && !s.Plain: // the broker takes its time
+		return s.Good.Render(shell.Age(old) + " old, every " + shell.Age(every))
 	}
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }

@@ -358,19 +358,23 @@ func TestASlowPollIsNotLive(t *testing.T) {
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
 	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
 	topology := model.NewTopology(busyBroker())
-	a.poller.inFlight = a.env.NewRequest()
-	a.poller.answered(polledMsg{
-		request: a.poller.inFlight, took: 6 * time.Second,
-		topology: shell.TopologyMsg{Topology: topology},
-	}, a.env)
 	for _, step := range []struct {
+		took  time.Duration // of a poll that has just ended; 0: none has
 		after time.Duration
 		says  string
 	}{
-		{0, "6s old, every 1m 54s"},
-		{20 * time.Second, "26s old, every 1m 54s"},
-		{110 * time.Second, "slow, 2m 16s old"},
+		{5 * time.Millisecond, 0, "live 10ms"}, // a pause that is longer by less than what can be read
+		{6 * time.Second, 0, "6s old, every 1m 54s"},
+		{0, 20 * time.Second, "26s old, every 1m 54s"},
+		{0, 110 * time.Second, "slow, 2m 16s old"},
 	} {
+		if step.took > 0 {
+			a.poller.inFlight = a.env.NewRequest()
+			a.poller.answered(polledMsg{
+				request: a.poller.inFlight, took: step.took,
+				topology: shell.TopologyMsg{Topology: topology},
+			}, a.env)
+		}
 		c.advance(step.after)
 		a.env.Shown = c.now()
 		assert.Equal(t, a.freshness(), step.says, "it")
