@@ -26,6 +26,15 @@ func onSMTP(t *testing.T, o Options, width, height int) *terminal {
 	return term
 }
 
+// TestKeysWhileACauseIsRead: an option that is typed before the plans are there is that of the plans; enter is not.
+func TestKeysWhileACauseIsRead(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onSMTP(t, o, 120, 36)
+	b.change(func() { term.press("r").await("replay a cause").press("c", keyEnter).settle() })
+	term.await("replay 64 messages of 2 queues", "c no canary")
+	assert.That(t, len(b.executed()) == 0, "it ran")
+}
+
 // froms are the queues of what was executed.
 func (b *recordedBroker) froms() (queues []string) {
 	for _, p := range b.executed() {

@@ -264,16 +264,25 @@ func TestKeysWhileItPlans(t *testing.T) {
 	d, make := act.NewPlanDialog(e, topology, plan.Replay, ref(failedQueue), rows, "all", act.OtherMessages{})
 	planned := func() {
 		t.Helper()
-		d, _ = d.Update(make())
+		var again tea.Cmd
+		if d, again = d.Update(make()); again != nil { // for what was typed before
+			d, _ = d.Update(again())
+		}
 		must.That(t, d.State == shell.DialogAsking, "%v: %v", d.State, d.Plan.Refusal)
 	}
-	planned()
 	press := func(keys ...tea.KeyMsg) {
 		for _, k := range keys {
 			d, make = d.Update(k)
 		}
 	}
 	canary := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("c")}
+	first := make
+	press(canary, tea.KeyMsg{Type: tea.KeyEnter})
+	make = first
+	planned()
+	assert.That(t, d.Plan.Canary != nil, "a key typed while the first plan was made is lost")
+	press(canary)
+	planned()
 	press(canary, canary, canary)
 	planned()
 	assert.That(t, d.Plan.Canary != nil, "three presses of the canary's key made none")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -114,6 +115,7 @@ func (d *PlanDialog) Planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 		d.Plan, d.State, d.ChangedAt, d.Changes = msg.Plan.plan, shell.DialogAsking, time.Time{}, nil
 		d.Promised = nil
 		d.offerTargets()
+		return d.turnTyped()
 	case shell.DialogAsking:
 		d.Plan = msg.Plan.plan
 		d.Changed(was, is)
@@ -128,6 +130,19 @@ func (d *PlanDialog) Planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// turnTyped does what was typed before there was a plan, as far as it is one of its options: nothing that agrees to it.
+func (d *PlanDialog) turnTyped() (cmd tea.Cmd) {
+	typed := d.typed
+	d.typed = nil
+	for _, msg := range typed {
+		if key.Matches(msg, d.Options()...) {
+			d.Turn(d.Env.Keys, msg)
+			cmd = d.Work()
+		}
+	}
+	return cmd
 }
 
 // SayStrays shows queues that messages may have reached although the plan did not name them, and what copies lack.

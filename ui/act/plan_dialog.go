@@ -44,6 +44,7 @@ type PlanDialog struct {
 	edit   *MessageEdit  // what was made of the one message; nil: it is as it was
 	Mend   *mend.Program // that changes them; nil: none does
 	Plan   plan.Plan
+	typed  []tea.KeyMsg  // while the first plan is made: those that are its options are done then
 	goOn   chan struct{} // tells a canary not to wait any longer
 	waited time.Time     // since when what its canary does now is seen
 }
@@ -280,6 +281,9 @@ func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 		return d.Work()
 	case term.Is(msg, k.Target) && d.State == shell.DialogPlanning && d.Operation == plan.Replay:
 		return d.turnTarget()
+	case d.State == shell.DialogPlanning && !d.Asks() && !term.Is(msg, k.Cancel):
+		d.typed = append(d.typed, msg)
+		return nil
 	case term.Is(msg, k.GoOn) && d.Waits():
 		d.hurry()
 		return nil

@@ -29,6 +29,7 @@ type causePlansScreen struct {
 	state   causePlansState
 	queues  []messages.Screen // in the order of the list; those that are planned have their dialog open
 	at      int               // the one that is read, or that runs
+	typed   []tea.KeyMsg      // before there were plans: those that are their options are done then
 	table   term.Table[model.QueueRef, causePlanRow]
 	consent shell.Consent
 	act.PlanOptions
@@ -266,10 +267,28 @@ func (c *causePlansScreen) onward() tea.Cmd {
 		if c.wish.mending.State == act.MendTrying {
 			c.tried()
 		}
+	case causePlansAsking:
+		return c.turnTyped()
 	case causePlansRunning:
 		return c.runOn()
 	}
 	return nil
+}
+
+// turnTyped does what was typed before there were plans, as far as it is one of their options: nothing that agrees.
+func (c *causePlansScreen) turnTyped() tea.Cmd {
+	if c.planning() {
+		return nil
+	}
+	typed := c.typed
+	c.typed = nil
+	var cmds []tea.Cmd
+	for _, msg := range typed {
+		if key.Matches(msg, c.options()...) {
+			cmds = append(cmds, c.option(msg))
+		}
+	}
+	return tea.Batch(cmds...)
 }
 
 // readOn reads the next queue. What needs to know no more is planned at once.
@@ -307,7 +326,10 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 		return shell.Pop
 	case c.state == causePlansEnded:
 		return c.endKey(msg)
-	case c.state == causePlansReading:
+	case c.state == causePlansReading || c.state == causePlansAsking && c.planning() && len(c.options()) == 0:
+		if c.wish.Asks == messages.AsksNothing {
+			c.typed = append(c.typed, msg)
+		}
 	case term.Is(msg, k.Confirm) && c.agreeable():
 		if c.consent.Explained(c.env) {
 			for i := range c.queues {
@@ -318,7 +340,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 		}
 	case term.Is(msg, k.Confirm):
 		c.consent.Wrong = !c.planning() && !c.consent.Given(c.offer())
-	case slices.ContainsFunc(c.options(), func(b key.Binding) bool { return term.Is(msg, b) }):
+	case key.Matches(msg, c.options()...):
 		return c.option(msg)
 	case c.Typing():
 		c.consent.Typed(msg)
