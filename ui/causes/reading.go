@@ -381,6 +381,7 @@ func (c *Reading) Costly() []*Queue {
 	for _, ref := range c.Order {
 		switch q := c.Queues[ref]; {
 		case !q.Plan.Allowed() || q.Plan.Free:
+		case q.Agreed || q == c.at && c.wish.Agreed: // its look is under way
 		case q.left() > 0:
 			queues = append(queues, q)
 		case q.Earlier != nil:
