@@ -296,6 +296,21 @@ func TestMouse(t *testing.T) {
 	term.await("FAILED QUEUE").clickLast("? help").await("WHAT IT DOES", "everywhere")
 }
 
+// Rows of causes and of what was found: the first click goes to one, the second opens it.
+func TestCausesAndFoundAreClicked(t *testing.T) {
+	o, _, _, _ := manyFailed()
+	o.Mouse = true
+	term := onCauses(t, o, 120, 36).await("ValueError: the user").click("ValueError: the user")
+	term.awaitRow("ValueError: the user")
+	term.click("ValueError: the user").await("cause: ValueError: the user")
+
+	o, _, _ = ordersInMany(3)
+	o.Mouse = true
+	term = newTerminal(t, o, 120, 36).await("ucenter@user").command("find a-471", "▸ find a-471").press(keyEnter)
+	term.await("test-delay  ").click("test-delay  ").awaitRow("test-delay")
+	term.click("test-delay  ").await("again, ", "q back").awaitGone("found")
+}
+
 // On a narrow terminal the tabs stand closer together.
 func TestNarrowTabsAreClicked(t *testing.T) {
 	o, _ := clicking(1)
