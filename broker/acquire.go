@@ -66,6 +66,7 @@ type source struct {
 
 	disconnect func() // closes the channels
 	released   func() // tells that nothing is held any more
+	unlock     func() // lets others look at the queue
 
 	calls    sync.Mutex // one synchronous call at a time on holding
 	prefetch int
@@ -95,11 +96,11 @@ type source struct {
 type eachTaken func(tag uint64, m *message.Message)
 
 // openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as
-// held by dlxtop. An error is a *peek.LimitReached or a *peek.RescueImpossible where messages could be lost by being
-// taken.
-func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error) {
-	s := &source{client: c, plan: plan, brink: &brink{plan: plan}}
-	unlock, err := c.lock(ctx, &plan)
+// held by dlxtop. acts tells that messages will be acknowledged. An error is a *peek.LimitReached or a
+// *peek.RescueImpossible where messages could be lost by being taken.
+func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (*source, error) {
+	s := &source{client: c, plan: plan, acts: acts, brink: &brink{plan: plan}}
+	unlock, err := c.lock(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error
 		return nil, err
 	}
 	ended := c.holds.begin(plan.Queue)
-	s.released = func() { s.disconnect(); ended(); unlock() }
+	s.unlock, s.released = unlock, func() { s.disconnect(); ended(); unlock() }
 	return s, nil
 }
 

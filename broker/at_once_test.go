@@ -21,6 +21,8 @@ import (
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -102,6 +104,36 @@ func twoAtOnce(
 	}
 	t.Logf("%d moved, then %d moved and %d dropped", one.account.Moved, two.account.Moved, two.account.Dropped)
 	return one.account.Moved, two.account.Moved + two.account.Dropped
+}
+
+// TestActionWaitsForALook: messages that a look holds are not ready, and an action that did not wait for them would
+// say that they are gone.
+func TestActionWaitsForALook(t *testing.T) {
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
+		from := described(a.queue("failed", kind), kind)
+		a.publish(from.QueueRef, numbered(5)...)
+		accounts := make(chan plan.Account, 1)
+		begin := sync.OnceFunc(func() {
+			drop := dropPlan(t, from, plan.Selection{}, 5)
+			go func() {
+				account, err := c.Execute(t.Context(), drop, nil)
+				if err != nil {
+					t.Error(err)
+				}
+				accounts <- account
+			}()
+			select {
+			case account := <-accounts: // nothing is left for it
+				accounts <- account
+			case <-time.After(200 * time.Millisecond): // it waits
+			}
+		})
+		must.Get(c.Read(t.Context(), planPeek(from, peek.Want{}), func(*message.Message) error {
+			begin()
+			return nil
+		}))(t)
+		wantOutcome(t, <-accounts, outcome{Planned: 5, Dropped: 5})
+	})
 }
 
 // outcomes are what the records of a journal say of each message.

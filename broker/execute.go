@@ -60,7 +60,7 @@ func (c *Client) execute(
 		p.Acquire.Method == peek.Stream, p.Acquire.Queue != p.From:
 		return l.copy(), left, fmt.Errorf("%s: this plan cannot be executed", attempt)
 	}
-	source, err := c.openSource(ctx, p.Acquire)
+	source, err := c.openSource(ctx, p.Acquire, true)
 	if err != nil {
 		return l.copy(), left, fmt.Errorf("%s: %w", attempt, err)
 	}
@@ -68,7 +68,6 @@ func (c *Client) execute(
 		p.MarkName = message.NewMark()
 	}
 	l.account.Mark = p.MarkName
-	source.acts = true
 	p.Mend, p.Selection.Filter = p.Mend.Within(ctx), p.Selection.Filter.Within(ctx)
 	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}
 	if p.Operation.Publishes() {
@@ -238,9 +237,7 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 
 // reopen starts taking messages again. Those that were ready at the start, and were not moved, are in front.
 func (x *execution) reopen(ctx context.Context) (err error) {
-	if x.source, err = x.client.openSource(ctx, x.plan.Acquire); err == nil {
-		x.source.acts = true
-	}
+	x.source, err = x.client.openSource(ctx, x.plan.Acquire, true)
 	return err
 }
 

@@ -19,6 +19,9 @@ type chosen struct {
 // the chosen ones on. It reports whether it came so far.
 func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
 	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
+		if number == 1 && x.source.shares() {
+			x.source.unlock()
+		}
 		n := x.nextPage(left, number)
 		var page []chosen
 		taken, err := x.source.page(ctx, n, func(tag uint64, m *message.Message) {

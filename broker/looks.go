@@ -113,27 +113,30 @@ func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef
 	return looked, c.looksFailed
 }
 
-// turn is how long a look waits for another one at its queue where messages could be lost, and courtesy how long where
-// only their order is at stake: an action may hold a part of the queue for long.
+// turn is how long a look waits for another one at its queue where messages could be lost, or an action would miss
+// them; and courtesy how long where only their order is at stake, or what a list shows: an action may hold a part of
+// the queue for long.
 const (
 	turn     = 10 * time.Second
 	courtesy = 2 * time.Second
 )
 
-// lock keeps other dlxtop of this machine from a quorum queue while a look at it goes on. Two that look at once get
-// parts of it, which come back in the order in which the looks end (3.10.8, 4.0.5, 4.3.6). Where returns count, they
-// may lose messages: a consumer that waits for more is given what another look gives back at this moment;
-// cancelled then, RabbitMQ takes what is on the way for a return (3.10.8, 4.0.5), and loses what is at its limit. It
-// connects first: only the broker tells of which cluster the queue is, and who has not asked would wait for nobody.
-func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err error) {
-	if plan.Type != model.Quorum || plan.TakesAll {
+// lock keeps other dlxtop of this machine from a queue while a look at it goes on: what one holds, another one does not
+// find. Two that look at once get parts of a quorum queue, which come back in the order in which the looks end (3.10.8,
+// 4.0.5, 4.3.6). Where returns count, they may lose messages: a consumer that waits for more is given what another look
+// gives back at this moment; cancelled then, RabbitMQ takes what is on the way for a return (3.10.8, 4.0.5), and loses
+// what is at its limit. It connects first: only the broker tells of which cluster the queue is, and who has not asked
+// would wait for nobody.
+func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error) {
+	plan := &s.plan
+	if plan.Method == peek.Stream {
 		return func() {}, nil
 	}
 	if _, err := c.Connection(ctx, plan.Queue.VHost); err != nil {
 		return nil, err
 	}
 	limit := courtesy
-	if plan.Limited() {
+	if plan.Limited() || s.acts {
 		limit = turn
 	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
@@ -153,13 +156,17 @@ func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err 
 			unlock()
 		}
 		return nil, ctx.Err()
-	case err != nil && !plan.Limited():
-		return func() {}, nil
-	case err != nil:
+	case err != nil && plan.Limited() && !s.shares():
 		return nil, fmt.Errorf("%s: %w", model.Printable(plan.Queue.String()), model.ErrBeingRead)
+	case err != nil:
+		return func() {}, nil
 	}
 	return sync.OnceFunc(unlock), nil
 }
+
+// shares reports whether others may look while an action goes on, which may take hours: where nothing is given back
+// that could be lost or change its place.
+func (s *source) shares() bool { return s.acts && (s.plan.TakesAll || s.plan.Type != model.Quorum) }
 
 // lookBegins notes that a look counts, before anything is taken. It ends what would use up the delivery limit, and what
 // would most likely end as an earlier look did.

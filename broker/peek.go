@@ -23,7 +23,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 	if !plan.Allowed() {
 		return peeked, fmt.Errorf("peek %s: %s", name, plan.Refusal.Words())
 	}
-	src, err := c.openSource(ctx, plan)
+	src, err := c.openSource(ctx, plan, false)
 	if err != nil {
 		return peeked, fmt.Errorf("peek: %w", err)
 	}

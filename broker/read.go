@@ -22,7 +22,7 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 	case !plan.Allowed():
 		return read, fmt.Errorf("read %s: %s", name, plan.Refusal.Words())
 	}
-	src, err := c.openSource(ctx, plan)
+	src, err := c.openSource(ctx, plan, false)
 	if err != nil {
 		return read, fmt.Errorf("read: %w", err)
 	}
