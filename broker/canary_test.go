@@ -446,9 +446,9 @@ func TestReplayIsFollowed(t *testing.T) {
 				enough()
 			}
 		}))(t)
-		assert.That(t, sequel.Taken == 12 && sequel.Back == 2 && !sequel.Over, "%+v", sequel)
+		assert.That(t, sequel.Taken == 12 && sequel.Back == 2 && sequel.Left, "%+v", sequel)
 		record := must.Get(j.Record(t.Context(), account.JournalID))(t)
-		must.That(t, record.Sequel != nil && record.Sequel.Back == 2, "%+v", record.Sequel)
+		must.That(t, record.Sequel != nil && record.Sequel.Back == 2 && record.Sequel.Left, "%+v", record.Sequel)
 
 		run, account = replay(2)
 		if following, ok = run.Follow(topology, &account); !ok {

@@ -34,7 +34,8 @@ type follower struct {
 }
 
 // Follow watches whether a replay worked, for as long as its plan says, and writes that into the record. progress is
-// called from this goroutine once a second; nil is fine. When ctx ends, what is known so far is the sequel.
+// called from this goroutine once a second; nil is fine. When ctx ends, what is known so far is the sequel, and is
+// Left.
 func (c *Client) Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error) {
 	w := &follower{
 		client: c, plan: f, released: plan.Released{Mark: f.Mark}, behind: map[model.QueueRef]int64{},
@@ -57,6 +58,7 @@ func (c *Client) Follow(ctx context.Context, f plan.Following, progress func(pla
 			w.sequel.Until = now.Add(f.Watch)
 		}
 		w.sequel.Over = !now.Before(w.sequel.Until) || !w.sequel.Grown && w.sequel.Back >= f.Sent
+		w.sequel.Left = !w.sequel.Over && ctx.Err() != nil
 		if progress != nil {
 			progress(w.sequel)
 		}
@@ -68,12 +70,11 @@ func (c *Client) Follow(ctx context.Context, f plan.Following, progress func(pla
 			}
 			written = w.sequel
 		}
-		if w.sequel.Over {
+		if w.sequel.Over || w.sequel.Left {
 			return w.sequel, nil
 		}
 		select {
 		case <-ctx.Done():
-			return w.sequel, nil
 		case <-ticker.C:
 		}
 	}

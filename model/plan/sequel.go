@@ -21,10 +21,11 @@ type Sequel struct {
 	Until    time.Time        // it is watched, as it is now
 	At       time.Time        // of the counts
 	Over     bool
+	Left     bool   // nobody watches it any more, although it is not over
 	Trouble  string // why it could not be counted last; "" when it could
 }
 
-// seenLast is how long after its end a watch that is not over is one whose program has ended.
+// seenLast is how long after its end a watch that is not over is one whose program was killed.
 const seenLast = 10 * time.Second
 
 // Words are the sequel at some time; "" when there is none.
@@ -47,8 +48,8 @@ func (s *Sequel) Words(now time.Time) string {
 	switch left := s.Until.Sub(now); {
 	case s.Over:
 		text += " within " + model.ShortDuration(s.Watch)
-	case left < -seenLast:
-		text += "; seen last at " + s.At.Local().Format("15:04:05")
+	case s.Left, left < -seenLast:
+		text += "; not watched after " + s.At.Local().Format("15:04:05")
 	case s.Taken < s.Sent:
 		text += "; watched until " + model.ShortDuration(s.Watch) + " after all are taken"
 	default:
@@ -67,6 +68,8 @@ func (s *Sequel) Short() string {
 		return ""
 	case s.Back == 0 && s.Taken < s.Sent:
 		return model.Count(s.Sent-s.Taken) + " not taken"
+	case s.Back == 0 && s.Left:
+		return "none back by " + s.At.Local().Format("15:04")
 	case s.Back == 0 && !s.Over:
 		return "none back yet"
 	}

@@ -29,14 +29,16 @@ func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 			func(s *Sequel) {
 				s.Acked, s.Back, s.Grown, s.Over, s.Retrying = model.Some[int64](10), 2, true, true, 1
 			}),
-		"all taken, none came back; seen last at 08:58:00": with(
+		"all taken, none came back; not watched after 09:00:00": with(func(s *Sequel) { s.Left = true }),
+		"all taken, none came back; not watched after 08:58:00": with(
 			func(s *Sequel) { s.At, s.Until = now.Add(-2*time.Minute), now.Add(-time.Minute) }),
 	} {
 		assert.Equal(t, s.Words(now), want, "")
 	}
 	for want, s := range map[string]*Sequel{
 		"": nil, "none back yet": &watched, "none came back": with(func(s *Sequel) { s.Over = true }),
-		"3 not taken": with(func(s *Sequel) { s.Taken = 7 }), "2 came back": with(func(s *Sequel) { s.Back = 2 }),
+		"none back by 09:00": with(func(s *Sequel) { s.Left = true }),
+		"3 not taken":        with(func(s *Sequel) { s.Taken = 7 }), "2 came back": with(func(s *Sequel) { s.Back = 2 }),
 	} {
 		assert.Equal(t, s.Short(), want, "")
 	}
