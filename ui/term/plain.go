@@ -112,35 +112,34 @@ func (l *Lines) aim() (row, column int) {
 	return row, 0
 }
 
-// scroll moves lines that stand one row below or above their place, as those of a list that scrolls, by the terminal.
+// scroll moves lines that stand one row below or above their place, as those of a list that scrolls, by the terminal:
+// the part of the screen where that saves the most, and more than the line that it frees costs.
 func (l *Lines) scroll(want []string) string {
-	differs := func(i int) bool { return timeless(want[i]) != timeless(l.stand[i]) }
-	from, to := 0, len(want)-1
-	for from < to && !differs(from) {
-		from++
+	by, from, to, most := 0, 0, 0, 1
+	for _, d := range []int{1, -1} {
+		begin, saved := 0, 0
+		for i := range want {
+			switch at := i + d; {
+			case at < 0 || at == len(want) || timeless(want[i]) != timeless(l.stand[at]):
+				begin, saved = i+1, 0
+			case timeless(want[i]) != timeless(l.stand[i]):
+				saved++
+			}
+			if saved > most {
+				by, from, to, most = d, begin, i+1, saved
+			}
+		}
 	}
-	for to > from && !differs(to) {
-		to--
-	}
-	same := func(a, b []string) bool {
-		return slices.EqualFunc(a, b, func(a, b string) bool { return timeless(a) == timeless(b) })
-	}
-	by := ""
-	switch {
-	case to-from < 2:
-		return ""
-	case same(want[from:to], l.stand[from+1:to+1]):
-		by = ansi.ScrollUp(1)
-		copy(l.stand[from:], l.stand[from+1:to+1])
+	copy(l.stand[from:to], l.stand[from+by:to+by])
+	switch by {
+	case 1:
 		l.stand[to] = ""
-	case same(want[from+1:to+1], l.stand[from:to]):
-		by = ansi.ScrollDown(1)
-		copy(l.stand[from+1:], l.stand[from:to])
-		l.stand[from] = ""
-	default:
-		return ""
+		return ansi.SetTopBottomMargins(from+1, to+1) + ansi.ScrollUp(1) + ansi.SetTopBottomMargins(1, len(want))
+	case -1:
+		l.stand[from-1] = ""
+		return ansi.SetTopBottomMargins(from, to) + ansi.ScrollDown(1) + ansi.SetTopBottomMargins(1, len(want))
 	}
-	return ansi.SetTopBottomMargins(from+1, to+1) + by + ansi.SetTopBottomMargins(1, len(want))
+	return ""
 }
 
 // spans are times of day, ages and what is left until a time, with the blanks that make room for them.
