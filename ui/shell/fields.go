@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -96,6 +97,9 @@ func ReadableError(err error) string {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time: the broker is busy, or what was asked for is large"
 	}
 	return model.Printable(err.Error())
 }
