@@ -146,6 +146,10 @@ func TestPeek(t *testing.T) {
 			t.Errorf("a second look sees %s at %d instead of %s", *m.MessageID, i+1, *peeked.Messages[i].MessageID)
 		}
 	}
+	second := *peeked.Messages[1].MessageID
+	one := decode[peekContract](t, v.run("peek", queue, "-n", "3", "--filter", `message_id == "`+second+`"`))
+	assert.That(t, len(one.Messages) == 1 && *one.Messages[0].MessageID == second && one.Messages[0].Position == 2,
+		"with the filter it shows %+v", one.Messages)
 	after := v.count(queue)
 	assert.That(t, after == before, "%d messages are left of %d", after, before)
 	table := v.run("peek", queue, "-o", "table")

@@ -21,4 +21,4 @@ for arg; do
 	[ "$arg" != ./... ] || args+=(./ui ./cli ./broker ./e2e ./clients ./mgmt ./cases ./demo)
 	args+=("$arg")
 done
-exec go test -race -vet=off -p 3 -parallel 8 -timeout 20m "${args[@]}"
+exec go test -race -vet=off -p 2 -parallel 6 -timeout 20m "${args[@]}"

@@ -226,20 +226,12 @@ func (h *hour) agreed(to, account string) {
 	h.closes()
 }
 
-// closes an account. An enter that comes too early is ignored.
+// closes an account. An enter that comes too early is ignored, and a second one would open what is below.
 func (h *hour) closes() {
 	h.t.Helper()
 	h.await("enter close")
-	var pressed time.Time
-	h.awaitThat("the account is closed", func(s string) bool {
-		if strings.Contains(s, "enter close") && time.Since(pressed) > time.Second {
-			pressed = time.Now()
-			h.press(keyEnter)
-			h.settle()
-			return false
-		}
-		return !strings.Contains(s, "enter close")
-	})
+	h.press(keyEsc)
+	h.awaitGone("enter close")
 }
 
 // unfiltered clears a filter. What follows the Esc in the same read would be one key with it.
@@ -401,6 +393,7 @@ func (h *hour) orders() {
 func (h *hour) records() {
 	h.t.Helper()
 	h.agrees("5")
+	h.await("undo of") // it is read: nothing has the cursor before
 	h.press("j", keyEnter)
 	h.await("m-")
 	h.agrees("q")
