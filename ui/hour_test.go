@@ -222,6 +222,7 @@ func (h *hour) agreed(to, account string) {
 	h.t.Helper()
 	h.await("enter " + to)
 	h.press(keyEnter)
+	h.settle() // or a second enter would go to what follows
 	h.agree(to, account)
 	h.closes()
 }
@@ -329,6 +330,7 @@ func (h *hour) messages(backup string) {
 	h.press("x")
 	h.await("Export 7 messages")
 	h.press("\x15", backup, keyEnter)
+	h.settle()
 	h.agree("write", "7 messages written")
 	h.agrees()
 	h.press("e")
