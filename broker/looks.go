@@ -147,7 +147,9 @@ func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error)
 	}
 	unlock, err = locks.Lock(waiting, c.clusterName(), plan.Queue)
 	if err != nil && waiting.Err() == nil {
-		c.forgets(err)
+		if plan.Type == model.Quorum { // else nothing is remembered
+			c.forgets(err)
+		}
 		unlock, err = c.own.Lock(waiting, c.clusterName(), plan.Queue)
 	}
 	switch {

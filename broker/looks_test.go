@@ -140,6 +140,26 @@ func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	assert.Equal(t, looks.locks.Load(), 2, "2 looks waited")
 }
 
+// lockless is a memory of looks in a directory that cannot be written.
+type lockless struct{ broker.Looks }
+
+func (lockless) Lock(context.Context, string, model.QueueRef) (func(), error) {
+	return nil, errors.New("the directory is read-only")
+}
+
+// TestClassicLooksNeedNoMemory: they are not remembered, so a memory that fails is nobody's trouble.
+func TestClassicLooksNeedNoMemory(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	q := described(a.queue("q", model.Classic), model.Classic)
+	a.publish(q.QueueRef, numbered(3)...)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	c := newProcess(t, path, lockless{journal.NewLooks(path)})
+	must.Get(doPeek(t.Context(), c, q, model.Settings{}, false))(t)
+	_, err := c.Looked(t.Context(), "")
+	assert.Succeeds(t, err)
+}
+
 // askedLooks tells for which cluster a turn is asked.
 type askedLooks struct {
 	broker.Looks
