@@ -96,7 +96,7 @@ type source struct {
 type eachTaken func(tag uint64, m *message.Message)
 
 // openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as
-// held by dlxtop. acts tells that messages will be acknowledged. An error is a *peek.LimitReached or a
+// held by dlxtop. acts: messages will be acknowledged. An error is a *peek.LimitReached or a
 // *peek.RescueImpossible where messages could be lost by being taken.
 func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (*source, error) {
 	s := &source{client: c, plan: plan, acts: acts, brink: &brink{plan: plan}}

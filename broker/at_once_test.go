@@ -106,8 +106,7 @@ func twoAtOnce(
 	return one.account.Moved, two.account.Moved + two.account.Dropped
 }
 
-// TestActionWaitsForALook: messages that a look holds are not ready, and an action that did not wait for them would
-// say that they are gone.
+// TestActionWaitsForALook: an action that did not wait would report the messages held by the look as gone.
 func TestActionWaitsForALook(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from := described(a.queue("failed", kind), kind)

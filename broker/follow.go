@@ -34,8 +34,8 @@ type follower struct {
 }
 
 // Follow watches whether a replay worked, for as long as its plan says, and writes that into the record. progress is
-// called from this goroutine once a second; nil is fine. When ctx ends, what is known so far is the sequel, and is
-// Left.
+// called from this goroutine once a second; nil is fine. When ctx ends, it returns what is known so far, with
+// Left set.
 func (c *Client) Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error) {
 	w := &follower{
 		client: c, plan: f, released: plan.Released{Mark: f.Mark}, behind: map[model.QueueRef]int64{},

@@ -113,20 +113,19 @@ func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef
 	return looked, c.looksFailed
 }
 
-// turn is how long a look waits for another one at its queue where messages could be lost, or an action would miss
-// them; and courtesy how long where only their order is at stake, or what a list shows: an action may hold a part of
-// the queue for long.
+// turn is how long a look waits for another one where messages could be lost, and how long an action waits, which would
+// otherwise miss messages. courtesy is for the rest, where the order or a list may suffer: an action may hold part of
+// the queue for a long time.
 const (
 	turn     = 10 * time.Second
 	courtesy = 2 * time.Second
 )
 
-// lock keeps other dlxtop of this machine from a queue while a look at it goes on: what one holds, another one does not
-// find. Two that look at once get parts of a quorum queue, which come back in the order in which the looks end (3.10.8,
-// 4.0.5, 4.3.6). Where returns count, they may lose messages: a consumer that waits for more is given what another look
-// gives back at this moment; cancelled then, RabbitMQ takes what is on the way for a return (3.10.8, 4.0.5), and loses
-// what is at its limit. It connects first: only the broker tells of which cluster the queue is, and who has not asked
-// would wait for nobody.
+// lock keeps other dlxtop on this machine away from a queue during a look: a second look does not see what the first
+// one holds. On a quorum queue it would also change the order, because each look returns its part when it ends (3.10.8,
+// 4.0.5, 4.3.6). Where returns count, messages can be lost: a waiting consumer receives what the other look returns,
+// and if it is cancelled at that moment, RabbitMQ counts one more return (3.10.8, 4.0.5) and drops what is at its
+// limit. lock needs a connection, because the lock is named after the cluster, whose name only the broker knows.
 func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error) {
 	plan := &s.plan
 	if plan.Method == peek.Stream {
@@ -147,7 +146,7 @@ func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error)
 	}
 	unlock, err = locks.Lock(waiting, c.clusterName(), plan.Queue)
 	if err != nil && waiting.Err() == nil {
-		if plan.Type == model.Quorum { // else nothing is remembered
+		if plan.Type == model.Quorum { // looks at other types are not recorded
 			c.forgets(err)
 		}
 		unlock, err = c.own.Lock(waiting, c.clusterName(), plan.Queue)
@@ -166,8 +165,8 @@ func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error)
 	return sync.OnceFunc(unlock), nil
 }
 
-// shares reports whether others may look while an action goes on, which may take hours: where nothing is given back
-// that could be lost or change its place.
+// shares reports whether other looks may run beside the later pages of an action, which can take hours: only where a
+// return neither loses a message nor changes the order.
 func (s *source) shares() bool { return s.acts && (s.plan.TakesAll || s.plan.Type != model.Quorum) }
 
 // lookBegins notes that a look counts, before anything is taken. It ends what would use up the delivery limit, and what

@@ -147,7 +147,8 @@ func (lockless) Lock(context.Context, string, model.QueueRef) (func(), error) {
 	return nil, errors.New("the directory is read-only")
 }
 
-// TestClassicLooksNeedNoMemory: they are not remembered, so a memory that fails is nobody's trouble.
+// TestClassicLooksNeedNoMemory: looks at classic queues are not recorded, so a directory that cannot be written is not
+// reported because of them.
 func TestClassicLooksNeedNoMemory(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

@@ -222,12 +222,12 @@ func (h *hour) agreed(to, account string) {
 	h.t.Helper()
 	h.await("enter " + to)
 	h.press(keyEnter)
-	h.settle() // or a second enter would go to what follows
+	h.settle() // otherwise agree could press enter a second time
 	h.agree(to, account)
 	h.closes()
 }
 
-// closes an account. An enter that comes too early is ignored, and a second one would open what is below.
+// closes an account with esc: a second enter would open the row behind it.
 func (h *hour) closes() {
 	h.t.Helper()
 	h.await("enter close")
@@ -395,7 +395,7 @@ func (h *hour) orders() {
 func (h *hour) records() {
 	h.t.Helper()
 	h.agrees("5")
-	h.await("undo of") // it is read: nothing has the cursor before
+	h.await("undo of") // no row has the cursor before the journal was read
 	h.press("j", keyEnter)
 	h.await("m-")
 	h.agrees("q")

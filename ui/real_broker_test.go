@@ -447,8 +447,8 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 	t.Cleanup(func() { conn.Close(); <-over })
 	term := onQueue(t, o, failed, 120, 36).await("2 messages").press("R").agree("replay", "What happened")
 	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
-	term.await("after     all taken", "1 came back").press(keyEnter).awaitGone("What happened")
-	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back")
+	term.await("after     all taken", "1 came back; watched for ").press(keyEnter).awaitGone("What happened")
+	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
 }
 
 // TestEndOfASequelIsTold: how long it is watched counts down, and what came back is told on every screen.

@@ -21,7 +21,7 @@ type Sequel struct {
 	Until    time.Time        // it is watched, as it is now
 	At       time.Time        // of the counts
 	Over     bool
-	Left     bool   // nobody watches it any more, although it is not over
+	Left     bool   // the watch stopped early: the program ended, or the replay was undone
 	Trouble  string // why it could not be counted last; "" when it could
 }
 

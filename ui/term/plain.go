@@ -112,8 +112,8 @@ func (l *Lines) aim() (row, column int) {
 	return row, 0
 }
 
-// scroll moves lines that stand one row below or above their place, as those of a list that scrolls, by the terminal:
-// the part of the screen where that saves the most, and more than the line that it frees costs.
+// scroll lets the terminal move lines that stand one row below or above their place, as in a list that scrolls. It
+// picks the part of the screen where this saves the most lines, at least two: the freed line has to be written again.
 func (l *Lines) scroll(want []string) string {
 	by, from, to, most := 0, 0, 0, 1
 	for _, d := range []int{1, -1} {
@@ -130,16 +130,17 @@ func (l *Lines) scroll(want []string) string {
 			}
 		}
 	}
-	copy(l.stand[from:to], l.stand[from+by:to+by])
-	switch by {
-	case 1:
-		l.stand[to] = ""
-		return ansi.SetTopBottomMargins(from+1, to+1) + ansi.ScrollUp(1) + ansi.SetTopBottomMargins(1, len(want))
-	case -1:
-		l.stand[from-1] = ""
-		return ansi.SetTopBottomMargins(from, to) + ansi.ScrollDown(1) + ansi.SetTopBottomMargins(1, len(want))
+	if by == 0 {
+		return ""
 	}
-	return ""
+	copy(l.stand[from:to], l.stand[from+by:to+by])
+	move, free := ansi.ScrollUp(1), to
+	if by < 0 {
+		move, free = ansi.ScrollDown(1), from-1
+	}
+	l.stand[free] = ""
+	top, bottom := min(from, free)+1, max(to-1, free)+1
+	return ansi.SetTopBottomMargins(top, bottom) + move + ansi.SetTopBottomMargins(1, len(want))
 }
 
 // spans are times of day, ages and what is left until a time, with the blanks that make room for them.
