@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -19,9 +20,6 @@ type chosen struct {
 // the chosen ones on. It reports whether it came so far.
 func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
 	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
-		if number == 1 && x.source.shares() {
-			x.source.unlock()
-		}
 		n := x.nextPage(left, number)
 		var page []chosen
 		taken, err := x.source.page(ctx, n, func(tag uint64, m *message.Message) {
@@ -38,6 +36,9 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 			}
 		})
 		left -= int64(taken)
+		if x.source.shares() && (left > 0 || x.source.plan.Type == model.Quorum) { // whose lock other queues may share
+			x.source.unlock()
+		}
 		if len(page) > 0 {
 			select {
 			case pages <- page:

@@ -121,11 +121,13 @@ const (
 	courtesy = 2 * time.Second
 )
 
-// lock keeps other dlxtop on this machine away from a queue during a look: a second look does not see what the first
-// one holds. On a quorum queue it would also change the order, because each look returns its part when it ends (3.10.8,
-// 4.0.5, 4.3.6). Where returns count, messages can be lost: a waiting consumer receives what the other look returns,
-// and if it is cancelled at that moment, RabbitMQ counts one more return (3.10.8, 4.0.5) and drops what is at its
-// limit. lock needs a connection, because the lock is named after the cluster, whose name only the broker knows.
+// lock keeps other looks of this program away from a queue, and from a quorum queue those of other dlxtop on this
+// machine: a second look does not see what the first one holds. On a quorum queue it would also change the order,
+// because each look returns its part when it ends (3.10.8, 4.0.5, 4.3.6). Where returns count, messages can be lost: a
+// waiting consumer receives what the other look returns, and if it is cancelled at that moment, RabbitMQ counts one
+// more return (3.10.8, 4.0.5) and drops what is at its limit. Files would not do for classic queues: queues share them,
+// and an action on one of these would keep looks from a quorum queue. lock needs a connection, because the lock is
+// named after the cluster, whose name only the broker knows.
 func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error) {
 	plan := &s.plan
 	if plan.Method == peek.Stream {
@@ -141,14 +143,12 @@ func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error)
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	locks := c.looks // also where the memory on disk has failed: other dlxtop look in turns with this one
-	if locks == nil {
+	if locks == nil || plan.Type != model.Quorum {
 		locks = c.own
 	}
 	unlock, err = locks.Lock(waiting, c.clusterName(), plan.Queue)
 	if err != nil && waiting.Err() == nil {
-		if plan.Type == model.Quorum { // looks at other types are not recorded
-			c.forgets(err)
-		}
+		c.forgets(err)
 		unlock, err = c.own.Lock(waiting, c.clusterName(), plan.Queue)
 	}
 	switch {

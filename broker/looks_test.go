@@ -147,8 +147,7 @@ func (lockless) Lock(context.Context, string, model.QueueRef) (func(), error) {
 	return nil, errors.New("the directory is read-only")
 }
 
-// TestClassicLooksNeedNoMemory: looks at classic queues are not recorded, so a directory that cannot be written is not
-// reported because of them.
+// TestClassicLooksNeedNoMemory: only looks at quorum queues need the directory of the journal for their turns.
 func TestClassicLooksNeedNoMemory(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
