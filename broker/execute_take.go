@@ -84,10 +84,10 @@ func (x *execution) stays(m *message.Message, why error) {
 }
 
 // unpublished is the plan's reason not to publish a message; nil when it is another one.
-func unpublished(why error) plan.ObjectionKind {
+func unpublished(why error) model.Objection {
 	var u *plan.Unpublished
 	if errors.As(why, &u) {
-		return u.ObjectionKind
+		return u.Objection
 	}
 	return nil
 }

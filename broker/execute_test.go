@@ -302,7 +302,7 @@ func TestExecuteErrors(t *testing.T) {
 	assert.That(t, err != nil && strings.Contains(err.Error(), "does not exist"), "missing queue: %v", err)
 	q := described(a.queue("q", model.Classic), model.Classic)
 	p := dropPlan(t, q, plan.Selection{}, 1)
-	p.Refusal = plan.Refusal{{ObjectionKind: plan.NothingLeft{}}}
+	p.Refusal = plan.Refusal{plan.NothingLeft{}}
 	_, err = c.Execute(t.Context(), p, nil)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "there is nothing to undo"), "refused plan: %v", err)
 }

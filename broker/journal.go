@@ -246,7 +246,7 @@ func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes
 	p, err = x.run.Publishing(m)
 	if err == nil && x.doubling != nil {
 		if o := x.doubling.Against(m, p.Reaches); o != nil {
-			err = &plan.Unpublished{Objection: plan.Objection{ObjectionKind: o}}
+			err = &plan.Unpublished{Objection: o}
 		}
 	}
 	return p, 0, err

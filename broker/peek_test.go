@@ -164,7 +164,7 @@ func TestPeekErrors(t *testing.T) {
 	exclusive := model.QueueRef{VHost: "/", Name: owned.Name}
 	_, err = c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), peek.Want{}))
 	assert.That(t, errors.Is(err, model.ErrQueueExclusive), "exclusive queue: %v", err)
-	_, err = c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{{Says: "there is no such queue"}}})
+	_, err = c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{model.Saidf("there is no such queue")}})
 	assert.That(t, err != nil, "a refused plan ran")
 	// The client goes on after each of these.
 	q := a.queue("q", model.Classic)

@@ -163,10 +163,10 @@ func refusedLook(err error) error {
 }
 
 // refusal is a refusal for a person, with what --insist would do.
-func refusal(r model.Refusing) string { return withInsist(r.Words(), r) }
+func refusal(r model.Refusal) string { return withInsist(r.Words(), r) }
 
 // withInsist adds to words what --insist would do about a refusal.
-func withInsist(words string, r model.Refusing) string {
+func withInsist(words string, r model.Refusal) string {
 	if r.Overridable() {
 		words += "; --insist overrides this: " + r.Override()
 	}

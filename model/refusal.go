@@ -2,55 +2,42 @@ package model
 
 import "strings"
 
-// Objection is one reason against a plan: a kind with its values. Each room has kinds of its own, and makes their
-// sentences in its words.go.
+// Objection is one reason against a plan, or against the way of a message: a value of the type of its kind. One that a
+// person may override has Override, too.
 type Objection interface {
-	Words() string     // one sentence
-	Overridable() bool // a person may insist
-	Override() string  // what insisting would do, "" when it is not Overridable
+	Words() string // one sentence
 }
 
 // Refusal is why a plan must not run: everything that speaks against it. Nil: it may run.
-type Refusal[O Objection] []O
-
-// Refusing is a Refusal of any room, for who shows it.
-type Refusing interface {
-	Refused() bool
-	Overridable() bool
-	Words() string
-	Override() string
-}
+type Refusal []Objection
 
 // Refused reports whether the plan must not run.
-func (r Refusal[O]) Refused() bool { return len(r) > 0 }
+func (r Refusal) Refused() bool { return len(r) > 0 }
 
-// Overridable reports whether a person may insist: one objection that is final is enough that nobody may.
-func (r Refusal[O]) Overridable() bool {
-	for _, o := range r {
-		if !o.Overridable() {
-			return false
-		}
-	}
-	return len(r) > 0
-}
+// Overridable reports whether a person may insist.
+func (r Refusal) Overridable() bool { return r.Override() != "" }
 
 // Words are the reasons, "" when there are none.
-func (r Refusal[O]) Words() string { return joinedWords(r, O.Words) }
-
-// Override is what insisting would do, "" when nobody may insist.
-func (r Refusal[O]) Override() string {
-	if !r.Overridable() {
-		return ""
-	}
-	return joinedWords(r, O.Override)
-}
-
-func joinedWords[O any](objections []O, words func(O) string) string {
-	said := make([]string, len(objections))
-	for i, o := range objections {
-		said[i] = words(o)
+func (r Refusal) Words() string {
+	said := make([]string, len(r))
+	for i, o := range r {
+		said[i] = o.Words()
 	}
 	return strings.Join(said, "; ")
+}
+
+// Override is what insisting would do, "" when nobody may insist: one objection that is final is enough for that.
+func (r Refusal) Override() string {
+	does := make([]string, len(r))
+	for i, o := range r {
+		if over, ok := o.(interface{ Override() string }); ok {
+			does[i] = over.Override()
+		}
+		if does[i] == "" {
+			return ""
+		}
+	}
+	return strings.Join(does, "; ")
 }
 
 // Said is an objection that nothing is decided by.
@@ -70,6 +57,3 @@ func (o Said) Words() string { return o.Says }
 
 // Override is what insisting would do, "" when it is not possible.
 func (o Said) Override() string { return o.Insist }
-
-// Overridable reports whether a person may insist.
-func (o Said) Overridable() bool { return o.Insist != "" }

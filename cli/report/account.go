@@ -429,11 +429,11 @@ type Planned struct {
 	Undo     *plan.UndoPlan // of an undo; Plan is then what can be said of it in the words of other actions
 	Resume   *resumeJSON    // of a resume, else nil
 	// why a resume must not run, which is more than why its plan must not; nil of everything else
-	Against model.Refusing
+	Against model.Refusal
 }
 
 // Refusal is why it must not run.
-func (a *Planned) Refusal() model.Refusing {
+func (a *Planned) Refusal() model.Refusal {
 	if a.Against != nil {
 		return a.Against
 	}

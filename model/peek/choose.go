@@ -126,9 +126,7 @@ func unless(readOnly bool, r model.Said) model.Said {
 func (p *peekPlanner) done() Plan {
 	plan := p.plan
 	if p.want.Insist && p.against.Overridable() {
-		for _, o := range p.against {
-			p.costs = append(p.costs, o.Insist)
-		}
+		p.costs = append(p.costs, p.against.Override())
 	} else {
 		plan.Refusal = p.against
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Refusal is why a queue must not be looked at; nil when it may.
-type Refusal = model.Refusal[model.Said]
+type Refusal = model.Refusal
 
 const overLimit = "a message that comes back more often than its delivery limit is dropped or dead-lettered"
 

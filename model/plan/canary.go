@@ -69,10 +69,12 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 		limit, limited := deliveryLimit(t, p.From)
 		used := mostDeliveries(want.Sample)
 		if limited && limit-used <= canaryDeliveries {
-			p.against(canaryCounted(p.From, limit, used))
+			p.against(model.Saidf("no canary possible: it takes the remaining messages out up to %d times, each counts against "+
+				"the delivery limit %d of %s, and one has used %d of it", canaryDeliveries, limit, p.From, used))
 			return
 		}
-		p.warn(canaryCounts())
+		p.warn(warning("a canary looks at the queue more often: x-delivery-count of the messages that stay grows by up to %d",
+			canaryDeliveries))
 	}
 	p.warnOfCanary(t)
 }
@@ -84,10 +86,12 @@ func (p *Plan) warnOfCanary(t *model.Topology) {
 		idle = idle && r.Consumers.Known() && r.Consumers.Or(1) == 0
 	}
 	if p.Round >= p.Canary.Wait {
-		p.warn(canaryEarly(p.Round, p.Canary.Wait))
+		p.warn(warning("messages that fail again wait in retry buffers for %s or more before they come back: a canary of %s "+
+			"does not see that", p.Round, p.Canary.Wait))
 	}
 	if idle {
-		p.warn(canaryIdle(p.Canary.Patience))
+		p.warn(warning("no consumers where they are sent: the canary waits for one for at most %s, and then stops",
+			p.Canary.Patience))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Copy identifies what an application published together with a queue that a copy of it was sent to: two messages with
@@ -88,7 +87,7 @@ func (w *ActionWant) SparesDoubles() bool { return w.Operation == Replay && !w.D
 
 // HoldsDoubles reports whether some messages stay because they are copies.
 func (p *Plan) HoldsDoubles() bool {
-	double := func(o Objection) bool { _, is := o.ObjectionKind.(Double); return is }
+	double := func(o model.Objection) bool { _, is := o.(Double); return is }
 	return p.Doubles || slices.ContainsFunc(p.Refusal, double) || slices.ContainsFunc(p.Warnings, func(w Warning) bool {
 		return slices.ContainsFunc(w.Stay, double)
 	})
@@ -102,7 +101,8 @@ func (p *Plan) warnOfCopies(t *model.Topology) {
 	for _, f := range t.FlowsOf(p.From) {
 		others := t.FailedTogether(f.Worker.Queue)
 		if at := slices.Index(others, p.From); at >= 0 {
-			p.warn(alsoIn(f.Worker.Queue, slices.Delete(others, at, at+1)))
+			p.warn(warning("messages rejected by %s also arrive in %s: copies of what is replayed stay there", f.Worker.Queue,
+				slices.Delete(others, at, at+1)))
 		}
 	}
 }
@@ -139,7 +139,8 @@ func planDoubling(want *ActionWant) *Doubling {
 
 func (d *Doubling) write(p *Plan, want *ActionWant) {
 	if d.differ > 0 {
-		p.warn(sameID(d.differ))
+		p.warn(warning("%s with the message_id of another one, but different: no copies of each other, and all are replayed",
+			messages(d.differ)))
 	}
 	if want.sends != nil {
 		*want.sends = d.sends
@@ -147,7 +148,7 @@ func (d *Doubling) write(p *Plan, want *ActionWant) {
 }
 
 // Against is what speaks against sending a message to these queues; nil: no copy of it was sent to any of them.
-func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) target.Problem {
+func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.Objection {
 	o, ok := m.Original()
 	if !ok {
 		return nil

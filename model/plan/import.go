@@ -68,7 +68,7 @@ func (p *Plan) warnOfIntake(t *model.Topology) {
 	p.warnOfRecipients(t)
 	p.From = r.Queue
 	if s := t.Settings(r.Queue); s.TTL.Set && r.Consumers.Or(1) != 0 {
-		p.warn(expiresThem(r.Queue, s.TTL))
+		p.warn(warning("%s expires its messages after %s (%s)", r.Queue, s.TTL.Value, s.TTL.Source))
 	}
 }
 

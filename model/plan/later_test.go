@@ -92,7 +92,7 @@ func TestTooSlow(t *testing.T) {
 		})
 		var want Refusal
 		if c.refused {
-			want = refuse(tooSlow(max(int(c.rate*25*60), 1)))
+			want = Refusal{tooSlow(max(int(c.rate*25*60), 1))}
 		}
 		assert.That(t, reflect.DeepEqual(p.Refusal, want) && !p.Refusal.Overridable(), "%d at %v/s: %q, want %q",
 			c.planned, c.rate, p.Refusal.Words(), want.Words())

@@ -31,7 +31,7 @@ type Mended struct {
 
 // MendFailure is why some messages stay.
 type MendFailure struct {
-	Why      Objection
+	Why      model.Objection
 	Messages int
 }
 
@@ -197,19 +197,19 @@ func draftOf(p *message.Publishing) draft.Draft {
 }
 
 // stays notes a message of which nothing can be published.
-func (n *mending) stays(why target.Problem) {
+func (n *mending) stays(why model.Objection) {
 	n.mended.Stay++
 	if failed, ok := why.(NotMended); ok && failed.Why.Costly() {
 		n.endless, n.why = n.endless+1, failed.Why
 	}
 	for i := range n.mended.Failures {
-		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why.ObjectionKind, why) {
+		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why, why) {
 			f.Messages++
 			return
 		}
 	}
 	if len(n.mended.Failures) < target.MostOffered {
-		n.mended.Failures = append(n.mended.Failures, MendFailure{Objection{why}, 1})
+		n.mended.Failures = append(n.mended.Failures, MendFailure{why, 1})
 	}
 }
 

@@ -60,7 +60,7 @@ func TestMended(t *testing.T) {
 	must.That(t, !p.Refusal.Refused() && m != nil && m.Changed == 7 && m.Same == 1 && m.Stay == 1 && m.Looked() == 9,
 		"%v %+v", p.Refusal.Words(), m)
 	assert.That(t, len(m.Failures) == 1 && m.Failures[0].Messages == 1 &&
-		m.Failures[0].Why.ObjectionKind.(NotMended).Why.Kind == mend.Nothing, "%+v", m.Failures)
+		m.Failures[0].Why.(NotMended).Why.Kind == mend.Nothing, "%+v", m.Failures)
 	must.That(t, len(m.Shown) == 5 && m.Shown[0].Position == 3, "%+v", m.Shown)
 	want := []string{"with the header fixed: true", "body: 26 → 24 bytes, different from byte 7 on"}
 	assert.Equal(t, cmp.Diff(want, m.Shown[0].Was.Differences(&m.Shown[0].Is)), "")

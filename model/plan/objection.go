@@ -6,48 +6,25 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/mend"
-	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Refusal is why a plan must not run; nil when it may.
-type Refusal = model.Refusal[Objection]
-
-// Objection is one reason against a plan, or against the way of a message: a value of the type of its kind.
-type Objection struct{ ObjectionKind }
-
-// ObjectionKind is one of the types below. Those that a person may override have Override, too.
-type ObjectionKind interface {
-	Words() string // the objection in one sentence
-}
-
-// Override is what insisting would do, "" when it is not possible.
-func (o Objection) Override() string {
-	if over, ok := o.ObjectionKind.(interface{ Override() string }); ok {
-		return over.Override()
-	}
-	return ""
-}
-
-// Overridable reports whether a person may insist.
-func (o Objection) Overridable() bool { return o.Override() != "" }
-
-// refuse is a refusal for one reason.
-func refuse(o ObjectionKind) Refusal { return Refusal{{o}} }
+type Refusal = model.Refusal
 
 // against refuses a plan for a reason, unless there is one already.
-func (p *Plan) against(o ObjectionKind) {
+func (p *Plan) against(o model.Objection) {
 	if !p.Refusal.Refused() {
-		p.Refusal = refuse(o)
+		p.Refusal = Refusal{o}
 	}
 }
 
-// refuseUnless refuses a plan for a reason that can be overridden; who insists is warned instead.
-func refuseUnless(refusal *Refusal, warnings *[]Warning, o ObjectionKind, insisted bool) {
+// refuseUnless refuses a plan that loses messages; who insists is warned instead.
+func refuseUnless(refusal *Refusal, warnings *[]Warning, o lost, insisted bool) {
 	switch {
 	case insisted:
-		*warnings = append(*warnings, insistedOn(Objection{o}))
+		*warnings = append(*warnings, Warning{Says: o.Words() + "; " + o.Override(), Grave: true})
 	case !refusal.Refused() || refusal.Overridable():
-		*refusal = append(*refusal, Objection{o})
+		*refusal = append(*refusal, o)
 	}
 }
 
@@ -69,26 +46,12 @@ func (o Double) Words() string {
 }
 
 // Against is a refusal for a reason.
-func Against(format string, values ...any) Refusal { return refuse(model.Saidf(format, values...)) }
+func Against(format string, values ...any) Refusal { return Refusal{model.Saidf(format, values...)} }
 
 // What follows speaks against all of a plan.
 
-// Unreadable is a peek's refusal as that of a plan.
-func Unreadable(look peek.Refusal) (r Refusal) {
-	for _, o := range look {
-		r = append(r, Objection{o})
-	}
-	return r
-}
-
 func targetDown(queue model.QueueRef, down model.Down) model.Said {
 	return model.Saidf("%s is not available: %s", queue, down.Words())
-}
-
-// canaryCounted: its looks would use up the delivery limit.
-func canaryCounted(queue model.QueueRef, limit, used int64) model.Said {
-	return model.Saidf("no canary possible: it takes the remaining messages out up to %d times, each counts against the "+
-		"delivery limit %d of %s, and one has used %d of it", canaryDeliveries, limit, queue, used)
 }
 
 // tooSlow: they would be held for longer than RabbitMQ allows.
@@ -148,20 +111,6 @@ const thereTwice = "messages that are already there are then there twice"
 func maybeThere(n int) model.Said {
 	return model.Saidf("%s may already be in the queue, and the queue could not be read to its end; insist to bring back "+
 		"all the same, which may make duplicates", messages(n)).Insisting(thereTwice)
-}
-
-// thereUnknown: the record has fingerprints of another kind.
-func thereUnknown(record int64, n int) model.Said {
-	return model.Saidf("%s may already be in the queue, and cannot be recognized there: an earlier version made their "+
-		"fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back all "+
-		"the same, which may make duplicates", messages(n), record).Insisting(thereTwice)
-}
-
-// copiesUnknown: what was sent has fingerprints of another kind.
-func copiesUnknown(r *Record) model.Said {
-	return model.Saidf("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made "+
-		"their fingerprints in another way; `dlxtop journal show %[2]d` lists them, and `dlxtop move` brings back what is "+
-		"still there", r.Operation, r.ID)
 }
 
 // NothingLeft: there is nothing to undo.

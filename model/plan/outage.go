@@ -16,7 +16,7 @@ func (p *Plan) refuseDown(t *model.Topology) {
 	case len(down) == 0:
 	case len(down) == len(p.Recipients) && !p.Refusal.Refused():
 		for _, o := range down {
-			p.Refusal = append(p.Refusal, Objection{o})
+			p.Refusal = append(p.Refusal, o)
 		}
 	default:
 		for _, o := range down {

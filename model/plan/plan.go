@@ -131,10 +131,10 @@ func New(t *model.Topology, want ActionWant) Plan {
 		Mend:      want.Mend,
 		Insist:    want.Insist,
 	}
-	p.Refusal = Unreadable(p.Acquire.Refusal)
+	p.Refusal = p.Acquire.Refusal
 	if want.Operation == Drop {
 		if !want.Journaled {
-			p.warn(notJournaled())
+			p.warn(warning("dropped messages are gone: without the journal there is no undo"))
 		}
 		if want.Sample != nil {
 			tally := newTally(&p)
@@ -250,9 +250,9 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		}
 		if way.Problem != nil {
 			failing++
-			same := func(o Objection) bool { return reflect.DeepEqual(o.ObjectionKind, way.Problem) }
+			same := func(o model.Objection) bool { return reflect.DeepEqual(o, way.Problem) }
 			if len(problems) < target.MostOffered && !slices.ContainsFunc(problems, same) {
-				problems = append(problems, Objection{way.Problem})
+				problems = append(problems, way.Problem)
 			}
 			return
 		}
@@ -297,7 +297,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	switch {
 	case failing == 0:
 	case failing == sample.Len():
-		p.against(problems[0].ObjectionKind)
+		p.against(problems[0])
 	default:
 		p.warn(someStay(failing, problems))
 	}
@@ -334,17 +334,26 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 			continue
 		}
 		if r.Queue == p.From {
-			p.warn(goBack(r.Queue))
+			p.warn(warning("%s is the queue they come from: they go back to its end", r.Queue))
 		}
 		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From && (p.Operation != Move || s.TTL.Set) {
-			p.warn(noConsumer(r.Queue, s.TTL))
+			until := ""
+			if s.TTL.Set {
+				until = model.Sayf(" until they expire, after %s (%s)", s.TTL.Value, s.TTL.Source)
+			}
+			p.warn(warning("%s has no consumers: they will wait there%s", r.Queue, until))
 		}
 		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From &&
 			!slices.Contains(p.Target.Workers, r.Queue) && !p.namedByClue(r.Queue) {
-			p.warn(notTheWorker(r.Queue, len(p.Recipients) > 1))
+			too := ""
+			if len(p.Recipients) > 1 {
+				too = " too"
+			}
+			p.warn(warning("%s would receive them%s, and is not the worker of this flow", r.Queue, too))
 		}
 		if s.Bounded() && s.Overflow.Value != model.DropHead {
-			p.warn(refusesFull(r.Queue, s.Overflow.Value))
+			p.warn(warning("%s refuses messages when it is full (%s): refused ones stay where they are", r.Queue,
+				s.Overflow.Value))
 		}
 	}
 }

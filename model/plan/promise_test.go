@@ -124,7 +124,7 @@ func TestUndoPromiseChanges(t *testing.T) {
 		},
 		{Promise{Takes: []PromisedTake{{build.Ref("w"), 3}}, Messages: 5}, "0 messages come back from v instead of 1"},
 		{Promise{Takes: was.Takes, Messages: 4}, "it would act on 4 messages instead of 6"},
-		{Promise{Refusal: refuse(NothingLeft{})}, "there is nothing to undo"},
+		{Promise{Refusal: Refusal{NothingLeft{}}}, "there is nothing to undo"},
 	} {
 		assert.Equal(t, ChangesWords(was.Changes(&test.is)), test.words)
 	}

@@ -83,10 +83,10 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 		_, out, _ = p.mend(r.Topology, m, o, &way)
 	}
 	if way.Problem != nil {
-		return message.Publishing{}, &Unpublished{Objection{way.Problem}}
+		return message.Publishing{}, &Unpublished{way.Problem}
 	}
 	if way.Loses() && !p.Insist {
-		return message.Publishing{}, &Unpublished{Objection{lost{inJournal, nil, []loss.SecondFailure{*way.Again}}}}
+		return message.Publishing{}, &Unpublished{lost{inJournal, nil, []loss.SecondFailure{*way.Again}}}
 	}
 	for _, q := range way.Reaches {
 		if !slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == q }) {
@@ -108,7 +108,7 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 }
 
 // Unpublished is why nothing is published of a message.
-type Unpublished struct{ Objection }
+type Unpublished struct{ model.Objection }
 
 // Error is the objection in words.
 func (u *Unpublished) Error() string { return u.Words() }

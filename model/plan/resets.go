@@ -267,15 +267,25 @@ func (n *resetNotes) write() {
 }
 
 func (a arrival) warning(on *awaited, now time.Time) Warning {
+	n := on.messages
+	of := model.Plural(n, strings.TrimSpace(string(a.framework)+" message"))
+	replayed := "replayed now, " + many(n, "it runs", "they run") + " at once"
 	switch a.kind {
 	case severals:
-		return twoFrameworks(on.messages, a.queue)
+		return warning("%s %s the marks of %s: what each of them wrote is reset", messages(n), many(n, "has", "have"),
+			a.queue)
 	case noAnswer:
-		return answerLost(on.messages, a.framework, a.queue)
+		return warning("%s %s for an answer in %s, which does not exist: the answer is lost", of, many(n, "asks", "ask"),
+			model.Printable(a.queue))
 	case noRetry:
-		return lastTry(on.messages, a.framework)
+		return warning("%s %s one try and no retry: RetryCount is 0, and how many there were is not in the message", of,
+			many(n, "gets", "get"))
 	case tooLate:
-		return tooLateFor(on.messages, a.framework, now.Sub(on.at))
+		return warning("%s %s expired (%s ago): the worker will discard %s. Begin with a canary", of, many(n, "has", "have"),
+			now.Sub(on.at).Truncate(time.Second), many(n, "it", "them"))
+	case held:
+		replayed = "the worker holds " + many(n, "it", "them") + " until then. Begin with a canary"
 	}
-	return dueLater(on.messages, a.framework, on.at.Sub(now), a.kind == held)
+	return warning("%s %s due later, the last in %s: %s", of, many(n, "is", "are"), on.at.Sub(now).Truncate(time.Second),
+		replayed)
 }

@@ -92,7 +92,11 @@ func (t *tally) clues(w *target.Way) {
 		}
 		as.clue.Address, as.stronger.Address = model.Address{}, model.Address{}
 		if t.fresh(as) {
-			t.plan.Warnings = append(t.plan.Warnings, outvotedClue(&w.Against[i], w.Clue))
+			by := "the flow decides"
+			if w.Clue != nil {
+				by = w.Clue.Words() + " weighs more"
+			}
+			t.plan.Warnings = append(t.plan.Warnings, warning("%s: %s", w.Against[i].Words(), by))
 		}
 	}
 	t.noteLoss(w.Again)
@@ -165,10 +169,17 @@ func delayed(r *model.Topology, headers model.Table) (time.Time, bool) {
 // copyWarnings are about what copied counted. stay: the header of the delay is published.
 func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	if t.converted > 0 {
-		warnings = append(warnings, converted(t.converted))
+		warnings = append(warnings, Warning{Says: ConvertedWords(t.converted)})
 	}
-	if n := t.delayed.messages; n > 0 {
-		warnings = append(warnings, withDelay(n, t.delayed.at.Sub(now), stay))
+	with, longest := messages(t.delayed.messages), t.delayed.at.Sub(now).Truncate(time.Second)
+	switch {
+	case t.delayed.messages == 0:
+	case stay:
+		warnings = append(warnings, warning("%s with %s, the last in %s: RabbitMQ confirms them, and keeps them back until "+
+			"then: no look finds them", with, message.DeliveryTimeHeader, longest))
+	default:
+		warnings = append(warnings, warning("%s not to be delivered yet, the last in %s: %s is removed, and they come at "+
+			"once (--keep-delay keeps it)", with, longest, message.DeliveryTimeHeader))
 	}
 	return warnings
 }

@@ -45,10 +45,14 @@ func (p *UndoPlan) Expected() []Warning {
 	all := slices.Clone(p.Warnings)
 	for i := range p.Takes {
 		take := &p.Takes[i]
-		all = append(all, takesBack(take.Planned, take.From, take.Undoing.Gone))
+		how := " when no consumer has taken it"
+		if take.Undoing.Gone.Restores() {
+			how = ", from the journal when its limit has dropped it"
+		}
+		all = append(all, warning("%s sent to %s: brought back%s", messages(take.Planned), take.From, how))
 	}
 	for _, skip := range p.Skips {
-		all = append(all, notUndone(skip))
+		all = append(all, warning("not undone: %s %s", messages(skip.Messages), skip.Words()))
 	}
 	return all
 }
@@ -86,13 +90,13 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	case r.Operation == Import:
 		p.Refusal = Against("%d is an import: to remove its messages, drop them from %s", r.ID, r.From)
 	case r.Running:
-		p.Refusal = refuse(StillRuns(r))
+		p.Refusal = Refusal{StillRuns(r)}
 	case !r.On(want.Broker, here) && !want.Insist:
-		p.Refusal = refuse(DoneElsewhere(r, want.Broker, here, ", or insist if it is the same one under another name"))
+		p.Refusal = Refusal{DoneElsewhere(r, want.Broker, here, ", or insist if it is the same one under another name")}
 	case !exists:
 		p.Refusal = Against("there is no queue %s here any more: declare it again, or look at its vhost, then undo", r.From)
 	case q.Outage() != model.NoOutage:
-		p.Refusal = refuse(targetDown(r.From, q.Down()))
+		p.Refusal = Refusal{targetDown(r.From, q.Down())}
 	}
 	if p.Refusal.Refused() {
 		return p, nil
@@ -267,19 +271,21 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	}
 	p.Skips = slices.SortedFunc(slices.Values(b.skips), func(a, b Skip) int { return cmp.Compare(a.Words(), b.Words()) })
 	if left := slices.Sorted(maps.Keys(b.left)); len(left) > 0 {
-		p.Warnings = append(p.Warnings, notRestored(left))
+		p.Warnings = append(p.Warnings, warning("without %s: RabbitMQ does not let clients set that again",
+			quoteList(left)))
 	}
 	for _, s := range p.Record.Account.Strayed {
-		p.Warnings = append(p.Warnings, alsoStrayed(s.Messages, s.Queue))
+		p.Warnings = append(p.Warnings, warning("up to %s may also be in %s: those stay there", messages(s.Messages),
+			s.Queue))
 	}
 	if b.timed > 0 {
-		p.Warnings = append(p.Warnings, expiresAgain(b.timed))
+		p.Warnings = append(p.Warnings, warning("%s with an expiration of its own: its time begins again", messages(b.timed)))
 	}
 	p.Warnings = append(p.Warnings, b.tally.copyWarnings(true, t.Snapshot.TakenAt)...)
 	p.Refusal = b.unrecognized(want)
 	b.limits(t, want)
 	if !p.Refusal.Refused() && p.Planned() == 0 {
-		p.Refusal = refuse(NothingLeft{p.Skips})
+		p.Refusal = Refusal{NothingLeft{p.Skips}}
 	}
 }
 
@@ -288,13 +294,17 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	p, r := b.plan, &b.plan.Record
 	switch {
 	case r.OtherPrints && len(p.Takes) > 0:
-		return refuse(copiesUnknown(r))
+		return Against("the messages of the %s %d cannot be recognized where they were sent to: an earlier version made "+
+			"their fingerprints in another way; `dlxtop journal show %[2]d` lists them, and `dlxtop move` brings back what is "+
+			"still there", r.Operation, r.ID)
 	case p.Uncertain == 0 || want.Insist:
 		return nil
 	case r.OtherPrints:
-		return refuse(thereUnknown(r.ID, p.Uncertain))
+		return Refusal{model.Saidf("%s may already be in the queue, and cannot be recognized there: an earlier version made "+
+			"their fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to bring back "+
+			"all the same, which may make duplicates", messages(p.Uncertain), r.ID).Insisting(thereTwice)}
 	case !b.looked:
-		return refuse(maybeThere(p.Uncertain))
+		return Refusal{maybeThere(p.Uncertain)}
 	}
 	return nil
 }

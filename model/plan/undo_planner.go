@@ -42,7 +42,7 @@ func (e *UndoNotLooked) Error() string {
 func (e *UndoNotLooked) Unwrap() error { return e.Err }
 
 // Refusal is what follows from it: nobody knows what is there, and a person may insist.
-func (e *UndoNotLooked) Refusal() Refusal { return refuse(maybeThere(e.Messages)) }
+func (e *UndoNotLooked) Refusal() Refusal { return Refusal{maybeThere(e.Messages)} }
 
 // Looked completes what is wanted with the messages that are in the queue, when it is not certain that none of the
 // record's is there: each look costs, so that a plan which is made again takes what this one has found. It does not

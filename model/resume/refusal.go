@@ -19,9 +19,9 @@ func refuseResume(t *model.Topology, want *Want) plan.Refusal {
 	case last.Operation == plan.Rescue:
 		return plan.Against("%d is a rescue: `dlxtop journal undo %[1]d` brings back what has no confirmed copy", last.ID)
 	case last.Running:
-		return plan.Refusal{{ObjectionKind: plan.StillRuns(last)}}
+		return plan.Refusal{plan.StillRuns(last)}
 	case !last.On(want.Broker, here) && !want.Insist:
-		return plan.Refusal{{ObjectionKind: plan.DoneElsewhere(last, want.Broker, here, "")}}
+		return plan.Refusal{plan.DoneElsewhere(last, want.Broker, here, "")}
 	case !exists:
 		return plan.Against("there is no queue %s here any more: declare it again, or look at its vhost", from)
 	}
@@ -32,7 +32,7 @@ func refuseResume(t *model.Topology, want *Want) plan.Refusal {
 func heldElsewhere(source model.QueueRef) plan.Refusal {
 	held := model.Saidf("a consumer of %s, or another look, may hold some of its messages, which no look shows: resume "+
 		"it when nothing consumes the queue", source)
-	return plan.Refusal{{ObjectionKind: held.Insisting("goes on without what is held: it stays unknown, or is left")}}
+	return plan.Refusal{held.Insisting("goes on without what is held: it stays unknown, or is left")}
 }
 
 // otherPrints refuses a record of which nothing can be recognized, and says what a person can do instead.

@@ -286,7 +286,7 @@ func (d *decision) nothing() plan.Plan {
 		p.Target.Mode, p.Target.Fixed, p.Recipients = in.Mode, in.Fixed, in.Recipients
 		p.Insist, p.Mark, p.MarkName = in.Insist, in.Mark, in.MarkName
 	}
-	p.Refusal = plan.Unreadable(p.Acquire.Refusal)
+	p.Refusal = p.Acquire.Refusal
 	return p
 }
 

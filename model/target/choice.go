@@ -14,7 +14,7 @@ const MostOffered = 8
 type choice struct {
 	clue    *Clue  // nil: one of the flows that its queue belongs to
 	against []Clue // what tells otherwise, and weighs less
-	problem Problem
+	problem model.Objection
 }
 
 // choose finds the worker of a message: what a framework wrote, x-death, its origin, its flow, the name of its queue,

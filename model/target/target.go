@@ -42,7 +42,7 @@ type Way struct {
 	Why     string              // "its origin", "the flow's way back", …
 	Clue    *Clue               // by what the worker is known, of ToAuto; nil: the flow alone
 	Against []Clue              // what tells otherwise, and weighs less
-	Problem Problem             // why it cannot be sent there, nil when it can; a plan has no such way
+	Problem model.Objection     // why it cannot be sent there, nil when it can; a plan has no such way
 	Again   *loss.SecondFailure // how it is lost when it fails again there; nil: it is not
 }
 
@@ -136,7 +136,8 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 	} else {
 		var ok bool
 		if worker, ok = t.workerOf(c.message); !ok {
-			return Way{Problem: manyFlows(t.Workers)}
+			return Way{Problem: model.Saidf("this queue belongs to %d flows (%s), and the message has no trace of its worker: "+
+				"name a target, for example queue:NAME", len(t.Workers), t.Workers)}
 		}
 	}
 	var lossy *Way
@@ -247,7 +248,8 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 	case route.Internal:
 		w.Problem = model.Saidf("the exchange %s is internal: clients cannot publish to it", a.Exchange)
 	case route.Delays:
-		w.Problem = delays(a.Exchange)
+		w.Problem = model.Saidf("the exchange %s delays (x-delayed-message): it reports at once that no queue took the "+
+			"message, and delivers it later: dlxtop could not know whether it arrived", a.Exchange)
 	case len(route.Queues) == 0 && !route.Exact:
 		w.Problem = model.Saidf("it is unknown which queues it would reach: %s", route.Why)
 	case len(route.Queues) == 0:

@@ -52,7 +52,7 @@ type TapPlan struct {
 }
 
 // Refusal is why a tap or a probe must not run; nil when it may.
-type Refusal = model.Refusal[model.Said]
+type Refusal = model.Refusal
 
 func refuse(format string, values ...any) Refusal { return Refusal{model.Saidf(format, values...)} }
 

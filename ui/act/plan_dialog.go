@@ -98,7 +98,7 @@ func queueTarget(queue model.QueueRef, why string) ReplayTarget {
 // offerTargets adds the queues that a refused plan could mean to what tab goes through.
 func (d *PlanDialog) offerTargets() {
 	for _, o := range d.Plan.Refusal {
-		unclear, _ := o.ObjectionKind.(target.NoWorker)
+		unclear, _ := o.(target.NoWorker)
 		for i := range unclear.Clues {
 			c := &unclear.Clues[i]
 			queue := func(t ReplayTarget) bool { return t.mode == target.ToQueue && t.fixed.RoutingKey == c.Queue.Name }

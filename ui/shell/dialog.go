@@ -75,7 +75,7 @@ type Offer struct {
 }
 
 // Insist offers to go on in spite of a refusal, where a person may.
-func (o *Offer) Insist(e *Env, r model.Refusing) {
+func (o *Offer) Insist(e *Env, r model.Refusal) {
 	if r.Refused() && r.Overridable() {
 		o.Insists, o.Override = e.Keys.Insist.Help().Desc, "insists: "+model.Printable(r.Override())
 	}

@@ -17,7 +17,7 @@ func TestChangesAcrossARefusal(t *testing.T) {
 		w.Address.RoutingKey, w.Reaches = key, append(w.Reaches, build.Ref(key))
 		return plan.Promise{Ways: []target.Way{w}, Strips: []string{"x-error"}, Messages: 2}
 	}
-	refused := plan.Promise{Messages: 2, Refusal: plan.Refusal{{ObjectionKind: plan.NothingLeft{}}}}
+	refused := plan.Promise{Messages: 2, Refusal: plan.Refusal{plan.NothingLeft{}}}
 	const other = "messages now go through exchange (default), key v, which reaches v; " +
 		"no message goes through exchange (default), key w any more"
 	for name, test := range map[string]struct {
