@@ -13,12 +13,7 @@ import (
 )
 
 // Draft is a message as a replay publishes it, without ReplayHeader: what is edited.
-type Draft struct {
-	model.Address
-	Properties message.Properties
-	Headers    model.Table
-	Body       []byte
-}
+type Draft message.Publishing
 
 // Message is the draft as a message that can be shown.
 func (d *Draft) Message() message.Message {
@@ -144,6 +139,9 @@ func (d *Draft) UnmarshalJSON(text []byte) error {
 		return message.JSONError(err)
 	}
 	m, err := in.Message()
-	*d = Draft{model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties, m.Headers, m.Body}
+	*d = Draft{
+		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, Properties: m.Properties,
+		Headers: m.Headers, Body: m.Body,
+	}
 	return err
 }

@@ -19,10 +19,8 @@ func FuzzParse(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
 		m := must.Get(message.ParseMessage(line))(f)
 		d := Draft{
-			model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
-			m.Properties,
-			model.Table{"tenant": "blue", "raw": []byte{0xff}},
-			m.Body,
+			Address:    model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
+			Properties: m.Properties, Headers: model.Table{"tenant": "blue", "raw": []byte{0xff}}, Body: m.Body,
 		}
 		f.Add(d.Text())
 	}

@@ -17,14 +17,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// draftJSON is the part of a draft above its body.
-type draftJSON struct {
-	Exchange   string                 `json:"exchange"`
-	RoutingKey string                 `json:"routing_key"`
-	Properties message.PropertiesJSON `json:"properties"`
-	Headers    map[string]any         `json:"headers"`
-}
-
 const (
 	draftHelp = `# Edit the message, save it and leave the editor: the plan of the replay follows, and nothing is sent before you agree to it.
 # Above the dashes is JSON: a header value that JSON would change is {"$type": …, "value": …}. Below is the body.
@@ -41,9 +33,7 @@ func (d *Draft) Text() []byte {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(draftJSON{
-		message.TextJSON(d.Exchange), message.TextJSON(d.RoutingKey), d.Properties.AsJSON(), message.HeadersJSON(d.Headers),
-	}); err != nil {
+	if err := encoder.Encode((*message.Publishing)(d).HeadJSON()); err != nil {
 		return text.Bytes() // all of it is JSON's own types
 	}
 	plain := model.EscapeJSON(bytes.Clone(text.Bytes()))
@@ -131,7 +121,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	lineAt := func(offset int64) int {
 		return bytes.Count(head[:min(max(offset, 0), int64(len(head)))], []byte("\n")) + 1
 	}
-	var in draftJSON
+	var in message.HeadJSON
 	decoder := json.NewDecoder(bytes.NewReader(head))
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
@@ -143,23 +133,18 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 			lineAt(decoder.InputOffset()), errors.New("there is more than the one JSON object above the body"),
 		}
 	}
-	whole := message.MessageJSON{
-		Exchange: in.Exchange, RoutingKey: in.RoutingKey, Properties: in.Properties, Headers: in.Headers,
-	}
-	m, err := whole.Message()
+	p, err := in.Publishing()
 	if err == nil {
-		err = Check(&m)
+		err = Check(&p)
 	}
 	if err != nil {
 		return Draft{}, &lineError{lineAt(mentioned(head, err)), err}
 	}
-	if !m.Properties.Timestamp.IsZero() {
-		m.Properties.Timestamp = m.Properties.Timestamp.Local()
+	if !p.Properties.Timestamp.IsZero() {
+		p.Properties.Timestamp = p.Properties.Timestamp.Local()
 	}
-	headers, _ := localTimes(m.Headers).(model.Table)
-	return Draft{
-		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, Properties: m.Properties, Headers: headers,
-	}, nil
+	p.Headers, _ = localTimes(p.Headers).(model.Table)
+	return Draft(p), nil
 }
 
 // localTimes are the values with times as AMQP's client delivers them, so that what was not edited is equal.
@@ -224,7 +209,7 @@ type FieldError struct{ Field, Words string }
 func (e *FieldError) Error() string { return e.Field + " " + e.Words }
 
 // Check refuses what no broker takes, and what would send the message further than the plan says.
-func Check(m *message.Message) error {
+func Check(m *message.Publishing) error {
 	for key := range m.Headers {
 		switch {
 		case key == "CC" || key == "BCC":

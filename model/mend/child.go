@@ -59,34 +59,12 @@ type (
 	}
 	// head is all of a message but its body, of which it has the size.
 	head struct {
-		Exchange, RoutingKey string
-		Properties           message.PropertiesJSON
-		Headers              map[string]any `json:",omitempty"`
-		Size                 int
+		message.HeadJSON
+		Size int
 	}
 )
 
-func headOf(p *message.Publishing) head {
-	return head{
-		message.TextJSON(p.Exchange), message.TextJSON(p.RoutingKey), p.Properties.AsJSON(),
-		message.HeadersJSON(p.Headers), len(p.Body),
-	}
-}
-
-// publishing is the message without its body.
-func (s *head) publishing() (p message.Publishing, err error) {
-	if p.Exchange, err = message.ParseText(s.Exchange); err != nil {
-		return p, err
-	}
-	if p.RoutingKey, err = message.ParseText(s.RoutingKey); err != nil {
-		return p, err
-	}
-	if p.Properties, err = s.Properties.Properties(); err != nil {
-		return p, err
-	}
-	p.Headers, err = message.ParseHeaders(s.Headers)
-	return p, err
-}
+func headOf(p *message.Publishing) head { return head{p.HeadJSON(), len(p.Body)} }
 
 func send(to io.Writer, v any, body []byte) error {
 	err := json.NewEncoder(to).Encode(v)
@@ -157,7 +135,7 @@ func watch(begun *atomic.Int64) {
 
 // answer is what a program makes of a message, in the child.
 func (p *Program) answer(r *request) (a answer) {
-	was, err := r.publishing()
+	was, err := r.Publishing()
 	if err != nil {
 		return answer{Problem: failure(err)}
 	}
@@ -186,7 +164,7 @@ func (p *Program) answer(r *request) (a answer) {
 
 // message is the message that was made of another one. What stays is taken from that.
 func (a *answer) message(was *message.Publishing) (made message.Publishing, err error) {
-	if made, err = a.publishing(); err != nil {
+	if made, err = a.Publishing(); err != nil {
 		return *was, err
 	}
 	if at := made.Properties.Timestamp; at.Equal(was.Properties.Timestamp) {

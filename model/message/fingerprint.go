@@ -34,7 +34,7 @@ func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), 
 func (f *Fingerprint) UnmarshalText(text []byte) error {
 	read, err := hex.DecodeString(string(text))
 	if copy(f[:], read); err != nil || len(read) != len(f) {
-		return fmt.Errorf("%s is not a fingerprint", Excerpt(string(text)))
+		return valueError(Excerpt(string(text)) + " is not a fingerprint")
 	}
 	return nil
 }

@@ -205,6 +205,24 @@ func parseFloat(text string, short bool) (v any, ok bool) {
 	return f, err == nil
 }
 
+// Text is a text that JSON writes by TextJSON, and reads again.
+type Text string
+
+// MarshalText is TextJSON.
+func (t Text) MarshalText() ([]byte, error) { return []byte(TextJSON(string(t))), nil }
+
+// UnmarshalText is ParseText.
+func (t *Text) UnmarshalText(text []byte) error {
+	read, err := ParseText(string(text))
+	*t = Text(read)
+	return err
+}
+
+// valueError is what is wrong with a value in JSON, in one sentence.
+type valueError string
+
+func (e valueError) Error() string { return string(e) }
+
 // ParseText reads what TextJSON wrote.
 func ParseText(s string) (string, error) {
 	coded, odd := strings.CutPrefix(s, base64Prefix)
@@ -213,7 +231,7 @@ func ParseText(s string) (string, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(coded)
 	if err != nil {
-		return "", fmt.Errorf("%s is not base64", Excerpt(coded))
+		return "", valueError(Excerpt(coded) + " is not base64")
 	}
 	return string(b), nil
 }

@@ -62,7 +62,10 @@ func decodeMessage(text []byte) (in MessageJSON, err error) {
 // JSONError puts what encoding/json says into a sentence.
 func JSONError(err error) error {
 	var kind *json.UnmarshalTypeError
+	var value valueError
 	switch {
+	case errors.As(err, &value):
+		return value
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return errors.New("it ends in the middle of a message")
 	case errors.As(err, &kind) && kind.Field == "":

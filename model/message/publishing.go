@@ -16,6 +16,28 @@ type Publishing struct {
 	Reaches    []model.QueueRef // the queues that receive it
 }
 
+// HeadJSON is a publishing without its body as JSON.
+type HeadJSON struct {
+	Exchange   Text           `json:"exchange"`
+	RoutingKey Text           `json:"routing_key"`
+	Properties PropertiesJSON `json:"properties"`
+	Headers    map[string]any `json:"headers"`
+}
+
+// HeadJSON is the publishing without its body as JSON.
+func (p *Publishing) HeadJSON() HeadJSON {
+	return HeadJSON{Text(p.Exchange), Text(p.RoutingKey), p.Properties.AsJSON(), HeadersJSON(p.Headers)}
+}
+
+// Publishing is what was written, without a body.
+func (h *HeadJSON) Publishing() (p Publishing, err error) {
+	p.Exchange, p.RoutingKey = string(h.Exchange), string(h.RoutingKey)
+	if p.Properties, err = h.Properties.Properties(); err == nil {
+		p.Headers, err = ParseHeaders(h.Headers)
+	}
+	return p, err
+}
+
 // IsBrokerHeader reports whether a header tells the past of a message, or sends it to more queues than the plan says.
 // Kept, x-death can lose the message at its next expiry on 3.x (a cycle), and misleads a worker that counts its tries;
 // CC and BCC would deliver it a second time to queues that had it already.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -14,10 +15,10 @@ import (
 type EntryJSON struct {
 	Position    int                  `json:"position"`
 	Copies      string               `json:"copies,omitempty"` // 16 hexadecimal digits each
-	MessageID   string               `json:"message_id,omitempty"`
-	Fingerprint string               `json:"fingerprint"`
-	Exchange    string               `json:"exchange"`
-	RoutingKey  string               `json:"routing_key"`
+	MessageID   message.Text         `json:"message_id,omitempty"`
+	Fingerprint message.Fingerprint  `json:"fingerprint"`
+	Exchange    message.Text         `json:"exchange"`
+	RoutingKey  message.Text         `json:"routing_key"`
 	Message     *message.MessageJSON `json:"message,omitempty"`
 	Sent        *sentJSON            `json:"sent,omitempty"`
 	Stays       bool                 `json:"stays,omitempty"` // it was never to be sent
@@ -29,24 +30,24 @@ type EntryJSON struct {
 }
 
 type sentJSON struct {
-	Fingerprint string         `json:"fingerprint"`
-	Exchange    string         `json:"exchange"`
-	RoutingKey  string         `json:"routing_key"`
-	Reached     []string       `json:"reached,omitempty"`
-	Expiration  string         `json:"former_expiration,omitempty"`
-	UserID      string         `json:"former_user_id,omitempty"`
-	Zeros       uint16         `json:"former_zeros,omitempty"`
-	Headers     map[string]any `json:"former_headers,omitempty"`
-	Added       []string       `json:"added_headers,omitempty"`
-	Changed     []string       `json:"changed,omitempty"`
-	Removed     []string       `json:"removed_headers,omitempty"`
+	Fingerprint message.Fingerprint `json:"fingerprint"`
+	Exchange    message.Text        `json:"exchange"`
+	RoutingKey  message.Text        `json:"routing_key"`
+	Reached     []message.Text      `json:"reached,omitempty"`
+	Expiration  message.Text        `json:"former_expiration,omitempty"`
+	UserID      message.Text        `json:"former_user_id,omitempty"`
+	Zeros       message.PropertySet `json:"former_zeros,omitempty"`
+	Headers     map[string]any      `json:"former_headers,omitempty"`
+	Added       []message.Text      `json:"added_headers,omitempty"`
+	Changed     []string            `json:"changed,omitempty"`
+	Removed     []message.Text      `json:"removed_headers,omitempty"`
 }
 
 // JSON is the entry as JSON has it.
 func (e *Entry) JSON() EntryJSON {
 	out := EntryJSON{
-		Position: e.Position, MessageID: message.TextJSON(e.MessageID), Fingerprint: e.Fingerprint.String(),
-		Exchange: message.TextJSON(e.Address.Exchange), RoutingKey: message.TextJSON(e.Address.RoutingKey),
+		Position: e.Position, MessageID: message.Text(e.MessageID), Fingerprint: e.Fingerprint,
+		Exchange: message.Text(e.Address.Exchange), RoutingKey: message.Text(e.Address.RoutingKey),
 		Stays: e.Stays, Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone, Damaged: e.Damaged,
 	}
 	for _, c := range e.Copies {
@@ -63,65 +64,50 @@ func (e *Entry) JSON() EntryJSON {
 		out.Message = &whole
 	}
 	if s := e.Sent; s != nil {
+		f := &s.Former
 		out.Sent = &sentJSON{
-			s.Fingerprint.String(), message.TextJSON(s.To.Exchange), message.TextJSON(s.To.RoutingKey), textsJSON(s.Reached),
-			message.TextJSON(s.Former.Expiration), message.TextJSON(s.Former.UserID), uint16(s.Former.Zeros),
-			message.HeadersJSON(s.Former.Headers), textsJSON(s.Former.Added), s.Changed, textsJSON(s.Removed),
+			s.Fingerprint, message.Text(s.To.Exchange), message.Text(s.To.RoutingKey), retyped[message.Text](s.Reached),
+			message.Text(f.Expiration), message.Text(f.UserID), f.Zeros, message.HeadersJSON(f.Headers),
+			retyped[message.Text](f.Added), s.Changed, retyped[message.Text](s.Removed),
 		}
 	}
 	return out
 }
 
 // ParseEntry reads what JSON wrote. Outcome, Reason and Undone are not part of it: they come later.
-func ParseEntry(text []byte) (Entry, error) {
+func ParseEntry(text []byte) (e Entry, err error) {
 	var in EntryJSON
+	var none message.Fingerprint
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&in); err != nil {
-		return Entry{}, message.JSONError(err)
+		return Entry{Position: in.Position}, message.JSONError(err)
 	}
-	e := Entry{Position: in.Position, Undoes: in.Undoes, Stays: in.Stays}
-	var err error
+	e = Entry{
+		Position: in.Position, MessageID: string(in.MessageID), Fingerprint: in.Fingerprint, Undoes: in.Undoes,
+		Stays: in.Stays, Address: model.Address{Exchange: string(in.Exchange), RoutingKey: string(in.RoutingKey)},
+	}
 	e.Copies, err = ParseCopies(in.Copies)
-	read := func(from string, to *string) {
-		if err == nil {
-			*to, err = message.ParseText(from)
-		}
-	}
-	read(in.MessageID, &e.MessageID)
-	read(in.Exchange, &e.Address.Exchange)
-	read(in.RoutingKey, &e.Address.RoutingKey)
-	if err == nil {
-		e.Fingerprint, err = parseFingerprint(in.Fingerprint)
-	}
 	if in.Message != nil && err == nil {
 		var m message.Message
 		m, err = in.Message.Message()
 		e.Message = &m
 	}
 	if s := in.Sent; s != nil && err == nil {
-		e.Sent = &Sent{Changed: s.Changed, Former: Former{Zeros: message.PropertySet(s.Zeros)}}
-		read(s.Exchange, &e.Sent.To.Exchange)
-		read(s.RoutingKey, &e.Sent.To.RoutingKey)
-		read(s.Expiration, &e.Sent.Former.Expiration)
-		read(s.UserID, &e.Sent.Former.UserID)
-		for _, texts := range []struct {
-			from []string
-			to   *[]string
-		}{{s.Reached, &e.Sent.Reached}, {s.Added, &e.Sent.Former.Added}, {s.Removed, &e.Sent.Removed}} {
-			for _, text := range texts.from {
-				*texts.to = append(*texts.to, "")
-				read(text, &(*texts.to)[len(*texts.to)-1])
-			}
+		e.Sent = &Sent{
+			Fingerprint: s.Fingerprint, To: model.Address{Exchange: string(s.Exchange), RoutingKey: string(s.RoutingKey)},
+			Reached: retyped[string](s.Reached), Changed: s.Changed, Removed: retyped[string](s.Removed),
+			Former: Former{
+				Expiration: string(s.Expiration), UserID: string(s.UserID), Zeros: s.Zeros, Added: retyped[string](s.Added),
+			},
 		}
-		if err == nil {
-			e.Sent.Fingerprint, err = parseFingerprint(s.Fingerprint)
-		}
-		if err == nil {
-			e.Sent.Former.Headers, err = message.ParseHeaders(s.Headers)
-		}
+		e.Sent.Former.Headers, err = message.ParseHeaders(s.Headers)
 	}
-	if err == nil && e.Sent == nil && !e.Stays && (e.Message == nil || e.Undoes != 0) {
+	switch {
+	case err != nil:
+	case in.Fingerprint == none || in.Sent != nil && in.Sent.Fingerprint == none:
+		err = errors.New("it has no fingerprint")
+	case e.Sent == nil && !e.Stays && (e.Message == nil || e.Undoes != 0):
 		err = errors.New("it holds neither the message nor where it was sent")
 	}
 	return e, err
@@ -138,15 +124,10 @@ func ParseCopies(text string) (copies []Copy, err error) {
 	return copies, err
 }
 
-func parseFingerprint(text string) (f message.Fingerprint, err error) {
-	err = f.UnmarshalText([]byte(text))
-	return f, err
-}
-
-func textsJSON(texts []string) []string {
-	out := make([]string, len(texts))
-	for i := range texts {
-		out[i] = message.TextJSON(texts[i])
+// retyped are the same texts, of another type.
+func retyped[To, From ~string](texts []From) (out []To) {
+	for _, text := range texts {
+		out = append(out, To(text))
 	}
 	return out
 }

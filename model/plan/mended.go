@@ -128,12 +128,12 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 	refuse := func(field, words string) error {
 		return &mend.Problem{Kind: mend.NotAllowed, Field: field, Detail: words}
 	}
-	m := message.Message{Exchange: is.Exchange, RoutingKey: is.RoutingKey, Properties: is.Properties, Headers: changed}
+	made := message.Publishing{Address: is.Address, Properties: is.Properties, Headers: changed}
 	var wrong *draft.FieldError
 	_, delays := changed[message.DeliveryTimeHeader]
 	most := t.Behaviour.MaxMessageSize
 	switch size := int64(len(is.Body)); {
-	case errors.As(draft.Check(&m), &wrong):
+	case errors.As(draft.Check(&made), &wrong):
 		return refuse(wrong.Field, wrong.Words)
 	case is.Properties.UserID != "" && is.Properties.UserID != p.User:
 		return refuse("user_id", "is not that of the connected user, and RabbitMQ takes no other")
@@ -182,14 +182,13 @@ func (n *mending) try(
 			n.mended.Shown = append(n.mended.Shown, MendedMessage{p.From, m.Position, draftOf(&was), draftOf(&is)})
 		}
 	}
-	return &draft.Draft{Properties: is.Properties, Headers: is.Headers}, int64(len(is.Body))
+	return (*draft.Draft)(&is), int64(len(is.Body))
 }
 
 // draftOf is what is published without a mark. The rest of a page is let go.
 func draftOf(p *message.Publishing) draft.Draft {
-	d := draft.Draft{
-		Address: p.Address, Properties: p.Properties, Headers: maps.Clone(p.Headers), Body: slices.Clone(p.Body),
-	}
+	d := draft.Draft(*p)
+	d.Headers, d.Body, d.Reaches = maps.Clone(p.Headers), slices.Clone(p.Body), nil
 	if delete(d.Headers, message.ReplayHeader); len(d.Headers) == 0 {
 		d.Headers = nil
 	}
