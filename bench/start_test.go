@@ -63,8 +63,8 @@ func (c *bench) shovel(from, to, address string) {
 	}}
 	body := must.Get(json.Marshal(value))(c)
 	c.shovels++ // one that ends with its last message may be there a while longer
-	url := fmt.Sprintf("%s/api/parameters/shovel/%%2F/bench-%d", c.node.API(), c.shovels)
-	must.Get(manage.Send(c.Context(), http.MethodPut, url, string(body)))(c)
+	path := fmt.Sprintf("parameters/shovel/%%2F/bench-%d", c.shovels)
+	manage.Do(c, c.node.API(), http.MethodPut, path, string(body))
 	c.await(to)
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/shared"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -42,25 +43,11 @@ const patience = time.Minute
 const settings = "collect_statistics_interval = 1000"
 
 var (
-	startNode = sync.OnceValues(func() (*demo.Node, error) {
-		return demo.Start(context.Background(), demo.Options{Settings: settings})
-	})
-	started atomic.Bool
-	played  atomic.Int64 // situations, for the names of their vhosts
+	testNode = shared.Node{Options: demo.Options{Settings: settings}}
+	played   atomic.Int64 // situations, for the names of their vhosts
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if started.Load() {
-		if node, err := startNode(); err == nil {
-			if err := node.Stop(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				code = 1
-			}
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
 
 // world is a vhost with the queues and the workers of one situation.
 type world struct {
@@ -78,16 +65,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	started.Store(true)
-	node, err := startNode()
-	must.Do(t, err)
-	w := &world{T: t, node: node, vhost: fmt.Sprintf("case-%d", played.Add(1)), home: t.TempDir()}
-	w.workers = map[string]func(){}
-	w.manage(http.MethodPut, "vhosts/"+w.vhost, "{}")
-	t.Cleanup(func() { w.manage(http.MethodDelete, "vhosts/"+w.vhost, "") })
+	w := &world{T: t, node: testNode.Get(t), home: t.TempDir(), workers: map[string]func(){}}
+	w.vhost = manage.VHost(t, w.node.API(), fmt.Sprintf("case-%d", played.Add(1)))
 	w.channel = w.open()
-	w.source, err = mgmt.New(mgmt.Options{URL: node.API(), VHost: w.vhost, Timeout: patience})
-	must.Do(w, err)
+	w.source = must.Get(mgmt.New(mgmt.Options{URL: w.node.API(), VHost: w.vhost, Timeout: patience}))(t)
 	t.Cleanup(w.source.Close)
 	t.Cleanup(w.stop)
 	return w
@@ -96,13 +77,6 @@ func newWorld(t *testing.T) *world {
 func (w *world) open() *amqp.Channel {
 	w.Helper()
 	return dial.Channel(w, w.node.AMQP()+w.vhost)
-}
-
-// manage sends one request to the management API; the path begins after /api/.
-func (w *world) manage(method, path, body string) {
-	w.Helper()
-	_, err := manage.Send(context.WithoutCancel(w.Context()), method, w.node.API()+"/api/"+path, body)
-	must.That(w, err == nil, "%s: %v", path, err)
 }
 
 func (w *world) declare(parts []build.Part) {
@@ -116,7 +90,7 @@ func (w *world) declare(parts []build.Part) {
 		text := must.Get(model.JSONLine(map[string]any{
 			"pattern": p.Pattern, "definition": p.Definition, "priority": p.Priority, "apply-to": p.ApplyTo,
 		}))(w)
-		w.manage(http.MethodPut, kind+w.vhost+"/"+p.Name, string(text))
+		manage.Do(w, w.node.API(), http.MethodPut, kind+w.vhost+"/"+p.Name, string(text))
 	}
 	for _, x := range s.Exchanges {
 		if x.Name != "" {
@@ -253,11 +227,7 @@ func (w *world) publish(exchange, key, id string, change ...func(*amqp.Publishin
 	for _, c := range change {
 		c(&p)
 	}
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
-	defer cancel()
-	confirm := must.Get(w.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, p))(w)
-	taken = must.Get(confirm.WaitContext(ctx))(w)
-	return taken
+	return dial.Send(w, w.channel, exchange, key, p)
 }
 
 func (w *world) depth(queue string, want int) {

@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -157,7 +158,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 			return v.policyOf(test.limited) == ""
 		})
 		const body = `{"pattern":"^%s$","definition":{"max-length":0},"apply-to":"queues"}`
-		configure(t, http.MethodPut, policy, fmt.Sprintf(body, test.limited))
+		manage.Do(t, node.API(), http.MethodPut, policy, fmt.Sprintf(body, test.limited))
 		if test.limited == "failed" {
 			v.publish("", "failed", amqp.Publishing{Body: []byte("x")}) // the policy has dropped what was there
 		}
@@ -165,7 +166,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		k.asked("the plan is no longer valid: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
 		status := <-k.done
 		assert.That(t, status == cli.ExitRefused, "%s: exit status %d: %s", test.question, status, k.shown.String())
-		configure(t, http.MethodDelete, policy, "")
+		manage.Do(t, node.API(), http.MethodDelete, policy, "")
 	}
 }
 
@@ -274,20 +275,7 @@ func TestBoundBetweenStages(t *testing.T) {
 // consume plays a worker until the test ends.
 func (v *vhost) consume(queue string, handle func(amqp.Delivery)) {
 	v.t.Helper()
-	connection := must.Get(dial.AMQP(v.url()))(v.t)
-	channel := must.Get(connection.Channel())(v.t)
-	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(v.t)
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for d := range deliveries {
-			handle(d)
-		}
-	}()
-	v.t.Cleanup(func() {
-		connection.Close()
-		<-over
-	})
+	dial.Work(v.t, v.url(), queue, 0, handle)
 }
 
 func TestCanary(t *testing.T) {

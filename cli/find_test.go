@@ -165,16 +165,13 @@ func TestFindOne(t *testing.T) {
 	for i := range queues {
 		name := fmt.Sprintf("q%03d.failed", i)
 		v.declare(name, nil)
-		var last *amqp.DeferredConfirmation
-		for j := range each {
-			var err error
-			last, err = v.channel.PublishWithDeferredConfirmWithContext(t.Context(), "", name, true, false, amqp.Publishing{
+		messages := make([]amqp.Publishing, each)
+		for j := range messages {
+			messages[j] = amqp.Publishing{
 				MessageId: fmt.Sprintf("id-%d-%d", i, j), Body: fmt.Appendf(nil, `{"order":"o-%d-%d"}`, i, j),
-			})
-			must.Do(t, err)
+			}
 		}
-		ok, err := last.WaitContext(t.Context())
-		must.That(t, err == nil && ok, "publish: %v %v", ok, err)
+		dial.Publish(t, v.channel, name, messages...)
 	}
 	text := fmt.Sprintf(`"o-%d-%d"`, queues-2, each-1)
 	hits, end := found(t, v.run("find", text))

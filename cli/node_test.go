@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -208,25 +207,12 @@ func newVHost(t *testing.T, queues ...string) *vhost {
 
 func newNamedVHost(t *testing.T, name string, queues ...string) *vhost {
 	t.Helper()
-	configure(t, http.MethodPut, "vhosts/"+url.PathEscape(name), "{}")
-	t.Cleanup(func() { configure(t, http.MethodDelete, "vhosts/"+url.PathEscape(name), "") })
-	configure(t, http.MethodPut, "permissions/"+url.PathEscape(name)+"/guest",
-		`{"configure":".*","write":".*","read":".*"}`)
-	v := &vhost{t: t, name: name}
+	v := &vhost{t: t, name: manage.VHost(t, node.API(), name)}
 	v.channel = dial.Channel(t, v.url())
 	for _, q := range queues {
 		v.declare(q, nil)
 	}
 	return v
-}
-
-// configure sends one request to the management API.
-func configure(t *testing.T, method, path, body string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	_, err := manage.Send(ctx, method, node.API()+"/api/"+path, body)
-	must.That(t, err == nil, "%s: %v", path, err)
 }
 
 // url is the AMQP URL of the vhost.
@@ -257,11 +243,7 @@ func (v *vhost) declare(name string, arguments amqp.Table) {
 // publish sends one message and waits until the broker has it.
 func (v *vhost) publish(exchange, key string, message amqp.Publishing) {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
-	defer cancel()
-	confirm := must.Get(v.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, message))(v.t)
-	acked, err := confirm.WaitContext(ctx)
-	must.That(v.t, err == nil && acked, "publish: %v %v", acked, err)
+	must.That(v.t, dial.Send(v.t, v.channel, exchange, key, message), "the broker did not take a message")
 }
 
 // fill publishes messages with the ids m-1, m-2, …
@@ -293,15 +275,7 @@ func (v *vhost) counts(queues ...string) map[string]int {
 // take takes everything out of a queue.
 func (v *vhost) take(queue string) []amqp.Delivery {
 	v.t.Helper()
-	var all []amqp.Delivery
-	for {
-		d, ok, err := v.channel.Get(queue, true)
-		must.Do(v.t, err)
-		if !ok {
-			return all
-		}
-		all = append(all, d)
-	}
+	return dial.Take(v.t, v.channel, queue)
 }
 
 // ids are the message ids of deliveries.

@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -327,16 +328,16 @@ func (try *tryOfRights) allow(connections, channels int) {
 // grant gives the user what it may have now.
 func (try *tryOfRights) grant() {
 	limits := "user-limits/" + try.user
-	configure(try.t, http.MethodPut, limits+"/max-connections", fmt.Sprintf(`{"value":%d}`, try.connections))
-	configure(try.t, http.MethodPut, limits+"/max-channels", fmt.Sprintf(`{"value":%d}`, try.channels))
+	manage.Do(try.t, node.API(), http.MethodPut, limits+"/max-connections", fmt.Sprintf(`{"value":%d}`, try.connections))
+	manage.Do(try.t, node.API(), http.MethodPut, limits+"/max-channels", fmt.Sprintf(`{"value":%d}`, try.channels))
 	if try.permission != "" {
-		configure(try.t, http.MethodPut, "permissions/"+try.v.name+"/"+try.user, try.permission)
+		manage.Do(try.t, node.API(), http.MethodPut, "permissions/"+try.v.name+"/"+try.user, try.permission)
 	}
 }
 
 // become makes a user, as which the command runs.
 func (try *tryOfRights) become(user string) {
-	try.user = newUser(try.t, user, try.row.tag)
+	try.user = manage.User(try.t, node.API(), user, try.row.tag)
 	try.as = strings.Replace(try.v.url(), "guest:guest", try.user+":s3cr3t", 1)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -97,7 +98,7 @@ func (u *underPlan) matching() amqp.Table {
 func (u *underPlan) giveAlternate() {
 	policy := "policies/" + url.PathEscape(u.vhost.name) + "/" + u.name("policy")
 	const body = `{"pattern":"^%s$","definition":{"alternate-exchange":%q},"apply-to":"exchanges"}`
-	configure(u.t, http.MethodPut, policy, fmt.Sprintf(body, u.name("x"), u.name("aside")))
+	manage.Do(u.t, node.API(), http.MethodPut, policy, fmt.Sprintf(body, u.name("x"), u.name("aside")))
 }
 
 // TestFaultsTopologyChangedUnderPlans: at random moments between the plan, the yes and the end of a replay queues are

@@ -25,6 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -43,8 +44,8 @@ func nobody(t *testing.T) string {
 // the dashboard alike, whose terminal is not touched.
 func TestCannotConnect(t *testing.T) {
 	v, foreign := newVHost(t), newNamedVHost(t, "foreign")
-	user := newUser(t, "looker", "management", v.name)
-	plain := newUser(t, "no-tag", "", v.name)
+	user := manage.User(t, node.API(), "looker", "management", v.name)
+	plain := manage.User(t, node.API(), "no-tag", "", v.name)
 	amqpHost := strings.TrimSuffix(strings.TrimPrefix(node.AMQP(), "amqp://guest:guest@"), "/")
 	apiHost := strings.TrimPrefix(node.API(), "http://guest:guest@")
 	as := func(user, password, host, vhost string) string {
@@ -237,18 +238,6 @@ func silent(t *testing.T) string {
 
 var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
 
-// newUser makes a user with a password that no output may show.
-func newUser(t *testing.T, name, tags string, vhosts ...string) string {
-	t.Helper()
-	configure(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
-	t.Cleanup(func() { configure(t, http.MethodDelete, "users/"+name, "") })
-	for _, vhost := range vhosts {
-		configure(t, http.MethodPut, "permissions/"+url.PathEscape(vhost)+"/"+name,
-			`{"configure":".*","write":".*","read":".*"}`)
-	}
-	return name
-}
-
 // dashboardAt starts the dashboard on a terminal, and returns what it said instead of running.
 func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) {
 	t.Helper()
@@ -267,7 +256,7 @@ func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) 
 // TestDashboardOpens: a user who has one vhost only, and not the default one, gets in.
 func TestDashboardOpens(t *testing.T) {
 	v := newVHost(t)
-	user := newUser(t, "narrow", "management", v.name)
+	user := manage.User(t, node.API(), "narrow", "management", v.name)
 	_, tty := openPTY(t)
 	var errs bytes.Buffer
 	p := program(tty, tty, &errs)

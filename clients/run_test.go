@@ -66,29 +66,14 @@ type clientRun struct {
 func newClientRun(t *testing.T, c *client, program *clientProgram, environment ...string) *clientRun {
 	t.Helper()
 	r := &clientRun{client: c, t: t, program: program, home: t.TempDir(), failed: c.failed, environment: environment}
-	r.vhost = fmt.Sprintf("client-%d", clientRuns.Add(1))
-	r.manage(http.MethodPut, "vhosts/"+r.vhost, "{}")
-	t.Cleanup(func() { r.manage(http.MethodDelete, "vhosts/"+r.vhost, "") })
-	r.manage(http.MethodPut, "permissions/"+r.vhost+"/guest", `{"configure":".*","write":".*","read":".*"}`)
-	var err error
-	if r.connection, err = amqp.Dial(r.url()); err != nil {
-		t.Fatal(err)
-	}
+	r.vhost = manage.VHost(t, built.Node.API(), fmt.Sprintf("client-%d", clientRuns.Add(1)))
+	r.connection = must.Get(amqp.Dial(r.url()))(t)
 	t.Cleanup(func() { r.connection.Close() })
 	r.do("setup")
 	return r
 }
 
 func (r *clientRun) url() string { return built.Node.AMQP() + url.PathEscape(r.vhost) }
-
-func (r *clientRun) manage(method, at, body string) []byte {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), built.Patience)
-	defer cancel()
-	answer, err := manage.Send(ctx, method, built.Node.API()+"/api/"+at, body)
-	must.That(r.t, err == nil, "%s: %v", at, err)
-	return answer
-}
 
 func (r *clientRun) do(mode ...string) {
 	r.t.Helper()
@@ -134,7 +119,8 @@ func (r *clientRun) resolve(pattern string) (fullest string, messages int) {
 func (r *clientRun) queues() []string {
 	r.t.Helper()
 	var list []struct{ Name string }
-	must.Do(r.t, json.Unmarshal(r.manage(http.MethodGet, "queues/"+r.vhost+"?columns=name", ""), &list))
+	answer := manage.Do(r.t, built.Node.API(), http.MethodGet, "queues/"+r.vhost+"?columns=name", "")
+	must.Do(r.t, json.Unmarshal(answer, &list))
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Name

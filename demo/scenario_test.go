@@ -22,18 +22,15 @@ import (
 func vhost(t *testing.T) (name, amqpURL string) {
 	t.Helper()
 	name = strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
-	call(t, http.MethodPut, "/api/vhosts/"+name, nil)
-	t.Cleanup(func() { call(t, http.MethodDelete, "/api/vhosts/"+name, nil) })
-	return name, shared.AMQP() + name
+	return manage.VHost(t, shared.API(), name), shared.AMQP() + name
 }
 
 func call(t *testing.T, method, path string, answer any) {
 	t.Helper()
-	text, err := manage.Send(context.WithoutCancel(t.Context()), method, shared.API()+path, "")
-	if err == nil && answer != nil {
-		err = json.Unmarshal(text, answer)
+	text := manage.Do(t, shared.API(), method, path, "")
+	if answer != nil {
+		must.Do(t, json.Unmarshal(text, answer))
 	}
-	must.That(t, err == nil, "%s: %v", path, err)
 }
 
 // counts reads how many messages are ready in each queue, current and not as of the last statistics.
@@ -43,7 +40,7 @@ func counts(t *testing.T, vhost string) map[string]int {
 		Name  string
 		Ready int `json:"messages_ready"`
 	}
-	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
+	call(t, http.MethodGet, "queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
 	ready := map[string]int{}
 	for _, q := range queues {
 		ready[q.Name] = q.Ready
@@ -117,14 +114,14 @@ func declaredIn(t *testing.T, vhost string) []string {
 		Name      string
 		Arguments map[string]any
 	}
-	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
+	call(t, http.MethodGet, "queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
 	for _, q := range queues {
 		delete(q.Arguments, "x-queue-type") // 4.x writes the default in
 		arguments, _ := json.Marshal(q.Arguments)
 		list = append(list, fmt.Sprintf("queue %s %s", q.Name, arguments))
 	}
 	var exchanges []struct{ Name, Type string }
-	call(t, http.MethodGet, "/api/exchanges/"+vhost, &exchanges)
+	call(t, http.MethodGet, "exchanges/"+vhost, &exchanges)
 	for _, e := range exchanges {
 		if e.Name != "" && !strings.HasPrefix(e.Name, "amq.") {
 			list = append(list, fmt.Sprintf("exchange %s %s", e.Name, e.Type))
@@ -134,7 +131,7 @@ func declaredIn(t *testing.T, vhost string) []string {
 		Source, Destination string
 		Key                 string `json:"routing_key"`
 	}
-	call(t, http.MethodGet, "/api/bindings/"+vhost, &bindings)
+	call(t, http.MethodGet, "bindings/"+vhost, &bindings)
 	for _, b := range bindings {
 		if b.Source != "" {
 			list = append(list, fmt.Sprintf("binding %s %q %s", b.Source, b.Key, b.Destination))
@@ -208,7 +205,7 @@ func TestRunMoves(t *testing.T) {
 				if _, there := counts(t, name)[move.delivered]; !there {
 					return fmt.Errorf("no queue %s yet", move.delivered)
 				}
-				call(t, http.MethodGet, "/api/queues/"+name+"/"+pathSegment(move.delivered), &queue)
+				call(t, http.MethodGet, "queues/"+name+"/"+pathSegment(move.delivered), &queue)
 				if queue.Ready == 0 && queue.Stats.Ack == 0 {
 					return fmt.Errorf("nothing came to %s", move.delivered)
 				}
@@ -263,7 +260,7 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	var before string
 	connection := func(context.Context) error {
 		var connections []struct{ Name, Vhost string }
-		call(t, http.MethodGet, "/api/connections", &connections)
+		call(t, http.MethodGet, "connections", &connections)
 		for _, c := range connections {
 			if c.Vhost == name && c.Name != before {
 				before = c.Name
@@ -276,12 +273,12 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	// The first connection has to last until all is declared: then there are consumers.
 	await(t, func(context.Context) error {
 		var consumers []struct{}
-		if call(t, http.MethodGet, "/api/consumers/"+pathSegment(name), &consumers); len(consumers) == 0 {
+		if call(t, http.MethodGet, "consumers/"+pathSegment(name), &consumers); len(consumers) == 0 {
 			return errors.New("no consumer")
 		}
 		return nil
 	})
-	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil)
+	call(t, http.MethodDelete, "connections/"+pathSegment(before), nil)
 	await(t, connection)
 	cancel()
 	assert.Succeeds(t, <-ended)

@@ -51,8 +51,7 @@ func startCluster(t *testing.T) []*demo.Node {
 func (c *cluster) send(method, path string, body any) {
 	c.t.Helper()
 	text := must.Get(json.Marshal(body))(c.t)
-	_, err := manage.Send(c.t.Context(), method, c.nodes[0].API()+"/api/"+path, string(text))
-	must.That(c.t, err == nil, "%s: %v", path, err)
+	manage.Do(c.t, c.nodes[0].API(), method, path, string(text))
 }
 
 // declare makes a durable queue, led by a node.

@@ -91,9 +91,7 @@ func TestEndsOfAReplay(t *testing.T) {
 				t.Errorf("%d %s", status, said)
 			}
 			got := map[string]int{}
-			for range depth.Of(t, channel, worker) {
-				d, _, err := channel.Get(worker, true)
-				must.Do(t, err)
+			for _, d := range dial.Take(t, channel, worker) {
 				got[d.MessageId]++
 			}
 			for i := range n {

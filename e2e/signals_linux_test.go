@@ -159,8 +159,7 @@ func TestSuspend(t *testing.T) {
 			return strings.Count(screen.Text(), "STOPPED") == i+1 && restored(screen, usual)
 		})
 		// What was shown becomes old.
-		confirm, err := channel.PublishWithDeferredConfirm("", "ucenter@user@failed", false, false, amqp.Publishing{})
-		must.That(t, err == nil && confirm.Wait(), "%v", err)
+		dial.Publish(t, channel, "ucenter@user@failed", amqp.Publishing{})
 		screen.Press("\r")
 		screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
 		failed++

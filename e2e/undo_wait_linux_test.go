@@ -138,12 +138,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	assert.That(t, ready == n, "%d are there, want %d\n%s", ready, n, said.String())
 	assert.Contains(t, said.String(), "looked at all of "+failed+": order kept", "it does not say what its look costs")
 	found := map[string]bool{}
-	for {
-		d, ok, err := channel.Get(failed, true)
-		must.Do(t, err)
-		if !ok {
-			break
-		}
+	for _, d := range dial.Take(t, channel, failed) {
 		found[d.MessageId] = true
 	}
 	assert.That(t, len(found) == n, "%d different ones are there\n%s", len(found), said.String())

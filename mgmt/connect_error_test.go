@@ -23,6 +23,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -60,9 +61,9 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	b := realBroker(t)
 	shop := b.vhost("shop")
 	closed := b.vhost("closed")
-	b.user("untagged", "", shop)
-	b.user("clerk", "management", shop)
-	b.user("watcher", "monitoring")
+	manage.User(t, b.API(), "untagged", "", shop)
+	manage.User(t, b.API(), "clerk", "management", shop)
+	manage.User(t, b.API(), "watcher", "monitoring")
 	api := strings.TrimPrefix(b.as("guest", "guest"), "http://guest:guest@")
 	amqpPort := strings.TrimSuffix(strings.TrimPrefix(b.AMQP(), "amqp://guest:guest@"), "/")
 	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -115,13 +116,13 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		},
 		{
 			"no tag",
-			Options{URL: b.as("untagged", "secret")},
+			Options{URL: b.as("untagged", manage.Password)},
 			model.NotAllowed, "user untagged may not use the management API",
 			"rabbitmqctl set_user_tags untagged management",
 		},
 		{
 			"no vhost at all",
-			Options{URL: b.as("watcher", "secret")},
+			Options{URL: b.as("watcher", manage.Password)},
 			model.NotAllowed,
 			"user watcher has no permission on any vhost", "set_permissions",
 		},
@@ -201,14 +202,14 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 				must.That(t, errors.As(err, &connect), "%v is no ConnectError", err)
 				assert.That(t, connect.Kind == test.kind && strings.Contains(connect.Cause, test.cause) &&
 					strings.Contains(connect.Next, test.next), "%s: %v", connect.Kind, connect)
-				for _, secret := range []string{"wrongpass", "secret", "guest:guest"} {
+				for _, secret := range []string{"wrongpass", manage.Password, "guest:guest"} {
 					assert.That(t, !strings.Contains(connect.Error(), secret), "the error tells a password: %v", connect)
 				}
 			}
 		})
 	}
 	t.Run("vhost without a permission", func(t *testing.T) {
-		_, err := client(t, Options{URL: b.as("clerk", "secret"), VHost: closed}).Check(t.Context())
+		_, err := client(t, Options{URL: b.as("clerk", manage.Password), VHost: closed}).Check(t.Context())
 		var connect *model.ConnectError
 		// 3.10 and 4.0 say that it is not allowed, 4.3 hides that it exists.
 		assert.That(t, errors.As(err, &connect) && (connect.Kind == model.NotAllowed || connect.Kind == model.NoSuchVHost) &&

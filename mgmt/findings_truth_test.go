@@ -425,15 +425,5 @@ func buffer(ttl int64, to string) amqp.Table {
 // consume gives each message that a queue has to do, on a channel of its own, until the returned function ends it.
 func (s *stage) consume(queue string, prefetch int, do func(amqp.Delivery)) (end func()) {
 	s.t.Helper()
-	connection := must.Get(dial.AMQP(s.b.AMQP() + s.vhost))(s.t)
-	s.t.Cleanup(func() { connection.Close() })
-	channel := must.Get(connection.Channel())(s.t)
-	must.Do(s.t, channel.Qos(prefetch, 0, false))
-	got := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(s.t)
-	go func() {
-		for d := range got {
-			do(d)
-		}
-	}()
-	return func() { connection.Close() }
+	return dial.Work(s.t, s.b.AMQP()+s.vhost, queue, prefetch, do)
 }

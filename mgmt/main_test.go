@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,8 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/shared"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
@@ -37,35 +35,10 @@ const patience = 2 * time.Minute
 // the server.
 var choosingExchanges = []string{"rabbitmq_consistent_hash_exchange", "rabbitmq_random_exchange", "rabbitmq_sharding"}
 
-// startNode starts the one node of this package's tests when the first test asks for it.
-var startNode = sync.OnceValues(func() (*demo.Node, error) {
-	return demo.Start(context.Background(), demo.Options{Plugins: choosingExchanges})
-})
+// testNode is the one node of this package's tests.
+var testNode = shared.Node{Options: demo.Options{Plugins: choosingExchanges}}
 
-var started atomic.Bool
-
-// SharedNode is the node for tests outside the package: a folder has only one TestMain.
-func SharedNode() *demo.Node {
-	started.Store(true)
-	node, err := startNode()
-	if err != nil {
-		panic(err)
-	}
-	return node
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if started.Load() {
-		if node, err := startNode(); err == nil {
-			if err := node.Stop(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				code = 1
-			}
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
 
 // broker is the real node as a test sees it.
 type broker struct {
@@ -75,39 +48,25 @@ type broker struct {
 
 func realBroker(t *testing.T) broker {
 	t.Helper()
-	started.Store(true)
-	node := must.Get(startNode())(t)
-	return broker{node, t}
+	return broker{testNode.Get(t), t}
 }
 
 // put creates an object through the management API; the path begins after /api/.
-func (b broker) put(path, body string) { b.t.Helper(); b.send(http.MethodPut, path, body) }
+func (b broker) put(path, body string) {
+	b.t.Helper()
+	manage.Do(b.t, b.API(), http.MethodPut, path, body)
+}
 
 // post posts to the management API; the path begins after /api/.
-func (b broker) post(path, body string) { b.t.Helper(); b.send(http.MethodPost, path, body) }
-
-func (b broker) send(method, path, body string) {
+func (b broker) post(path, body string) {
 	b.t.Helper()
-	_, err := manage.Send(context.WithoutCancel(b.t.Context()), method, b.API()+"/api/"+path, body)
-	must.That(b.t, err == nil, "%s: %v", path, err)
+	manage.Do(b.t, b.API(), http.MethodPost, path, body)
 }
 
 // vhost creates a vhost that lives as long as the test.
 func (b broker) vhost(name string) string {
 	b.t.Helper()
-	b.put("vhosts/"+name, "{}")
-	b.t.Cleanup(func() { b.send(http.MethodDelete, "vhosts/"+name, "") })
-	return name
-}
-
-// user creates a user with permissions on some vhosts; its password is "secret".
-func (b broker) user(name, tags string, vhosts ...string) {
-	b.t.Helper()
-	b.put("users/"+name, fmt.Sprintf(`{"password":"secret","tags":%q}`, tags))
-	b.t.Cleanup(func() { b.send(http.MethodDelete, "users/"+name, "") })
-	for _, vhost := range vhosts {
-		b.put("permissions/"+vhost+"/"+name, `{"configure":".*","write":".*","read":".*"}`)
-	}
+	return manage.VHost(b.t, b.API(), name)
 }
 
 // as is the API's URL with another user in it.
@@ -233,11 +192,7 @@ func (s *stage) publish(queue string, headers amqp.Table) bool {
 
 func (s *stage) confirmed(exchange, key string, p amqp.Publishing) bool {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c := must.Get(s.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, p))(s.t)
-	taken := must.Get(c.WaitContext(ctx))(s.t)
-	return taken
+	return dial.Send(s.t, s.channel, exchange, key, p)
 }
 
 func (s *stage) depth(queue string) int {

@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -190,8 +189,6 @@ func predicted(s model.Settings, name string, accepted int) fate {
 }
 
 func (s *settingsTrial) compare(topology *model.Topology) (disagreements []string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	want, got := map[string]fate{}, map[string]fate{}
 	letters := 0
 	for _, name := range s.subject {
@@ -200,9 +197,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 		accepted := 0
 		// A quorum queue refuses late by some messages: its limit is a soft one.
 		for most := map[bool]int{false: 2, true: 200}[refuses(settings)]; accepted < most && !f.refused; {
-			c := must.Get(s.channel.PublishWithDeferredConfirmWithContext(ctx, "", name, false, false,
-				amqp.Publishing{MessageId: name}))(s.t)
-			taken := must.Get(c.WaitContext(ctx))(s.t)
+			taken := dial.Send(s.t, s.channel, "", name, amqp.Publishing{MessageId: name})
 			if f.refused = !taken; taken {
 				accepted++
 			}
@@ -214,21 +209,13 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 	// The last message's TTL ends after all others: a queue of the same TTL tells when.
 	_, err := s.channel.QueueDeclare("clock", true, false, false, false, amqp.Table{"x-message-ttl": int64(4 * soon)})
 	must.Do(s.t, err)
-	c, err := s.channel.PublishWithDeferredConfirmWithContext(ctx, "", "clock", false, false, amqp.Publishing{})
-	must.Do(s.t, err)
-	_, err = c.WaitContext(ctx)
-	must.Do(s.t, err)
+	dial.Send(s.t, s.channel, "", "clock", amqp.Publishing{})
 	must.Await(s.t, "the short TTLs have ended", func() bool { return s.depth("clock") == 0 })
 	dead := map[string][]string{}
 	arrived := 0
 	take := func() {
 		for _, x := range []string{"x1", "x2"} {
-			for {
-				d, ok, err := s.channel.Get("dead."+x, true)
-				must.Do(s.t, err)
-				if !ok {
-					break
-				}
+			for _, d := range dial.Take(s.t, s.channel, "dead."+x) {
 				dead[d.MessageId] = append(dead[d.MessageId], x+" "+d.RoutingKey)
 				arrived++
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -278,8 +279,8 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 	mine, other := b.vhost("mine"), b.vhost("other")
 	b.put("queues/"+mine+"/q", `{"durable":true}`)
 	b.put("queues/"+other+"/q", `{"durable":true}`)
-	b.user("narrow", "management", mine)
-	s := poll(t, client(t, Options{URL: b.as("narrow", "secret")}))
+	manage.User(t, b.API(), "narrow", "management", mine)
+	s := poll(t, client(t, Options{URL: b.as("narrow", manage.Password)}))
 	assert.That(t, slices.Equal(s.VHosts, []string{mine}) && len(s.Queues) == 1 && len(s.Missing) == 0,
 		"vhosts %s, queues %v, missing %q", s.VHosts, s.Queues, s.Missing)
 	if o := s.Overview; o.User != "narrow" || !slices.Equal(o.UserTags, []string{"management"}) || !o.Version.Known() {

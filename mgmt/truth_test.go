@@ -1,7 +1,6 @@
-package mgmt_test
+package mgmt
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -16,7 +15,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
-	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -26,14 +24,14 @@ import (
 func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 	topologies := max(10, 40*size.Rounds(0))
 	number := seed.Number(t)
-	connection := must.Get(dial.AMQP(node.AMQP()))(t)
+	b := realBroker(t)
+	connection := must.Get(dial.AMQP(b.AMQP()))(t)
 	defer connection.Close()
-	client := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
-	defer client.Close()
+	c := client(t, Options{URL: b.API()})
 	cases, wrong := 0, 0
 	for i := range topologies {
 		w := &world{t: t, random: rand.New(rand.NewPCG(number, uint64(i)))}
-		n, disagreements := w.compare(connection, client)
+		n, disagreements := w.compare(connection, c)
 		cases += n
 		wrong += len(disagreements)
 		for _, d := range disagreements {
@@ -188,17 +186,14 @@ func (w *world) remove() {
 }
 
 // compare declares the topology, sends messages, and returns how many were compared and what differs.
-func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases int, disagreements []string) {
+func (w *world) compare(connection *amqp.Connection, client *Client) (cases int, disagreements []string) {
 	channel := must.Get(connection.Channel())(w.t)
 	defer channel.Close()
 	w.channel = channel
 	must.Do(w.t, channel.Confirm(false))
 	w.declare()
 	defer w.remove()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	snapshot := must.Get(client.Snapshot(ctx))(w.t)
-	topology := model.NewTopology(snapshot)
+	topology := model.NewTopology(poll(w.t, client))
 
 	trials := map[string]trial{}
 	for i := range 20 {
@@ -215,7 +210,7 @@ func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases
 			tr.keys = append(tr.keys, tr.headers["BCC"].([]any)[0].(string))
 		}
 		trials[tr.id] = tr
-		w.publish(ctx, tr)
+		w.publish(tr)
 	}
 	got := w.drain()
 	for id, tr := range trials {
@@ -227,12 +222,12 @@ func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases
 					tr.keys, tr.headers, got[id], names))
 		}
 	}
-	return cases + w.compareDeadLetters(ctx, topology, &disagreements), disagreements
+	return cases + w.compareDeadLetters(topology, &disagreements), disagreements
 }
 
 // compareDeadLetters puts one message into each queue that has a dead-letter exchange, by an exchange that leads only
 // there so that its key can be any, and rejects it.
-func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology, disagreements *[]string) int {
+func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]string) int {
 	letters, want, arrivals := map[string]trial{}, map[string]model.Route{}, 0
 	var held []amqp.Delivery // all are taken out before the first is rejected, so that none is taken for another
 	for _, q := range w.queues {
@@ -246,7 +241,7 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 			tr.keys = append(tr.keys, tr.headers["CC"].([]any)[0].(string))
 		}
 		letters[tr.id] = tr
-		w.publish(ctx, tr)
+		w.publish(tr)
 		d, ok, err := w.channel.Get(q, false)
 		must.Do(w.t, err)
 		must.That(w.t, ok, "the message that was put into %s is not there", q)
@@ -292,10 +287,9 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 	return len(letters)
 }
 
-func (w *world) publish(ctx context.Context, tr trial) {
-	c := must.Get(w.channel.PublishWithDeferredConfirmWithContext(ctx, tr.exchange, tr.keys[0], false, false,
-		amqp.Publishing{MessageId: tr.id, Headers: maps.Clone(tr.headers)}))(w.t)
-	must.Get(c.WaitContext(ctx))(w.t)
+func (w *world) publish(tr trial) {
+	m := amqp.Publishing{MessageId: tr.id, Headers: maps.Clone(tr.headers)}
+	dial.Send(w.t, w.channel, tr.exchange, tr.keys[0], m)
 }
 
 // drain empties all queues, and tells for each message which queues had it, sorted; a queue that had two copies is
@@ -303,12 +297,7 @@ func (w *world) publish(ctx context.Context, tr trial) {
 func (w *world) drain() map[string][]string {
 	got := map[string][]string{}
 	for _, q := range w.queues {
-		for {
-			d, ok, err := w.channel.Get(q, true)
-			must.Do(w.t, err)
-			if !ok {
-				break
-			}
+		for _, d := range dial.Take(w.t, w.channel, q) {
 			got[d.MessageId] = append(got[d.MessageId], q)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/depth"
-	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -255,7 +254,7 @@ func TestTheHour(t *testing.T) {
 func playHour(t *testing.T, width, height int) {
 	o, channel := storyVHost(t)
 	kind := "classic"
-	if model.ParseVersion(must.Get(theNode())(t).Version()).AtLeast(4, 0) {
+	if model.ParseVersion(testNode.Get(t).Version()).AtLeast(4, 0) {
 		kind = "quorum"
 	}
 	arguments := amqp.Table{"x-queue-type": kind}

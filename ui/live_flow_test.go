@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -324,12 +324,8 @@ func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 // publishTo publishes to an exchange, and waits for the confirm.
 func publishTo(t *testing.T, channel *amqp.Channel, exchange, key string, m amqp.Publishing) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	must.Do(t, channel.Confirm(false))
-	confirm := must.Get(channel.PublishWithDeferredConfirm(exchange, key, true, false, m))(t)
-	ok, err := confirm.WaitContext(ctx)
-	must.That(t, err == nil && ok, "not confirmed: %v", err)
+	must.That(t, dial.Send(t, channel, exchange, key, m), "not confirmed")
 }
 
 // exchanges declares exchanges that are deleted after the test.
@@ -387,12 +383,9 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	bindIn(t, channel, "ways.delay", "delay.10m", "ways.later")
 	bindIn(t, channel, "ways.retry", "delay.#", "ways.audit")
 	bindIn(t, channel, "ways.retry", "save.#", "ways.save")
-	must.Do(t, channel.Confirm(false))
-	confirm := must.Get(channel.PublishWithDeferredConfirm("ways.delay", "save.created", true, false, amqp.Publishing{
+	publishTo(t, channel, "ways.delay", "save.created", amqp.Publishing{
 		Headers: amqp.Table{"CC": []any{"delay.10m"}}, Body: []byte("m"),
-	}))(t)
-	ok, err := confirm.WaitContext(t.Context())
-	must.That(t, err == nil && ok, "not confirmed: %v", err)
+	})
 	term := newTerminal(t, o, 120, 36).await("MOVED/s").press("/", "ways", keyEnter).await("ways.audit")
 	screen := term.screen()
 	must.That(t, !strings.Contains(screen, "ways.save"), "no binding says that ways.later leads to ways.save:\n%s", screen)
@@ -411,8 +404,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	bindIn(t, channel, "back.in", "created", "back.save")
 	bindIn(t, channel, "back.delay", "delay.10m", "back.later")
 	bindIn(t, channel, "back.retry", "back.save.#", "back.save")
-	must.Do(t, channel.Confirm(false))
-	confirm, err := channel.PublishWithDeferredConfirm("back.delay", "back.save.created", true, false, amqp.Publishing{
+	publishTo(t, channel, "back.delay", "back.save.created", amqp.Publishing{
 		Headers: amqp.Table{
 			"CC": []any{"delay.10m"},
 			"rascal": amqp.Table{
@@ -422,9 +414,6 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 		},
 		Body: []byte("m"),
 	})
-	must.Do(t, err)
-	ok, err := confirm.WaitContext(t.Context())
-	must.That(t, err == nil && ok, "not confirmed: %v", err)
 	term := onFlow(t, o, "back.save", 120, 36).await("delayed 10m", "╭ back.delay ╮")
 	term.press(keyTab).await("▸ back.later").press(keyEnter).await("1 message", "back.save.created")
 	term.press("q").await("retry 10m", "via back.delay", "╭ back.in ")

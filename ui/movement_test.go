@@ -80,7 +80,7 @@ func scenario(t *testing.T, name string) demo.Scenario {
 // counted: when the statistics know of what was there before.
 func (s *stage) follow(before ...totals) {
 	s.Helper()
-	node, _ := theNode()
+	node := testNode.Get(s)
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: s.worker.VHost}))(s)
 	s.source = source
 	client := must.Get(broker.New(broker.Options{URL: s.url}))(s)

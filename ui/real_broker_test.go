@@ -3,11 +3,9 @@ package ui
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/shared"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -31,29 +30,16 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// theNode is a real broker, started by the first test that needs it. Each test has queues of its own on it.
-var theNode = sync.OnceValues(func() (*demo.Node, error) {
-	nodeStarted = true
-	return demo.Start(context.Background(), demo.Options{})
-})
+// testNode is a real broker. Each test has queues of its own on it.
+var testNode shared.Node
 
-var nodeStarted bool // for TestMain, after all tests
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if nodeStarted {
-		if node, err := theNode(); err == nil {
-			node.Stop()
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
 
 // onTheNode is the node, for a test that runs beside the others on it: they wait most of the time.
 func onTheNode(t *testing.T) *demo.Node {
 	t.Helper()
 	t.Parallel()
-	return must.Get(theNode())(t)
+	return testNode.Get(t)
 }
 
 // vhosts counts those that tests have made.
@@ -63,12 +49,7 @@ var vhosts atomic.Int64
 func ownVHost(t *testing.T) (node *demo.Node, vhost, at string) {
 	t.Helper()
 	node = onTheNode(t)
-	vhost = fmt.Sprintf("vh%03d", vhosts.Add(1))
-	manage := func(method string) {
-		must.Get(manage.Send(context.WithoutCancel(t.Context()), method, node.API()+"/api/vhosts/"+vhost, ""))(t)
-	}
-	manage(http.MethodPut)
-	t.Cleanup(func() { manage(http.MethodDelete) })
+	vhost = manage.VHost(t, node.API(), fmt.Sprintf("vh%03d", vhosts.Add(1)))
 	return node, vhost, node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
 }
 
@@ -119,17 +100,7 @@ func declare(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Ta
 func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp.Publishing) {
 	t.Helper()
 	must.Do(t, channel.Confirm(false))
-	confirms := make([]*amqp.DeferredConfirmation, len(messages))
-	for i, m := range messages {
-		var err error
-		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, true, false, m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range confirms {
-		ok, err := c.WaitContext(t.Context())
-		must.That(t, err == nil && ok, "not confirmed: %v", err)
-	}
+	dial.Publish(t, channel, queue, messages...)
 }
 
 // The main story of the program: see the failed messages of one service, press r, and that service gets exactly this

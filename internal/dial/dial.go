@@ -2,6 +2,7 @@
 package dial
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -38,6 +39,51 @@ func Publish(t testing.TB, channel *amqp.Channel, queue string, messages ...amqp
 	for _, confirm := range confirms {
 		must.That(t, confirm.Wait(), "the broker did not take a message")
 	}
+}
+
+// Send publishes a message on a channel in confirm mode, and reports whether the broker took it.
+func Send(t testing.TB, channel *amqp.Channel, exchange, key string, m amqp.Publishing) (taken bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	confirm := must.Get(channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, m))(t)
+	return must.Get(confirm.WaitContext(ctx))(t)
+}
+
+// Take takes all messages that are ready out of a queue.
+func Take(t testing.TB, channel *amqp.Channel, queue string) (all []amqp.Delivery) {
+	t.Helper()
+	for {
+		d, ok, err := channel.Get(queue, true)
+		must.Do(t, err)
+		if !ok {
+			return all
+		}
+		all = append(all, d)
+	}
+}
+
+// Work gives a queue's messages to handle, as many unacknowledged as prefetch says (0: all), on a connection of its own.
+// It ends with the test, or when end is called, which waits until handle has returned.
+func Work(t testing.TB, url, queue string, prefetch int, handle func(amqp.Delivery)) (end func()) {
+	t.Helper()
+	connection := must.Get(AMQP(url))(t)
+	channel := must.Get(connection.Channel())(t)
+	must.Do(t, channel.Qos(prefetch, 0, false))
+	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(t)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for d := range deliveries {
+			handle(d)
+		}
+	}()
+	end = func() {
+		connection.Close()
+		<-over
+	}
+	t.Cleanup(end)
+	return end
 }
 
 // Queue declares a durable queue that is there until the test ends.

@@ -8,19 +8,57 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// Send sends a request to url, which may hold credentials, and returns the answer's body. An answer that is none of
+// Do sends a request to a node's management API, whose URL api is, and returns the answer's body; the path begins after
+// /api/. The test ends when it is refused.
+func Do(t testing.TB, api, method, path, body string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), must.Patience)
+	defer cancel()
+	answer, err := Send(ctx, method, api+"/api/"+path, body)
+	must.That(t, err == nil, "%s: %v", path, err)
+	return answer
+}
+
+// VHost makes a vhost that lives as long as the test, and returns its name.
+func VHost(t testing.TB, api, name string) string {
+	t.Helper()
+	Do(t, api, http.MethodPut, "vhosts/"+url.PathEscape(name), "{}")
+	t.Cleanup(func() { Do(t, api, http.MethodDelete, "vhosts/"+url.PathEscape(name), "") })
+	return name
+}
+
+// Password is that of all users that tests make: no output may show it.
+const Password = "s3cr3t"
+
+// User makes a user with every right on some vhosts, who lives as long as the test, and returns the name.
+func User(t testing.TB, api, name, tags string, vhosts ...string) string {
+	t.Helper()
+	Do(t, api, http.MethodPut, "users/"+name, fmt.Sprintf(`{"password":%q,"tags":%q}`, Password, tags))
+	t.Cleanup(func() { Do(t, api, http.MethodDelete, "users/"+name, "") })
+	for _, vhost := range vhosts {
+		path := "permissions/" + url.PathEscape(vhost) + "/" + name
+		Do(t, api, http.MethodPut, path, `{"configure":".*","write":".*","read":".*"}`)
+	}
+	return name
+}
+
+// Send sends a request to an address, which may hold credentials, and returns the answer's body. An answer that is none of
 // success is an error with the broker's words. A request whose connection ends before the answer begins is sent again
 // for up to ten seconds, as a busy node closes connections that it has just accepted (3.10.8, 4.3.6), but a POST is
 // not: it would be done twice. What a DELETE no longer finds then was deleted by the first one.
-func Send(ctx context.Context, method, url, body string) ([]byte, error) {
+func Send(ctx context.Context, method, address, body string) ([]byte, error) {
 	const pause, limit = 100 * time.Millisecond, 10 * time.Second
 	for began, again := time.Now(), false; ; again = true {
-		answer, status, err := send(ctx, method, url, body)
+		answer, status, err := send(ctx, method, address, body)
 		switch {
 		case hungUp(err) && method != http.MethodPost && time.Since(began) < limit:
 			select {
@@ -40,8 +78,8 @@ func Send(ctx context.Context, method, url, body string) ([]byte, error) {
 
 // send sends a request once, on a connection of its own: it leaves no goroutine, and no idle connection that the broker
 // closes just when it is used.
-func send(ctx context.Context, method, url, body string) (answer []byte, status int, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+func send(ctx context.Context, method, address, body string) (answer []byte, status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return nil, 0, err
 	}
