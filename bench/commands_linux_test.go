@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -229,8 +228,7 @@ func (c *bench) dlxtop(args ...string) {
 	c.Helper()
 	out := must.Get(os.Create(filepath.Join(c.home, "output")))(c)
 	defer out.Close()
-	command := exec.Command(built.Program, append(args, "--url", c.node.AMQP()+"%2f", "--api", c.node.API())...)
-	command.Env = append(built.Environment(), "HOME="+c.home)
+	command := built.In(c.home, append(args, "--url", c.node.AMQP()+"%2f", "--api", c.node.API())...)
 	var complaints bytes.Buffer
 	command.Stdout, command.Stderr = out, &complaints
 	if err := command.Run(); err != nil {

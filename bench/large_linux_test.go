@@ -201,8 +201,7 @@ func importAll(b *testing.B, n *demo.Node, d definitions) {
 // flowsTime is how long `dlxtop flows -o json` takes, from its start to its end.
 func flowsTime(b *testing.B, n *demo.Node) time.Duration {
 	b.Helper()
-	command := exec.Command(built.Program, "flows", "-o", "json", "--url", n.AMQP(), "--api", n.API())
-	command.Env = append(built.Environment(), "HOME="+b.TempDir())
+	command := built.In(b.TempDir(), "flows", "-o", "json", "--url", n.AMQP(), "--api", n.API())
 	var complaints bytes.Buffer
 	command.Stderr = &complaints
 	began := time.Now()

@@ -5,7 +5,6 @@ package clients
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -224,16 +223,8 @@ type ran struct {
 
 func (r *clientRun) dlxtop(args ...string) ran {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 2*built.Patience)
-	defer cancel()
-	run := exec.CommandContext(ctx, built.Program, append(args, "--url", r.url(), "--api", built.Node.API())...)
-	run.Env = append(built.Environment(), "HOME="+r.home)
-	var out, errs bytes.Buffer
-	run.Stdout, run.Stderr = &out, &errs
-	err := run.Run()
-	var exit *exec.ExitError
-	must.That(r.t, err == nil || errors.As(err, &exit), "%v", err)
-	return ran{run.ProcessState.ExitCode(), out.String(), errs.String()}
+	status, out, errs := built.Run(r.t, built.In(r.home, append(args, "--url", r.url(), "--api", built.Node.API())...))
+	return ran{status, out, errs}
 }
 
 // answer runs a command that has to succeed, and reads its JSON.

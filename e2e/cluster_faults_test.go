@@ -343,8 +343,7 @@ func (c *clusterTrial) process() int {
 func (c *clusterTrial) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	c.t.Helper()
 	out := &bytes.Buffer{}
-	command := exec.Command(built.Program, append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())...)
-	command.Env = append(built.Environment(), "HOME="+c.home)
+	command := built.In(c.home, append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())...)
 	command.Stdout, command.Stderr = out, out
 	must.Do(c.t, command.Start())
 	return command, out

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -113,16 +112,8 @@ func (c *cluster) poll(user string, what string, wanted func(*model.Topology) bo
 // run runs dlxtop on the first node.
 func (c *cluster) run(args ...string) (status int, out, errs string) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*built.Patience)
-	defer cancel()
 	args = append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())
-	command := exec.CommandContext(ctx, built.Program, args...)
-	command.Env = append(built.Environment(), "HOME="+c.t.TempDir())
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	err := command.Run()
-	must.That(c.t, err == nil || command.ProcessState != nil, "%v", err)
-	return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
+	return built.Run(c.t, built.In(c.t.TempDir(), args...))
 }
 
 // about are the findings of a code: what they are about, sorted.

@@ -309,10 +309,8 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	connection, err := dial.AMQP(amqpURL)
 	must.That(t, err == nil, "%v with %v", err, told)
 	connection.Close()
-	flows := exec.Command(built.Program, "flows", "--url", amqpURL, "--api", api)
-	flows.Env = built.Environment()
-	text, err := flows.CombinedOutput()
-	assert.That(t, err == nil && bytes.HasPrefix(text, []byte("FLOW ")), "flows: %v %s", err, text)
+	status, text, said := built.Run(t, built.In(t.TempDir(), "flows", "--url", amqpURL, "--api", api))
+	assert.That(t, status == 0 && strings.HasPrefix(text, "FLOW "), "flows: %d %s%s", status, text, said)
 	must.Do(t, command.Process.Signal(os.Interrupt))
 	rest, _ := io.ReadAll(out)
 	err = command.Wait()
@@ -443,18 +441,12 @@ management.ssl.keyfile = %s
 		{"a name that it has not", query + "&server_name_indication=other.example", cli.ExitConnect, "for another name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), built.Program, "peek", "ucenter@user@failed", "-n", "1",
+			status, out, errs := built.Run(t, built.In(t.TempDir(), "peek", "ucenter@user@failed", "-n", "1",
 				"--url", fmt.Sprintf("amqps://guest:guest@127.0.0.1:%d/%%2f%s", amqps, c.query), "--api",
-				fmt.Sprintf("https://127.0.0.1:%d", https))
-			command.Env = append(built.Environment(), "HOME="+t.TempDir())
-			var out, errs bytes.Buffer
-			command.Stdout, command.Stderr = &out, &errs
-			_ = command.Run() // the status tells
-			if command.ProcessState.ExitCode() != c.status || !bytes.Contains(errs.Bytes(), []byte(c.says)) {
-				t.Errorf("exit status %d: %s%s", command.ProcessState.ExitCode(), out.String(), errs.String())
-			}
-			assert.That(t, c.status == cli.ExitDone || bytes.Contains(errs.Bytes(), []byte("--url")) &&
-				!bytes.Contains(errs.Bytes(), []byte("--api")), "it is the AMQP certificate that is meant: %s", errs.String())
+				fmt.Sprintf("https://127.0.0.1:%d", https)))
+			assert.That(t, status == c.status && strings.Contains(errs, c.says), "exit status %d: %s%s", status, out, errs)
+			assert.That(t, c.status == cli.ExitDone || strings.Contains(errs, "--url") && !strings.Contains(errs, "--api"),
+				"it is the AMQP certificate that is meant: %s", errs)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -63,10 +62,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			act := func(args ...string) (status int, out string, said string) {
 				command := exec.Command("env", append(append([]string{state, built.Program}, args...), connection...)...)
 				command.Env = built.Environment()
-				var stdout, stderr bytes.Buffer
-				command.Stdout, command.Stderr = &stdout, &stderr
-				_ = command.Run()
-				return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
+				return built.Run(t, command)
 			}
 			_, out, said := act("journal", "-o", "json")
 			assert.That(t, strings.Contains(said, "`dlxtop journal resume 1` looks for them") == end.killed &&

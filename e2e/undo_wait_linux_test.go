@@ -96,11 +96,9 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	channel := dial.Channel(t, built.Node.AMQP())
 	failed, worker := dial.Queue(t, channel, "dead.failed", nil), dial.Queue(t, channel, "dead.worker", nil)
 	publishNumbered(t, channel, failed, n)
-	tunnel, state := newTunnel(t), t.TempDir()
+	tunnel, home := newTunnel(t), t.TempDir()
 	dlxtop := func(args ...string) *exec.Cmd {
-		command := exec.Command(built.Program, append(args, "--url", tunnel.address+"%2f", "--api", built.Node.API())...)
-		command.Env = append(built.Environment(), "XDG_STATE_HOME="+state)
-		return command
+		return built.In(home, append(args, "--url", tunnel.address+"%2f", "--api", built.Node.API())...)
 	}
 	tunnel.limit.Store(200_000) // somewhere in the middle
 	replay := dlxtop("replay", failed, "--to", "queue:"+worker, "--yes")

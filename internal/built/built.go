@@ -3,6 +3,7 @@
 package built
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/dial"
@@ -53,12 +55,29 @@ func Build(program string, flags ...string) error {
 	return nil
 }
 
+// In is dlxtop with a home, not yet started.
+func In(home string, args ...string) *exec.Cmd {
+	command := exec.Command(Program, args...)
+	command.Env = append(Environment(), "HOME="+home)
+	return command
+}
+
 // Command is dlxtop on the node, with a home of its own, not yet started.
 func Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
-	command := exec.Command(Program, ToNode(args...)...)
-	command.Env = append(Environment(), "HOME="+t.TempDir())
-	return command
+	return In(t.TempDir(), ToNode(args...)...)
+}
+
+// Run runs a command to its end, and returns its exit status and what it wrote. One that does not end is killed.
+func Run(t testing.TB, command *exec.Cmd) (status int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	must.Do(t, command.Start())
+	stuck := time.AfterFunc(2*Patience, func() { _ = command.Process.Kill() })
+	defer stuck.Stop()
+	_ = command.Wait() // the status tells
+	return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
 // ToNode are arguments with those that lead dlxtop to the node.
