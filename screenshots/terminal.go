@@ -113,7 +113,7 @@ func (t *terminal) screen() paint.Screen {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.look.Screen(t.emulator.Render(), t.emulator.Width(), t.emulator.Height())
+	return t.look.Screen(t.emulator)
 }
 
 func (t *terminal) text() string {

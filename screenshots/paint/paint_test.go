@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/cellbuf"
+	"github.com/charmbracelet/x/vt"
 	"golang.org/x/image/font/gofont/gomonobold"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -30,6 +31,14 @@ func testPainter(t *testing.T) *Painter {
 		t.Fatal(err)
 	}
 	return &Painter{glyphs, 4}
+}
+
+// screen is that of a terminal of this size that got a text.
+func screen(t *testing.T, text string, width, height int) Screen {
+	t.Helper()
+	emulator := vt.NewEmulator(width, height)
+	must.Get(emulator.WriteString(text))(t)
+	return Dark.Screen(emulator)
 }
 
 func (p *Painter) mustDraw(t *testing.T, s Screen) *image.RGBA {
@@ -62,7 +71,7 @@ func (p *Painter) strongest(img *image.RGBA, x, y int, from color.RGBA) color.RG
 
 // Faint, reversed and coloured text is seen, each in its own way.
 func TestAttributesAreSeen(t *testing.T) {
-	s := Dark.Screen("H\x1b[2mH\x1b[0;7mH\x1b[0;31mH\x1b[0;2;7mH", 5, 1)
+	s := screen(t, "H\x1b[2mH\x1b[0;7mH\x1b[0;31mH\x1b[0;2;7mH", 5, 1)
 	p := testPainter(t)
 	img := p.mustDraw(t, s)
 	corner := func(x int) color.RGBA { return img.RGBAAt(p.padding+x*p.glyphs.width, p.padding) }
@@ -84,7 +93,7 @@ func TestAttributesAreSeen(t *testing.T) {
 
 // An underline is below the text, and bold and italic ask for their own cuts.
 func TestStylesOfCells(t *testing.T) {
-	s := Dark.Screen("\x1b[4m \x1b[0;1mb\x1b[0;3mi\x1b[0;9ms", 4, 1)
+	s := screen(t, "\x1b[4m \x1b[0;1mb\x1b[0;3mi\x1b[0;9ms", 4, 1)
 	assert.That(t, s.at(0, 0).Underline && s.at(1, 0).Bold && s.at(2, 0).Italic && s.at(3, 0).Struck,
 		"the cells are %+v", s.Cells)
 	p := testPainter(t)
@@ -101,7 +110,7 @@ func TestColours(t *testing.T) {
 		{ansi.IndexedColor(231), color.RGBA{255, 255, 255, 255}},
 		{ansi.RGBColor{R: 1, G: 2, B: 3}, color.RGBA{1, 2, 3, 255}},
 	} {
-		got := Dark.cell("x", 1, cellbuf.Style{Fg: test.given}).Ink
+		got := Dark.cell(&uv.Cell{Content: "x", Width: 1, Style: uv.Style{Fg: test.given}}).Ink
 		assert.That(t, got == test.want, "%v: got %v, want %v", test.given, got, test.want)
 	}
 }
@@ -110,11 +119,11 @@ func TestColours(t *testing.T) {
 func TestLinesJoin(t *testing.T) {
 	p := testPainter(t)
 	g := p.glyphs
-	img := p.mustDraw(t, Dark.Screen("╭─┬\r\n│█│\r\n╰─▶", 3, 3))
+	img := p.mustDraw(t, screen(t, "╭─┬\r\n│█│\r\n╰─▶", 3, 3))
 	ink := func(x, y int) bool { return img.RGBAAt(x+p.padding, y+p.padding) != Dark.Paper }
 	middleX, middleY := g.middle()
 	x, y := int(middleX-0.5), int(middleY-0.5)
-	arrows := p.mustDraw(t, Dark.Screen("▲│\r\n│▼", 3, 2))
+	arrows := p.mustDraw(t, screen(t, "▲│\r\n│▼", 3, 2))
 	for at := y; at < g.height+y; at++ {
 		for column := range 2 {
 			pixel := arrows.RGBAAt(p.padding+column*g.width+x, p.padding+at)
@@ -146,7 +155,7 @@ func TestOtherCharacters(t *testing.T) {
 		assert.That(t, !masks[string(mask)], "%s looks like a box or another sign", sign)
 		masks[string(mask)] = true
 	}
-	s := Dark.Screen("世x", 4, 1)
+	s := screen(t, "世x", 4, 1)
 	img := p.mustDraw(t, s)
 	for _, x := range []int{0, 1, 2} {
 		assert.That(t, p.strongest(img, x, 0, Dark.Paper) != Dark.Paper, "nothing is in cell %d of %+v", x, s.Cells)
@@ -155,7 +164,7 @@ func TestOtherCharacters(t *testing.T) {
 
 // The same screen makes the same file, small and with the colours that were drawn.
 func TestPicturesAreTheSame(t *testing.T) {
-	s := Dark.Screen("\x1b[1mdlxtop\x1b[0m \x1b[2mfaint\x1b[0m \x1b[36mcyan\x1b[0m ▁▂▃▄▅▆▇█ ├──▶", 30, 5)
+	s := screen(t, "\x1b[1mdlxtop\x1b[0m \x1b[2mfaint\x1b[0m \x1b[36mcyan\x1b[0m ▁▂▃▄▅▆▇█ ├──▶", 30, 5)
 	var files [2][]byte
 	for i := range files {
 		p := testPainter(t)

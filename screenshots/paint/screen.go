@@ -4,8 +4,9 @@ import (
 	"image/color"
 	"strings"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/cellbuf"
+	"github.com/charmbracelet/x/vt"
 )
 
 // Screen is what stands on a terminal's screen at one moment, row by row.
@@ -53,66 +54,40 @@ var (
 // faintPart is how much of a faint character's colour is left; the rest is its background.
 const faintPart = 0.55
 
-// Screen is the screen of a terminal of this size, in cells, on which a frame stands: lines with their looks as escape
-// sequences. What does not fit is left out.
-func (l Look) Screen(frame string, width, height int) Screen {
-	s := Screen{Width: width, Height: height, Cells: make([]Cell, width*height)}
-	for i := range s.Cells {
-		s.Cells[i] = Cell{Width: 1, Ink: l.Ink, Paper: l.Paper}
-	}
-	parser := ansi.NewParser()
-	var style cellbuf.Style
-	y := 0
-	for line := range strings.Lines(frame) {
-		if y == height {
-			break
+// Screen is what stands on an emulator's screen.
+func (l Look) Screen(e *vt.Emulator) Screen {
+	s := Screen{Width: e.Width(), Height: e.Height()}
+	for y := range s.Height {
+		for x := range s.Width {
+			c := e.CellAt(x, y)
+			if c.Width > 0 {
+				s.Cells = append(s.Cells, l.cell(c))
+				continue
+			}
+			half := s.at(x-1, y) // of a wide one
+			half.Text, half.Width = "", 0
+			s.Cells = append(s.Cells, half)
 		}
-		l.line(s.Cells[y*width:(y+1)*width], strings.TrimRight(line, "\r\n"), &style, parser)
-		y++
 	}
 	return s
 }
 
-// line reads the cells of one line. The style goes on into the next one.
-func (l Look) line(row []Cell, line string, style *cellbuf.Style, parser *ansi.Parser) {
-	var state byte
-	x := 0
-	for len(line) > 0 {
-		text, width, n, next := ansi.DecodeSequenceWc(line, state, parser)
-		line, state = line[n:], next
-		switch {
-		case width > 0 && x+width <= len(row):
-			row[x] = l.cell(text, width, *style)
-			for half := 1; half < width; half++ {
-				row[x+half] = row[x]
-				row[x+half].Text, row[x+half].Width = "", 0
-			}
-		case width == 0 && ansi.Cmd(parser.Command()).Final() == 'm' && ansi.HasCsiPrefix(text):
-			cellbuf.ReadStyle(parser.Params(), style)
-		}
-		x += width
-	}
-}
-
-func (l Look) cell(text string, width int, style cellbuf.Style) Cell {
-	ink, paper := l.resolve(style.Fg, l.Ink), l.resolve(style.Bg, l.Paper)
-	has := style.Attrs.Contains
-	if has(cellbuf.FaintAttr) {
+func (l Look) cell(c *uv.Cell) Cell {
+	has := func(a uv.StyleAttr) bool { return c.Style.Attrs&a != 0 }
+	ink, paper := l.resolve(c.Style.Fg, l.Ink), l.resolve(c.Style.Bg, l.Paper)
+	if has(uv.AttrFaint) {
 		ink = mix(ink, paper, faintPart)
 	}
-	if has(cellbuf.ReverseAttr) {
+	if has(uv.AttrReverse) {
 		ink, paper = paper, ink
 	}
-	if has(cellbuf.ConcealAttr) {
+	if has(uv.AttrConceal) {
 		ink = paper
 	}
-	if text == " " {
-		text = ""
-	}
 	return Cell{
-		Text: text, Width: width, Ink: ink, Paper: paper,
-		Bold: has(cellbuf.BoldAttr), Italic: has(cellbuf.ItalicAttr), Struck: has(cellbuf.StrikethroughAttr),
-		Underline: style.UlStyle != cellbuf.NoUnderline,
+		Text: strings.TrimSpace(c.Content), Width: c.Width, Ink: ink, Paper: paper,
+		Bold: has(uv.AttrBold), Italic: has(uv.AttrItalic), Struck: has(uv.AttrStrikethrough),
+		Underline: c.Style.Underline != uv.UnderlineStyleNone,
 	}
 }
 
