@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Pragma sets something that only a test needs, on every connection that there is.
@@ -24,3 +25,6 @@ func (j *Journal) Damage(ctx context.Context, position int) error {
 	}
 	return err
 }
+
+// Migrations are the steps of the schema from one version to another.
+func Migrations(from, to int) string { return strings.Join(migrations[from:to], "") }

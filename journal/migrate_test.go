@@ -1,7 +1,9 @@
 package journal_test
 
 import (
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,39 +24,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// firstSchema is a file as the first version of the journal made it, with a drop of three messages in it, and its
-// undo of one.
-const firstSchema = `
-CREATE TABLE records (
-	id        INTEGER PRIMARY KEY AUTOINCREMENT,
-	operation TEXT    NOT NULL,
-	vhost     TEXT    NOT NULL,
-	queue     TEXT    NOT NULL,
-	target    TEXT    NOT NULL,
-	user      TEXT    NOT NULL,
-	broker    TEXT    NOT NULL,
-	began     INTEGER NOT NULL,
-	ended     INTEGER,
-	planned   INTEGER NOT NULL,
-	undoes    INTEGER NOT NULL,
-	account   TEXT
-);
-CREATE INDEX undone ON records(undoes) WHERE undoes > 0;
-CREATE TABLE entries (
-	record  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
-	count   INTEGER NOT NULL,
-	content TEXT    NOT NULL
-);
-CREATE INDEX entries_of ON entries(record);
-CREATE TABLE outcomes (
-	record    INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
-	outcome   TEXT    NOT NULL,
-	reason    TEXT    NOT NULL,
-	count     INTEGER NOT NULL,
-	positions TEXT    NOT NULL
-);
-CREATE INDEX outcomes_of ON outcomes(record);
-CREATE TABLE checks (at INTEGER NOT NULL);
+// TestPublishedMigrationsStay: files out there were made by these, so they never change; a new one is added behind them.
+func TestPublishedMigrationsStay(t *testing.T) {
+	sum := sha256.Sum256([]byte(journal.Migrations(0, 7)))
+	assert.Equal(t, hex.EncodeToString(sum[:8]), "693d9358eff81dd1")
+}
+
+// firstRows are a drop of three messages in a file of the first version, and its undo of one.
+const firstRows = `
 PRAGMA user_version = 1; PRAGMA application_id = 1684830324;
 INSERT INTO records VALUES(7, 'drop', '/', 'failed', '', 'guest', 'localhost:5672', 4102444800000, 4102444801000, 3, 0, '{"dropped":3}');
 INSERT INTO entries VALUES(7, 3, '{"position":1,"message_id":"a","fingerprint":"01010101010101010101010101010101","exchange":"","routing_key":"k","message":{"exchange":"","routing_key":"k","redelivered":false,"properties":{},"headers":{},"body":"a","body_encoding":"utf-8","body_bytes":1}}
@@ -75,7 +52,7 @@ func firstVersion(t *testing.T) (path string) {
 	db, err := sql.Open("sqlite", path)
 	check(t, err)
 	defer db.Close()
-	_, err = db.Exec(firstSchema)
+	_, err = db.Exec(journal.Migrations(0, 1) + firstRows)
 	check(t, err)
 	return path
 }
@@ -137,22 +114,8 @@ func TestEditOfARecord(t *testing.T) {
 	assert.That(t, version >= 3, "the version is %d", version)
 }
 
-// fourthSteps are what made a file of the first version one of the fourth, the last one without the kind of the
-// fingerprints, and a replay in it.
-const fourthSteps = `
-ALTER TABLE records ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE records ADD COLUMN session TEXT NOT NULL DEFAULT '';
-ALTER TABLE records ADD COLUMN intent TEXT;
-CREATE UNIQUE INDEX resumed ON records(resumes) WHERE resumes > 0;
-CREATE TABLE claims (
-	record    INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
-	claimant  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
-	positions TEXT    NOT NULL
-);
-CREATE INDEX claims_of ON claims(record);
-CREATE INDEX claims_by ON claims(claimant);
-ALTER TABLE records ADD COLUMN edit TEXT NOT NULL DEFAULT '';
-ALTER TABLE records ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
+// fourthRows are a replay in a file of the fourth version, the last one without the kind of the fingerprints.
+const fourthRows = `
 PRAGMA user_version = 4;
 INSERT INTO records(id, operation, vhost, queue, target, user, broker, began, planned, undoes, cluster)
 	VALUES(11, 'replay', '/', 'failed', 'queue:worker', 'guest', 'localhost:5672', 4102444804000, 2, 0, 'rabbit@a');
@@ -168,7 +131,7 @@ func fourthVersion(t *testing.T) (path string, db *sql.DB) {
 	db, err := sql.Open("sqlite", path)
 	check(t, err)
 	t.Cleanup(func() { db.Close() })
-	_, err = db.Exec(fourthSteps)
+	_, err = db.Exec(journal.Migrations(1, 4) + fourthRows)
 	check(t, err)
 	return path, db
 }

@@ -2,7 +2,6 @@ package mgmt
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,7 +22,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
-	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
@@ -423,21 +421,6 @@ func TestCountsWithoutStatistics(t *testing.T) {
 		q)
 	assert.That(t, q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}),
 		"policy %q %v: the policy list should tell its definition", q.Policy, q.PolicyDefinition)
-}
-
-func TestALostBrokerComesBack(t *testing.T) {
-	size.Long(t)
-	b := realBroker(t)
-	c := client(t, Options{URL: b.API()})
-	poll(t, c)
-	must.Do(t, b.Halt())
-	_, err := c.Snapshot(t.Context())
-	var connect *model.ConnectError
-	assert.That(t, errors.As(err, &connect) && connect.Kind == model.Unreachable, "a halted broker: %v", err)
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-	defer cancel()
-	must.Do(t, b.Resume(ctx))
-	poll(t, c)
 }
 
 // RabbitMQ takes a queue whose arguments are nested deeper than encoding/json reads. It must not hide the others.
