@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -208,12 +209,7 @@ func TestStoryOfManyQueues(t *testing.T) {
 		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
 		screen.awaitThat("the failed queues have theirs again", func(string) bool { return depths() == [4]int{1, 1, 1, 0} })
 		for _, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
-			for {
-				d, ok, err := channel.Get(name, true)
-				must.Do(t, err)
-				if !ok {
-					break
-				}
+			for _, d := range dial.Take(t, channel, name) {
 				want := fmt.Sprintf(`{"to":  "%s"}`, d.MessageId)
 				assert.That(t, string(d.Body) == want, "%s holds %s, want %s", name, d.Body, want)
 			}

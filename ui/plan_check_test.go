@@ -13,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -88,17 +89,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	declare(t, channel, "ui.canary", deadTo("ui.canary.failed"))
 	fails := amqp.Publishing{Body: []byte("fails"), DeliveryMode: 2}
 	publish(t, channel, "ui.canary.failed", slices.Repeat([]amqp.Publishing{fails}, 120)...)
-	conn := must.Get(amqp.Dial(node.AMQP()))(t)
-	defer conn.Close()
-	worker := must.Get(conn.Channel())(t)
-	deliveries := must.Get(worker.Consume("ui.canary", "", false, false, false, false, nil))(t)
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for d := range deliveries {
-			_ = d.Reject(false)
-		}
-	}()
+	end := dial.Work(t, node.AMQP(), "ui.canary", 0, func(d amqp.Delivery) { _ = d.Reject(false) })
 	o.Production, o.Journal = true, nil
 	term := onQueue(t, o, "ui.canary.failed", 80, 24).await("120 messages").press("R")
 	term.await("Production: to replay 120 messages of ui.canary.failed to", "ui.canary, type 120:", "c canary")
@@ -106,8 +97,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	term.press(keyEnter).await("Nothing was changed: you typed 121, not 120.").press("\x7f", "0")
 	term.agree("replay", "What happened").await("1 of 120 messages moved", "1 of 1 came back", "untouched 119")
 	assert.Equal(t, depth.Of(t, channel, "ui.canary.failed"), 120, "messages are there")
-	conn.Close()
-	<-over
+	end()
 }
 
 // TestChangedUnderADialogOnARealBroker: a queue that is bound while the plan is shown gets nothing before that was

@@ -11,6 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -81,25 +82,9 @@ func (a Answers) Save(env func(string) string) error {
 	if _, err := toml.Decode(added, &contents{}); err != nil {
 		return errors.New("the configuration file cannot take these texts: write the context into it by hand")
 	}
-	return replace(file.Path, []byte(added))
-}
-
-// replace writes a file for its user alone. Whoever reads it meanwhile finds the old or the new one. Links stay.
-func replace(path string, text []byte) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
+	path := file.Path
+	if target, err := filepath.EvalSymlinks(path); err == nil { // links stay
 		path = target
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "config-*.toml") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return kept.File{Path: path}.Save([]byte(added))
 }

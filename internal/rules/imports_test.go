@@ -68,7 +68,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/kept":       {nil, nil},
 	module + "/docs":       {nil, nil},
 	module + "/demo":       {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
-	module + "/cli/config": {of("model", "model/filter", "model/body"), []string{"github.com/BurntSushi/toml"}},
+	module + "/cli/config": {of("kept", "model", "model/filter", "model/body"), []string{"github.com/BurntSushi/toml"}},
 	module + "/cli/print":  {of("model"), nil},
 	module + "/cli/report": {
 		of("cli/print", "model", "model/message", "model/body", "model/cause", "model/peek", "model/plan",
