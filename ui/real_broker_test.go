@@ -396,26 +396,18 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 	declare(t, channel, worker, deadTo("ui.followed.retry"))
 	declare(t, channel, "ui.followed.retry", waitingFor(2000, worker))
 	publish(t, channel, failed, amqp.Publishing{MessageId: "bad"}, amqp.Publishing{MessageId: "good"})
-	conn := must.Get(dial.AMQP(node.AMQP()))(t)
-	work := must.Get(conn.Channel())(t)
-	deliveries := must.Get(work.Consume(worker, "", false, false, false, false, nil))(t)
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		for d := range deliveries {
-			switch _, tried := d.Headers["x-death"]; {
-			case d.MessageId == "good":
-				_ = d.Ack(false)
-			case tried:
-				_ = work.PublishWithContext(t.Context(), "", failed, false, false,
-					amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers})
-				_ = d.Ack(false)
-			default:
-				_ = d.Reject(false)
-			}
+	dial.Work(t, node.AMQP(), worker, 0, func(d amqp.Delivery) {
+		switch _, tried := d.Headers["x-death"]; {
+		case d.MessageId == "good":
+			_ = d.Ack(false)
+		case tried:
+			_ = channel.PublishWithContext(t.Context(), "", failed, false, false,
+				amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers})
+			_ = d.Ack(false)
+		default:
+			_ = d.Reject(false)
 		}
-	}()
-	t.Cleanup(func() { conn.Close(); <-over })
+	})
 	term := onQueue(t, o, failed, 120, 36).await("2 messages").press("R").agree("replay", "What happened")
 	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
 	term.await("after     all taken", "1 came back; watched for ").press(keyEnter).awaitGone("What happened")
