@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -183,7 +184,7 @@ func spelled(c config.Connection) string {
 func TestConnectionIsPrintedWithoutPassword(t *testing.T) {
 	c, _, _ := connectionOf(t, nil, "--url", "amqp://u:s3cr3t@h")
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
-		text := sprintf(format, c)
+		text := fmt.Sprintf(format, c)
 		assert.That(t, !strings.Contains(text, "s3cr3t"), "%s prints %s", format, text)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -33,9 +34,9 @@ func (v *vhost) delaying() {
 }
 
 // tap runs a tap in the background; the result comes when it has ended.
-func (v *vhost) tap(ctx context.Context, out io.Writer, args ...string) (errs *lockedBuffer, status func() int) {
+func (v *vhost) tap(ctx context.Context, out io.Writer, args ...string) (errs *built.Buffer, status func() int) {
 	v.t.Helper()
-	errs = &lockedBuffer{}
+	errs = &built.Buffer{}
 	var code int
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -81,7 +82,7 @@ type passedContract struct {
 func TestTap(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
-	var out lockedBuffer
+	var out built.Buffer
 	errs, status := v.tap(t.Context(), &out, "dlx", "--front", "front", "-o", "json", "-n", "6")
 	for i := range 3 {
 		v.publish("front", "in", amqp.Publishing{MessageId: fmt.Sprintf("m-%d\x1b[2J", i), Body: []byte("{}")})
@@ -124,7 +125,7 @@ func (v *vhost) noTap() {
 func TestTapEnds(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
-	var out lockedBuffer
+	var out built.Buffer
 	errs, status := v.tap(t.Context(), &out, "dlx", "--for", "200ms", "-o", "table")
 	code := status()
 	assert.That(t, code == cli.ExitDone && strings.Contains(errs.String(), "0 messages seen, none missed") &&

@@ -52,8 +52,7 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "billing.invoice", "x-message-ttl": 50,
 	})
 	v.declare("billing.parking", nil)
-	park, close := v.connected(t)
-	defer close()
+	park := v.connected(t)
 	v.consume("billing.invoice", func(d amqp.Delivery) {
 		for _, e := range deathsOf(d.Headers) {
 			if e["queue"] == "billing.invoice" && e["count"].(int64) >= 2 {

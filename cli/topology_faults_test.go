@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -112,9 +113,7 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 	for round := range 4 * size.Rounds(2) {
 		kind := []string{"direct", "topic", "fanout", "headers"}[random.IntN(4)]
 		t.Run(strconv.Itoa(round), func(t *testing.T) {
-			own, over := v.connected(t)
-			defer over()
-			u := &underPlan{vhost: own, random: random, n: 100, kind: kind}
+			u := &underPlan{vhost: v.connected(t), random: random, n: 100, kind: kind}
 			u.name = func(what string) string { return fmt.Sprintf("r%d.%s", round, what) }
 			u.declareAll()
 			u.run(t)
@@ -127,15 +126,9 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 }
 
 // connected is the vhost on a connection of its own.
-func (v *vhost) connected(t *testing.T) (own *vhost, over func()) {
+func (v *vhost) connected(t *testing.T) *vhost {
 	t.Helper()
-	connection := must.Get(dial.AMQP(v.url()))(t)
-	channel, err := connection.Channel()
-	if err == nil {
-		err = channel.Confirm(false)
-	}
-	must.Do(t, err)
-	return &vhost{t: t, name: v.name, channel: channel}, func() { connection.Close() }
+	return &vhost{t: t, name: v.name, channel: dial.Channel(t, v.url())}
 }
 
 func (u *underPlan) declareAll() {
@@ -227,7 +220,7 @@ func (u *underPlan) run(t *testing.T) {
 	all := u.strikes(rate)
 	master, tty := openPTY(t)
 	var out bytes.Buffer
-	var said lockedBuffer
+	var said built.Buffer
 	p := program(tty, &out, &said)
 	u.spied(p, func(moment string) { all.at(moment, &u.struck) })
 	done := make(chan int, 1) // one status
@@ -259,9 +252,7 @@ func (u *underPlan) run(t *testing.T) {
 
 // struckBy changes the topology on a channel of its own: what another change took away closes it.
 func (u *underPlan) struckBy(c change) {
-	own, over := u.connected(u.t)
-	defer over()
-	another := underPlan{vhost: own, kind: u.kind, name: u.name}
+	another := underPlan{vhost: u.connected(u.t), kind: u.kind, name: u.name}
 	err := c.make(&another)
 	u.executed.Lock()
 	defer u.executed.Unlock()

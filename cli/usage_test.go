@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -11,8 +10,6 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/assert"
 )
-
-func sprintf(format string, values ...any) string { return fmt.Sprintf(format, values...) }
 
 // checkSentence checks that an error is one line, holds these words, and nothing that must not be seen.
 func checkSentence(t *testing.T, stderr string, words ...string) {

@@ -205,7 +205,7 @@ func TestRunMoves(t *testing.T) {
 				if _, there := counts(t, name)[move.delivered]; !there {
 					return fmt.Errorf("no queue %s yet", move.delivered)
 				}
-				call(t, http.MethodGet, "queues/"+name+"/"+pathSegment(move.delivered), &queue)
+				call(t, http.MethodGet, "queues/"+name+"/"+url.PathEscape(move.delivered), &queue)
 				if queue.Ready == 0 && queue.Stats.Ack == 0 {
 					return fmt.Errorf("nothing came to %s", move.delivered)
 				}
@@ -216,8 +216,6 @@ func TestRunMoves(t *testing.T) {
 		})
 	}
 }
-
-func pathSegment(segment string) string { return url.PathEscape(segment) }
 
 // The backlog of pubsub died as often as its worker would have let it, each time by the TTL of its retry queue.
 func TestPubsubSeeds(t *testing.T) {
@@ -273,12 +271,12 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	// The first connection has to last until all is declared: then there are consumers.
 	await(t, func(context.Context) error {
 		var consumers []struct{}
-		if call(t, http.MethodGet, "consumers/"+pathSegment(name), &consumers); len(consumers) == 0 {
+		if call(t, http.MethodGet, "consumers/"+url.PathEscape(name), &consumers); len(consumers) == 0 {
 			return errors.New("no consumer")
 		}
 		return nil
 	})
-	call(t, http.MethodDelete, "connections/"+pathSegment(before), nil)
+	call(t, http.MethodDelete, "connections/"+url.PathEscape(before), nil)
 	await(t, connection)
 	cancel()
 	assert.Succeeds(t, <-ended)

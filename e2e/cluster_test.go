@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -300,7 +298,7 @@ func TestAlarm(t *testing.T) {
 
 	command := built.Command(t, "replay", "ucenter@user@failed", "--limit", "1", "--to", "queue:ucenter@user", "--yes",
 		"-o", "json")
-	var out, errs safeBuffer
+	var out, errs built.Buffer
 	command.Stdout, command.Stderr = &out, &errs
 	must.Do(t, command.Start())
 	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
@@ -327,25 +325,6 @@ func TestAlarm(t *testing.T) {
 	screen.WaitUntil("the alarm is over", func() bool { return !strings.Contains(screen.Text(), "alarm") })
 	screen.Press("qq")
 	screen.WaitForEnd(cli.ExitDone)
-}
-
-// safeBuffer is written by one goroutine and read by another. It embeds no buffer: os/exec would fill that by ReadFrom,
-// past the lock.
-type safeBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // cut cuts the third node off from the others, as a broken network does, until mend is called. RabbitMQ (3.10.8, 4.0.5)

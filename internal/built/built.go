@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -111,4 +112,25 @@ func remove(t testing.TB, queues []string) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// Buffer is written by one goroutine and read by another. It embeds no buffer: os/exec would fill that by ReadFrom, past
+// the lock.
+type Buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String is what was written so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
