@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// TestPublishedMigrationsStay: files out there were made by these, so they never change; a new one is added behind them.
+// TestPublishedMigrationsStay: files out there were made by these, so they never change; a new one comes behind them.
 func TestPublishedMigrationsStay(t *testing.T) {
 	sum := sha256.Sum256([]byte(journal.Migrations(0, 7)))
 	assert.Equal(t, hex.EncodeToString(sum[:8]), "693d9358eff81dd1")

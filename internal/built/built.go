@@ -114,8 +114,8 @@ func remove(t testing.TB, queues []string) {
 	}
 }
 
-// Buffer is written by one goroutine and read by another. It embeds no buffer: os/exec would fill that by ReadFrom, past
-// the lock.
+// Buffer is written by one goroutine and read by another. It embeds no buffer: os/exec would fill that by ReadFrom,
+// past the lock.
 type Buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

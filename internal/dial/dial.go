@@ -63,8 +63,8 @@ func Take(t testing.TB, channel *amqp.Channel, queue string) (all []amqp.Deliver
 	}
 }
 
-// Work gives a queue's messages to handle, as many unacknowledged as prefetch says (0: all), on a connection of its own.
-// It ends with the test, or when end is called, which waits until handle has returned.
+// Work gives a queue's messages to handle, as many unacknowledged as prefetch says (0: all), on a connection of its
+// own. It ends with the test, or when end is called, which waits until handle has returned.
 func Work(t testing.TB, url, queue string, prefetch int, handle func(amqp.Delivery)) (end func()) {
 	t.Helper()
 	connection := must.Get(AMQP(url))(t)
