@@ -135,13 +135,31 @@ func running(t *model.Topology) (n int) {
 	return n
 }
 
-// What is wrong with a cluster is told. Both happen to the same one: three nodes take their time to start.
+// What is wrong with a cluster is told. All of it happens to the same one: three nodes take their time to start.
 func TestCluster(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
 	nodes := startCluster(t)
+	t.Run("a member is late", func(t *testing.T) { (&cluster{t, nodes}).holdMember() })
 	t.Run("a node stops", func(t *testing.T) { (&cluster{t, nodes}).stopNode() })
 	t.Run("the network breaks", func(t *testing.T) { (&cluster{t, nodes}).breakNetwork() })
+}
+
+// holdMember holds the member of a quorum queue that delivers to dlxtop, while the leader says that nothing is left. An
+// action waits for it.
+func (c *cluster) holdMember() {
+	const n = 2000
+	c.declare("late", 1, map[string]any{"x-queue-type": "quorum"})
+	c.publish("late", n)
+	c.poll("guest:guest", "all are there", func(t *model.Topology) bool {
+		q, _ := t.Queue(model.QueueRef{VHost: "/", Name: "late"})
+		return q != nil && q.Ready.Or(0) == n
+	})
+	c.eval(0, "[spawn(fun() -> [begin sys:suspend('%2F_late'), timer:sleep(400), sys:resume('%2F_late'), "+
+		"timer:sleep(10) end || _ <- lists:seq(1, 20)] end)].")
+	status, out, errs := c.run("drop", "late", "--yes", "-o", "json")
+	assert.That(c.t, status == cli.ExitDone && strings.Contains(out, fmt.Sprintf(`"dropped": %d`, n)),
+		"exit status %d: %s %s", status, out, errs)
 }
 
 // stopNode stops a node: its queues are told as what they are, everywhere, and none as gone or as empty.
