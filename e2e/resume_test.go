@@ -108,3 +108,64 @@ func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
 	}
 	dial.Publish(t, channel, queue, messages...)
 }
+
+// TestLostAcknowledgements: a quorum queue that takes in nothing for a while lets its channel keep acknowledgements,
+// and a kill of dlxtop loses these. What the journal calls moved or dropped is in its queue again then: a resume and an
+// undo notice it, and no message is there twice, untold.
+func TestLostAcknowledgements(t *testing.T) {
+	t.Parallel()
+	for _, then := range []string{"resume", "undo"} {
+		t.Run(then, func(t *testing.T) {
+			t.Parallel()
+			const n = 240 // one page: all are held before the queue stands still
+			channel := dial.Channel(t, built.Node.AMQP())
+			failed := dial.Queue(t, channel, "lost "+then+".failed", amqp.Table{"x-queue-type": "quorum"})
+			worker := dial.Queue(t, channel, "lost "+then+".worker", nil)
+			publishNumbered(t, channel, failed, n)
+			connection := []string{"--url", built.Node.AMQP(), "--api", built.Node.API()}
+			state := "XDG_STATE_HOME=" + t.TempDir()
+			dlxtop := func(args ...string) *exec.Cmd {
+				command := exec.Command(built.Program, append(args, connection...)...)
+				command.Env = append(built.Environment(), state)
+				return command
+			}
+			eval := func(expression string) {
+				_, err := built.Node.Control(t.Context(), "eval", fmt.Sprintf(expression, "%2F_"+failed))
+				must.Do(t, err)
+			}
+			move := dlxtop("move", failed, "--to", "queue:"+worker, "--yes", "--rate", "30/s")
+			must.Do(t, move.Start())
+			must.Await(t, "some are moved", func() bool { return depth.Of(t, channel, worker) >= 10 })
+			eval("sys:suspend('%s').")
+			before := depth.Of(t, channel, worker)
+			must.Await(t, "more are moved", func() bool { return depth.Of(t, channel, worker) >= before+60 })
+			must.Do(t, move.Process.Kill())
+			_ = move.Wait()
+			eval("sys:resume('%s').")
+			moved := depth.Of(t, channel, worker)
+			must.Await(t, "the queue has them back", func() bool { return depth.Of(t, channel, failed) >= n-moved })
+
+			out, err := dlxtop("journal", then, "1", "--yes").CombinedOutput()
+			must.That(t, err == nil, "%v: %s", err, out)
+			got := map[string]int{}
+			for _, queue := range []string{failed, worker} {
+				for range depth.Of(t, channel, queue) {
+					d, _, err := channel.Get(queue, true)
+					must.Do(t, err)
+					got[d.MessageId]++
+				}
+			}
+			times := map[int]int{} // how many messages are there so often
+			for i := range n {
+				times[got[fmt.Sprint(i)]]++
+			}
+			twice := times[2]
+			if then == "undo" { // it leaves the copies of what came back, and says so
+				assert.That(t, twice > 0, "no acknowledgement was lost")
+				assert.Contains(t, string(out), fmt.Sprintf("not undone: %d messages in the queue again", twice), "what it says")
+				twice = 0
+			}
+			assert.That(t, times[1]+times[2] == n && twice == 0, "of %d that were moved: %v\n%s", moved, times, out)
+		})
+	}
+}

@@ -16,6 +16,7 @@ const (
 	NeverTaken   SkipKind = "never taken out of the queue"
 	UndoneNow    SkipKind = "being brought back now by undo"
 	There        SkipKind = "already in the queue: its outcome was unknown before"
+	Back         SkipKind = "in the queue again: what took it out was lost with dlxtop; where it was sent, it stays, too"
 	NotKept      SkipKind = "not kept by the journal"
 	Damaged      SkipKind = "damaged in the journal: it cannot be read"
 	SentToMany   SkipKind = "sent to many"

@@ -73,7 +73,9 @@ type UndoWant struct {
 	// what it took back: moved, untouched (""), or that nobody can tell.
 	Found map[int]Outcome
 	// There are the messages that are in the queue now, by fingerprint; nil when nobody has looked.
-	There  map[message.Fingerprint]int
+	There map[message.Fingerprint]int
+	// Back are those of them that an acknowledgement was lost of.
+	Back   []message.Fingerprint
 	Counts map[model.QueueRef]model.QueueCounts // exact ones, newer than the topology
 }
 
@@ -102,7 +104,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 		return p, nil
 	}
 	b := undoBuilder{
-		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil,
+		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil, back: want.Back,
 		takes: map[string]*taking{}, left: map[string]bool{}, tally: newTally(nil),
 	}
 	err := want.Entries(func(e *Entry) error {
@@ -123,6 +125,7 @@ type undoBuilder struct {
 	topology *model.Topology
 	there    map[message.Fingerprint]int
 	looked   bool
+	back     []message.Fingerprint
 	skips    []Skip
 	left     map[string]bool
 	takes    map[string]*taking // by the queue that they went to
@@ -169,6 +172,8 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 		return Skip{Kind: NeverTaken}
 	case e.Claimed > 0:
 		return Skip{Kind: UndoneNow, By: e.Claimed}
+	case (e.Outcome == Moved || e.Outcome == Dropped) && slices.Contains(b.back, e.Fingerprint):
+		return Skip{Kind: Back}
 	}
 	for _, a := range e.Undoing {
 		if !slices.Contains(b.plan.Known, a.By) {

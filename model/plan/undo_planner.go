@@ -45,28 +45,33 @@ func (e *UndoNotLooked) Unwrap() error { return e.Err }
 func (e *UndoNotLooked) Refusal() Refusal { return Refusal{maybeThere(e.Messages)} }
 
 // Looked completes what is wanted with the messages that are in the queue, when it is not certain that none of the
-// record's is there: each look costs, so that a plan which is made again takes what this one has found. It does not
-// look for what it cannot recognize. An error is an *UndoNotLooked, which insisting overrides, or that of reading the
-// entries.
+// record's is there, or acknowledgements may be lost: each look costs, so that a plan which is made again takes what
+// this one has found. It does not look for what it cannot recognize. An error is an *UndoNotLooked, which insisting
+// overrides, or that of reading the entries.
 func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	p, err := ForUndo(t, w)
-	if err != nil || p.Uncertain == 0 || w.Record.OtherPrints {
+	lost := w.Record.LostAcks(t, w.Record.From)
+	if err != nil || p.Uncertain == 0 && lost == nil || w.Record.OtherPrints {
+		return w, err
+	}
+	if err := w.Entries(func(e *Entry) error { lost.Recorded(e); return nil }); err != nil {
 		return w, err
 	}
 	there := map[message.Fingerprint]int{}
 	look := peek.For(t, w.Record.From, peek.Want{Insist: w.Insist, ReadOnly: w.ReadOnly, ForAction: true})
 	held, stopped, err := reads.Whole(look, func(m *message.Message) error {
 		there[m.Fingerprint]++
+		lost.See(m)
 		return nil
 	})
 	if held {
 		err = errors.New("a consumer, or another look, may hold them now")
 	}
 	switch {
-	case err != nil && !w.Insist:
+	case err != nil && !w.Insist && p.Uncertain > 0:
 		return w, &UndoNotLooked{p.Uncertain, err}
 	case err == nil && stopped == "":
-		w.There = there
+		w.There, w.Back = there, lost.Back()
 	}
 	return w, nil
 }

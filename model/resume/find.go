@@ -23,6 +23,8 @@ type resumption struct {
 	items   []item // what may be in the source still, in the order in which it was taken
 	pending []*pending
 	certain tally                    // without the pending ones
+	lost    *plan.LostAcks           // of the last record; nil: none can be
+	done    []*pending               // what that record calls moved or dropped
 	copies  map[string]*targetCopies // by target
 	rank    int
 	depth   int64                       // messages of the source
@@ -49,6 +51,14 @@ func (t *tally) add(original message.Fingerprint, position int) {
 	t.acted++
 	t.originals[original]++
 	t.numbers[position] = true
+}
+
+// remove forgets a message that was taken out for good, as it seemed.
+func (t *tally) remove(original message.Fingerprint, position int) {
+	t.gone--
+	t.acted--
+	t.originals[original]--
+	delete(t.numbers, position)
 }
 
 // leave notes a message that is left where it is.
@@ -115,6 +125,7 @@ func newResumption(t *model.Topology, want *Want) *resumption {
 	case last.Operation != plan.Undo && last.Operation != plan.Import:
 		f.source = last.From
 	}
+	f.lost = last.LostAcks(t, f.source)
 	return f
 }
 
@@ -133,12 +144,22 @@ func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 				f.copiesIn(to).certain(e.Sent.Fingerprint, f.rank, r.ID)
 			}
 		}
+		if f.lost != nil && r.Unfinished() {
+			f.lost.Recorded(e)
+			f.done = plan.Last(f.done, f.pendingOf(r, e))
+		}
 		return
 	case e.Outcome == plan.Refused || e.Outcome == plan.Returned:
 		f.items = append(f.items, item{e.Fingerprint, nil})
 		f.certain.leave(e.Fingerprint, e.Position)
 		return
 	}
+	p := f.pendingOf(r, e)
+	f.pending = append(f.pending, p)
+	f.items = append(f.items, item{e.Fingerprint, p})
+}
+
+func (f *resumption) pendingOf(r *plan.Record, e *plan.Entry) *pending {
 	p := &pending{
 		record: r.ID, position: e.Position, id: e.MessageID, original: e.Fingerprint, rank: f.rank, undoes: e.Undoes,
 	}
@@ -146,8 +167,7 @@ func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 		sent := e.Sent.Fingerprint
 		p.sent, p.reached = &sent, e.Sent.Reached
 	}
-	f.pending = append(f.pending, p)
-	f.items = append(f.items, item{e.Fingerprint, p})
+	return p
 }
 
 func (f *resumption) copiesIn(queue string) *targetCopies {
@@ -161,7 +181,7 @@ func (f *resumption) copiesIn(queue string) *targetCopies {
 
 // find looks into the source, and where that leaves something open, into the targets.
 func (f *resumption) find() error {
-	if len(f.pending) == 0 {
+	if len(f.pending) == 0 && len(f.done) == 0 {
 		return nil
 	}
 	var seen []sighting
@@ -176,8 +196,21 @@ func (f *resumption) find() error {
 	}
 	if f.source.Name != "" {
 		f.place(seen)
+		f.takeBack(len(f.lost.Back()))
 	}
 	return nil
+}
+
+// takeBack takes the last n of those that the record calls moved or dropped for what they are: in their queue again.
+func (f *resumption) takeBack(n int) {
+	back := f.done[len(f.done)-n:]
+	for _, p := range back {
+		f.certain.remove(p.original, p.position)
+		if p.there = yes; p.sent != nil {
+			p.arrived = yes // it was recorded after its copy was confirmed
+		}
+	}
+	f.pending = slices.Concat(back, f.pending)
 }
 
 // lookAtSource are the messages of the source that may be pending or were left there, from its head on.
@@ -192,12 +225,18 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	}
 	f.looked = append(f.looked, look)
 	held, stopped, err := f.want.Whole(look, func(m *message.Message) error {
+		f.lost.See(m)
 		f.depth++
 		if wanted[m.Fingerprint] {
 			seen = append(seen, sighting{m.Fingerprint, f.depth})
 		}
 		return nil
 	})
+	back := int64(len(f.lost.Back()))
+	f.depth -= back
+	for i := range seen {
+		seen[i].position -= back
+	}
 	if f.held = held; err == nil && stopped != "" {
 		err = fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), stopped)
 	}
