@@ -188,17 +188,8 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 		made, err := s.plan(ctx, t, want)
 		return report.Planned{Plan: made, Topology: t, Looked: looked, JSON: a.output.json()}, err
 	}
-	planned, err := planning(t)
-	if err != nil {
-		return err
-	}
-	nothing := want.Planned == 0 && looked.Complete
-	if nothing && !a.dryRun && !planned.Plan.Refusal.Refused() {
-		p.say("no message matches: nothing was changed")
-		return p.showAccount(planned, plan.Account{Operation: a.operation, From: want.From})
-	}
-	return p.do(ctx, s, doing{
-		follow: a.follow, consent: a.consent, planned: planned, again: planning,
+	return p.do(ctx, s, t, doing{
+		follow: a.follow, consent: a.consent, plan: planning, nothing: want.Planned == 0 && looked.Complete,
 		ask: question{does: string(a.operation), where: "of", queue: want.From},
 		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			return s.broker.Execute(ctx, planned.Plan.On(planned.Topology), progress)

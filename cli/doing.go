@@ -56,18 +56,20 @@ func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (conf
 
 type doing struct {
 	consent
-	planned report.Planned
+	plan    func(*model.Topology) (report.Planned, error)
 	ask     question
+	nothing bool // no message is meant
 	follow  bool // afterwards it is watched whether it worked
-	// again makes the plan once more when it was agreed to, from the topology of now; nil: it is decided for good
-	again func(*model.Topology) (report.Planned, error)
-	run   func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error)
+	run     func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error)
 }
 
-// do shows a plan, or asks, runs it and gives the account, also of one that was interrupted. Its error is a refusal,
-// that nothing was done, or the exit status of an account that is not complete.
-func (p *Program) do(ctx context.Context, s *session, d doing) error {
-	planned := d.planned
+// do makes a plan and shows it, or asks, runs it and gives the account, also of one that was interrupted. Its error is
+// a refusal, that nothing was done, or the exit status of an account that is not complete.
+func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing) error {
+	planned, err := d.plan(t)
+	if err != nil {
+		return err
+	}
 	if d.dryRun {
 		err := p.report().ShowPlan(planned)
 		if why := planned.Refusal(); err == nil && why.Refused() {
@@ -79,12 +81,15 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 		p.report().Warn(planned.Plan.Warnings) // who may insist has to know them
 		return refused("%s", refusal(why))
 	}
+	if d.nothing {
+		p.say("no message matches: nothing was changed")
+		return p.showAccount(planned, plan.Account{Operation: planned.Plan.Operation, From: planned.Plan.From})
+	}
 	d.ask.production = s.connection.Production
 	if s.journal != nil {
 		d.ask.reason = &d.reason
 	}
-	planned, err := p.agree(ctx, s, planned, d.ask, d.agreed, d.again)
-	if err != nil {
+	if planned, err = p.agree(ctx, s, planned, &d); err != nil {
 		return err
 	}
 	progress := p.progress()
@@ -145,28 +150,21 @@ func (p *Program) showAccount(planned report.Planned, account plan.Account) erro
 
 // agree lets the person agree to a plan, unless yes says so already, and then makes it again from the topology of now:
 // between the two a queue may have been bound, or have gone. What it returns promises what was agreed to. What is
-// different is said and asked about again; where it cannot be asked it is refused. Without again the plan is decided
-// for good.
-func (p *Program) agree(
-	ctx context.Context, s *session, planned report.Planned, q question, yes bool,
-	again func(*model.Topology) (report.Planned, error),
-) (report.Planned, error) {
+// different is said and asked about again; where it cannot be asked it is refused.
+func (p *Program) agree(ctx context.Context, s *session, planned report.Planned, d *doing) (report.Planned, error) {
 	p.report().Announce(planned)
 	for {
-		if !yes {
-			q.messages = planned.Plan.Planned
-			if err := p.ask(ctx, q); err != nil {
+		if !d.agreed {
+			d.ask.messages = planned.Plan.Planned
+			if err := p.ask(ctx, d.ask); err != nil {
 				return planned, err
 			}
-		}
-		if again == nil {
-			return planned, nil
 		}
 		t, err := s.reread(ctx)
 		if err != nil {
 			return planned, err
 		}
-		now, err := again(t)
+		now, err := d.plan(t)
 		if err != nil {
 			return planned, err
 		}
@@ -177,7 +175,7 @@ func (p *Program) agree(
 			return planned, refused("the plan is no longer valid: %s; nothing was changed", refusal(why))
 		case len(changes) == 0:
 			return now, nil
-		case yes || is.Refusal.Refused():
+		case d.agreed || is.Refusal.Refused():
 			words := withInsist(plan.ChangesWords(changes), now.Plan.Refusal)
 			return planned, refused("the plan is no longer valid: %s; nothing was changed", words)
 		}

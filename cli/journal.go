@@ -353,13 +353,8 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 		made, err := plan.PlanUndo(t, want, reads)
 		return report.OfUndo(&made, u.output.json()), err
 	}
-	planned, err := planning(t)
-	if err != nil {
-		return err
-	}
-	return p.do(ctx, s, doing{
-		consent: u.consent, planned: planned, again: planning,
-		ask: question{does: "bring back", where: "into", queue: planned.Undo.Back},
+	return p.do(ctx, s, t, doing{
+		consent: u.consent, plan: planning, ask: question{does: "bring back", where: "into", queue: record.From},
 		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			return s.broker.Undo(ctx, *planned.Undo, progress)
 		},
@@ -460,17 +455,21 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		}
 	}
 	var record int64 // that the resume writes
-	again := func(now *model.Topology) (_ report.Planned, err error) {
-		counts, err := s.counts(ctx, loss.Limited(now, last.Queues()))
-		if err != nil {
-			return report.Planned{}, err
+	planning := func(now *model.Topology) (report.Planned, error) {
+		if now != t {
+			counts, err := s.counts(ctx, loss.Limited(now, last.Queues()))
+			if err != nil {
+				return report.Planned{}, err
+			}
+			t, inquiry = now, inquiry.On(now, counts)
+			if found, err = inquiry.Plan(choice); err != nil {
+				return report.Planned{}, err
+			}
 		}
-		t, inquiry = now, inquiry.On(now, counts)
-		found, err = inquiry.Plan(choice)
-		return report.OfResume(&found, r.output.json()), err
+		return report.OfResume(&found, r.output.json()), nil
 	}
-	err = p.do(ctx, s, doing{
-		consent: r.consent, planned: report.OfResume(&found, r.output.json()), again: again,
+	err = p.do(ctx, s, t, doing{
+		consent: r.consent, plan: planning,
 		ask: question{does: "go on: " + string(last.Operation), where: "of", queue: last.From},
 		run: func(ctx context.Context, _ report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			account, err := s.broker.Resume(ctx, found.On(t, want), progress)

@@ -189,16 +189,13 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 			Plan: plan.ForImport(t, want), Looked: report.Look{Complete: true}, JSON: i.output.json(),
 		}, nil
 	}
-	planned, err := planning(t)
-	if err != nil {
-		return err
-	}
 	path, err := filepath.Abs(i.path)
 	if err != nil {
 		return fmt.Errorf("name the file: %w", err)
 	}
-	d := doing{
-		consent: i.consent, planned: planned, again: planning,
+	i.agreed = i.agreed || n == 0
+	return p.do(ctx, s, t, doing{
+		consent: i.consent, plan: planning,
 		ask: question{does: "import", where: "into", queue: ref},
 		run: func(ctx context.Context, _ report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			messages := func(each func(*message.Message) error) error {
@@ -218,9 +215,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 			account.Planned = max(account.Planned, n)
 			return account, err
 		},
-	}
-	d.agreed = i.agreed || n == 0
-	return p.do(ctx, s, d)
+	})
 }
 
 // readMessages reads a file of messages. What is wrong with the file is bad usage.
