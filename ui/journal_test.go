@@ -254,7 +254,7 @@ func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	o, _, _ := failedOptions(0)
 	u := act.NewUndoScreen(newApp(t.Context(), o).env, 0).(act.FollowUpScreen)
 	u.State, u.Request = shell.DialogChecking, u.Env.NewRequest()
-	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{}}
+	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{{}}}
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
 	after, cmd := left.Update(answer)
 	if state := after.(act.FollowUpScreen).State; state == shell.DialogRunning || cmd != nil {

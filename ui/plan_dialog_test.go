@@ -379,7 +379,7 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 			From: ref(fmt.Sprint("taken.from.", i)), Planned: 3, Undoing: &plan.Undoing{},
 		})
 	}
-	u.Is = act.Undoing{Id: 1, Undo: undo}
+	u.Is = act.Undoing{{Id: 1, Undo: undo}}
 
 	r := act.NewResumeScreen(e, 1).(act.FollowUpScreen)
 	r.State = shell.DialogAsking

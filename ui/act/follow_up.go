@@ -39,18 +39,14 @@ type FollowUpScreen struct {
 
 // NewUndoScreen undoes the records of one action; 0 is the last action on this broker.
 func NewUndoScreen(e *shell.Env, ids ...int64) shell.Screen {
-	f := FollowUpScreen{
+	var is Undoing
+	for _, id := range ids {
+		is = append(is, recordUndo{Id: id})
+	}
+	return FollowUpScreen{
 		Dialog: shell.NewDialog(e, shell.DialogPlanning), name: "undo", title: "Undo", looks: "reading the journal …",
-		Is: Undoing{Id: ids[0]},
+		Is: is,
 	}
-	if len(ids) > 1 {
-		var all undoingAll
-		for _, id := range ids {
-			all = append(all, Undoing{Id: id})
-		}
-		f.Is = all
-	}
-	return f
 }
 
 // NewResumeScreen goes on with a record whose action did not come to its end.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -14,39 +15,64 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// Undoing is the plan of an undo, with what it was made of.
-type Undoing struct {
+// Undoing is the undo of one action: of its record, or of those that it has in several queues, one after the other.
+// Those of several of which nothing can be brought back are said, and left out.
+type Undoing []recordUndo
+
+// recordUndo is the plan for one record, with what it was made of.
+type recordUndo struct {
 	Id   int64 // of the record; 0 is the last action on this broker
 	want plan.UndoWant
 	Undo plan.UndoPlan
 }
 
 func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error) {
+	return u.each(func(one *recordUndo) error { return one.plan(ctx, e, t, insist) })
+}
+
+func (u Undoing) again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
+	return u.each(func(one *recordUndo) error { return one.again(ctx, e, t) })
+}
+
+func (u Undoing) each(make func(*recordUndo) error) (FollowUp, error) {
+	planned := slices.Clone(u)
+	for i := range planned {
+		switch err := make(&planned[i]); {
+		case err != nil && len(u) > 1:
+			return u, fmt.Errorf("record %d: %w", u[i].Id, err)
+		case err != nil:
+			return planned, err
+		}
+	}
+	return planned, nil
+}
+
+func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) error {
 	record, err := recordToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u.Id)
 	u.Id = cmp.Or(record.ID, u.Id)                               // the last one may be another one soon
 	if err == nil && !record.Running && record.Uncertain() > 0 { // what its program held is not back at once
 		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections, record.Queues()...)
 	}
 	if err != nil {
-		return u, err
+		return err
 	}
 	u.want, err = plan.UndoWant{
 		Record: record, User: e.Broker.User(), Broker: e.Broker.Address(), Insist: insist, ReadOnly: e.ReadOnly,
 		Entries: recordEntries(e, ctx, record.ID),
 	}.Looked(t, reads(ctx, e.Broker, e.Broker))
 	if err != nil {
-		return u, err
+		return err
 	}
 	return u.again(ctx, e, t)
 }
 
-func (u Undoing) again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
+func (u *recordUndo) again(ctx context.Context, e *shell.Env, t *model.Topology) error {
 	u.want.Entries = recordEntries(e, ctx, u.Id)
 	p, err := plan.PlanUndo(t, u.want, reads(ctx, e.Broker, e.Broker))
 	if err == nil {
 		u.Undo = p
 	}
-	return u, err
+	return err
 }
 
 func reads(ctx context.Context, looker ports.Looker, counter ports.Counter) plan.Reads {
@@ -87,51 +113,116 @@ func recordEntries(e *shell.Env, ctx context.Context, id int64) func(func(*plan.
 	return func(each func(*plan.Entry) error) error { return e.Journal.Entries(ctx, id, each) }
 }
 
-func (u Undoing) promise() plan.Promise { return u.Undo.Promise() }
-
-func (u Undoing) offer(d *shell.Dialog) *shell.Offer {
-	o := &shell.Offer{Does: "bring back", Refusal: u.Undo.Refusal.Words()}
-	refusal := u.Undo.Refusal
-	if d.Err != nil {
-		o.Refusal, refusal = d.Err.Error(), nil
-		if why := (*plan.UndoNotLooked)(nil); errors.As(d.Err, &why) {
-			refusal = why.Refusal()
+// ready are the records of which something can be brought back.
+func (u Undoing) ready() (ready Undoing, messages int) {
+	for _, one := range u {
+		if !one.Undo.Refusal.Refused() {
+			ready, messages = append(ready, one), messages+one.Undo.Planned()
 		}
 	}
-	if d.Env.ReadOnly {
-		o.Refusal, refusal = shell.ReadOnlyWords, nil
+	return ready, messages
+}
+
+func (u Undoing) promise() (all plan.Promise) {
+	ready, _ := u.ready()
+	if len(ready) == 0 {
+		return u[0].Undo.Promise()
 	}
-	o.Insist(d.Env, refusal)
-	if o.Refusal == "" && u.Undo.Gone() == plan.GoneEither {
-		o.Insists = d.Env.Keys.Insist.Help().Desc
+	for _, one := range ready {
+		p := one.Undo.Promise()
+		all.Takes, all.Losses = append(all.Takes, p.Takes...), append(all.Losses, p.Losses...)
+		all.Again, all.Messages = append(all.Again, p.Again...), all.Messages+p.Messages
 	}
-	if n := u.Undo.Planned(); o.Refusal == "" && d.Env.Careful(n) {
-		o.Carefully(d.Env, n, "bring "+model.Plural(n, "message")+" back to "+model.Printable(u.Undo.Back.Name))
+	return all
+}
+
+func (u Undoing) offer(d *shell.Dialog) *shell.Offer {
+	first, to := &u[0].Undo, model.Plural(len(u), "queue")
+	ready, messages := u.ready()
+	o := &shell.Offer{Does: "bring back"}
+	if len(u) == 1 {
+		to = model.Printable(first.Back.Name)
+	}
+	if len(u) == 1 || len(ready) == 0 || d.Err != nil || d.Env.ReadOnly {
+		refusal := first.Refusal
+		o.Refusal = refusal.Words()
+		if d.Err != nil {
+			o.Refusal, refusal = d.Err.Error(), nil
+			if why := (*plan.UndoNotLooked)(nil); errors.As(d.Err, &why) {
+				refusal = why.Refusal()
+			}
+		}
+		if d.Env.ReadOnly {
+			o.Refusal, refusal = shell.ReadOnlyWords, nil
+		}
+		o.Insist(d.Env, refusal)
+		if o.Refusal == "" && first.Gone() == plan.GoneEither {
+			o.Insists = d.Env.Keys.Insist.Help().Desc
+		}
+	}
+	if o.Refusal == "" && d.Env.Careful(messages) {
+		o.Carefully(d.Env, messages, "bring "+model.Plural(messages, "message")+" back to "+to)
 	}
 	return o
 }
 
 func (u Undoing) run(e *shell.Env) (begun plan.Account, run shell.AccountRun) {
-	begun = plan.Account{Operation: plan.Undo, From: u.Undo.Back, Planned: u.Undo.Planned()}
+	ready, messages := u.ready()
+	begun = plan.Account{Operation: plan.Undo, From: u[0].Undo.Back, Planned: messages}
 	return begun, func(ctx context.Context, progress func(plan.Account)) (plan.Account, error) {
-		return e.Broker.Undo(ctx, u.Undo, progress)
+		all := begun
+		for _, one := range ready {
+			a, err := e.Broker.Undo(ctx, one.Undo, func(a plan.Account) { progress(all.With(a)) })
+			if all = all.With(a); err != nil || a.Stopped != "" {
+				return all, err
+			}
+		}
+		return all, nil
 	}
 }
 
 func (u Undoing) did(e *shell.Env, a *plan.Account) {
 	e.Together = nil
-	e.Unfollow(u.Undo.Record.ID)
-	back := shell.Doing{Queue: u.Undo.Back, Back: a.Moved, Unclear: true}
-	if took := (shell.Doing{Gone: e.Took(u.Undo.Record.ID, u.Undo.Back)}); took.Count() == int64(a.Moved) {
-		back.Came = took.Gone
-	}
-	e.Did(back)
-	for i := range u.Undo.Takes {
-		e.Did(shell.Doing{Queue: u.Undo.Takes[i].From, Unclear: true})
+	for _, one := range u {
+		moved := 0 // how many of those of several records came back is known when all did
+		switch {
+		case len(u) == 1:
+			moved = a.Moved
+		case a.Complete():
+			moved = one.Undo.Planned()
+		}
+		e.Unfollow(one.Undo.Record.ID)
+		back := shell.Doing{Queue: one.Undo.Back, Back: moved, Unclear: true}
+		if took := (shell.Doing{Gone: e.Took(one.Undo.Record.ID, one.Undo.Back)}); took.Count() == int64(moved) {
+			back.Came = took.Gone
+		}
+		e.Did(back)
+		for i := range one.Undo.Takes {
+			e.Did(shell.Doing{Queue: one.Undo.Takes[i].From, Unclear: true})
+		}
 	}
 }
 
 func (u Undoing) say(l *shell.DialogLines) (title string) {
+	if len(u) == 1 {
+		return u[0].say(l)
+	}
+	_, messages := u.ready()
+	for i := range u {
+		p := &u[i].Undo
+		words := fmt.Sprintf("%s: %s of the %s %d, to its end", model.Printable(p.Back.String()),
+			model.Plural(p.Planned(), "message"), p.Record.Operation, p.Record.ID)
+		if p.Refusal.Refused() {
+			l.Stress("not", model.Printable(p.Record.From.String())+": "+model.Printable(p.Refusal.Words()), l.Styles.Warning)
+			continue
+		}
+		l.Say("back to", words, l.Styles.Strong)
+		l.Warn(p.Warnings)
+	}
+	return fmt.Sprintf("Undo all %d: bring back %s", len(u), model.Plural(messages, "message"))
+}
+
+func (u *recordUndo) say(l *shell.DialogLines) (title string) {
 	s, p := l.Styles, &u.Undo
 	if r := &p.Record; r.ID > 0 {
 		title = fmt.Sprintf("Undo %d: bring back %s", r.ID, model.Plural(p.Planned(), "message"))
@@ -162,12 +253,12 @@ func (u Undoing) running(a *plan.Account) string {
 }
 
 func (u Undoing) tell(d *shell.Dialog, l *shell.DialogLines) {
-	u.tellTo(d, l, model.Printable(u.Undo.Back.String()))
-}
-
-func (u Undoing) tellTo(d *shell.Dialog, l *shell.DialogLines, where string) {
 	s, a := l.Styles, &d.Account
-	look := s.Strong
+	look, where := s.Strong, model.Printable(u[0].Undo.Back.String())
+	if len(u) > 1 {
+		ready, _ := u.ready()
+		where = model.Plural(len(ready), "queue")
+	}
 	if !a.Complete() {
 		look = s.Warning
 	}
@@ -176,116 +267,10 @@ func (u Undoing) tellTo(d *shell.Dialog, l *shell.DialogLines, where string) {
 	if !a.Complete() || d.Err != nil {
 		l.Blank()
 	}
-	gone := u.Undo.Gone()
+	gone := u[0].Undo.Gone()
 	l.Outcome(a.Gone, "gone", "not where they were sent to any more: "+gone.Words()+"; "+gone.Next())
 	l.Outcome(a.Refused, "refused", "by the broker: the journal still has them")
 	l.Outcome(a.Returned, "returned", "no queue took them: the journal still has them")
 	l.Outcome(a.Unknown, "unknown", "the connection or a queue's node was lost meanwhile: undo again to look for them")
 	d.SayEnd(l)
-}
-
-// undoingAll is the undo of one action on several queues: of its records, one after the other. Those of which nothing
-// can be brought back are said, and left out.
-type undoingAll []Undoing
-
-func (u undoingAll) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error) {
-	return u.each(func(one Undoing) (FollowUp, error) { return one.plan(ctx, e, t, insist) })
-}
-
-func (u undoingAll) again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
-	return u.each(func(one Undoing) (FollowUp, error) { return one.again(ctx, e, t) })
-}
-
-func (u undoingAll) each(make func(Undoing) (FollowUp, error)) (FollowUp, error) {
-	planned := append(undoingAll{}, u...)
-	for i := range u {
-		one, err := make(u[i])
-		if err != nil {
-			return u, fmt.Errorf("record %d: %w", u[i].Id, err)
-		}
-		planned[i] = one.(Undoing)
-	}
-	return planned, nil
-}
-
-func (u undoingAll) ready() (ready undoingAll, messages int) {
-	for _, one := range u {
-		if !one.Undo.Refusal.Refused() {
-			ready, messages = append(ready, one), messages+one.Undo.Planned()
-		}
-	}
-	return ready, messages
-}
-
-func (u undoingAll) promise() (all plan.Promise) {
-	ready, _ := u.ready()
-	for _, one := range ready {
-		p := one.Undo.Promise()
-		all.Takes, all.Losses = append(all.Takes, p.Takes...), append(all.Losses, p.Losses...)
-		all.Again, all.Messages = append(all.Again, p.Again...), all.Messages+p.Messages
-	}
-	return all
-}
-
-func (u undoingAll) offer(d *shell.Dialog) *shell.Offer {
-	ready, messages := u.ready()
-	if len(ready) == 0 || d.Err != nil || d.Env.ReadOnly {
-		return u[0].offer(d)
-	}
-	o := &shell.Offer{Does: "bring back"}
-	if d.Env.Careful(messages) {
-		o.Carefully(d.Env, messages, "bring "+model.Plural(messages, "message")+" back to "+u.where())
-	}
-	return o
-}
-
-func (u undoingAll) where() string { return model.Plural(len(u), "queue") }
-
-func (u undoingAll) run(e *shell.Env) (begun plan.Account, run shell.AccountRun) {
-	ready, messages := u.ready()
-	begun = plan.Account{Operation: plan.Undo, Planned: messages}
-	return begun, func(ctx context.Context, progress func(plan.Account)) (plan.Account, error) {
-		all := begun
-		for _, one := range ready {
-			_, run := one.run(e)
-			a, err := run(ctx, func(a plan.Account) { progress(all.With(a)) })
-			if all = all.With(a); err != nil || a.Stopped != "" {
-				return all, err
-			}
-		}
-		return all, nil
-	}
-}
-
-func (u undoingAll) did(e *shell.Env, a *plan.Account) {
-	for _, one := range u {
-		part := plan.Account{}
-		if a.Complete() {
-			part.Moved = one.Undo.Planned()
-		}
-		one.did(e, &part)
-	}
-}
-
-func (u undoingAll) say(l *shell.DialogLines) (title string) {
-	_, messages := u.ready()
-	for i := range u {
-		p := &u[i].Undo
-		words := fmt.Sprintf("%s: %s of the %s %d, to its end", model.Printable(p.Back.String()),
-			model.Plural(p.Planned(), "message"), p.Record.Operation, p.Record.ID)
-		if p.Refusal.Refused() {
-			l.Stress("not", model.Printable(p.Record.From.String())+": "+model.Printable(p.Refusal.Words()), l.Styles.Warning)
-			continue
-		}
-		l.Say("back to", words, l.Styles.Strong)
-		l.Warn(p.Warnings)
-	}
-	return fmt.Sprintf("Undo all %d: bring back %s", len(u), model.Plural(messages, "message"))
-}
-
-func (u undoingAll) running(a *plan.Account) string { return u[0].running(a) }
-
-func (u undoingAll) tell(d *shell.Dialog, l *shell.DialogLines) {
-	ready, _ := u.ready()
-	u[0].tellTo(d, l, ready.where())
 }
