@@ -22,32 +22,12 @@ import (
 // usualEditors are looked for when nobody names one.
 var usualEditors = []string{"vi", "nano"}
 
-// draftFile is a private folder with one file in it: what an editor leaves beside the file goes with it.
-type draftFile struct {
-	path string
-	over chan struct{} // closed when it is not needed any more
-}
-
-type WrittenMsg struct {
+// SavedMsg brings what the editor left.
+type SavedMsg struct {
 	Request shell.Request
-	file    *draftFile
-	editor  string
+	Text    []byte
 	Err     error
 }
-
-// ClosedMsg tells that the editor has ended; savedMsg brings what it left.
-type (
-	ClosedMsg struct {
-		Request shell.Request
-		file    *draftFile
-		err     error
-	}
-	SavedMsg struct {
-		Request shell.Request
-		Text    []byte
-		Err     error
-	}
-)
 
 // findEditor is the command that edits a file: the one that the user named, else a usual one.
 func findEditor(named string) (string, error) {
@@ -62,64 +42,48 @@ func findEditor(named string) (string, error) {
 	return "", errors.New("there is no editor: name one in VISUAL or EDITOR, or install vi or nano")
 }
 
-// WriteDraft writes a text into a private file. It is removed when it is not needed any more, and when the program
-// ends.
-func WriteDraft(e *shell.Env, id shell.Request, text []byte) tea.Cmd {
+// OpenEditor hands the terminal to an editor of a text.
+func OpenEditor(e *shell.Env, id shell.Request, text []byte) tea.Cmd {
 	return e.Command(0, func(context.Context) tea.Msg {
 		editor, err := findEditor(e.Editor)
 		if err != nil {
-			return WrittenMsg{Request: id, Err: err}
+			return SavedMsg{Request: id, Err: err}
 		}
-		dir, err := os.MkdirTemp("", "dlxtop-edit-") // 0700
-		if err != nil {
-			return WrittenMsg{Request: id, Err: fmt.Errorf("cannot create a file to edit: %w", err)}
-		}
-		f := &draftFile{path: filepath.Join(dir, "message.txt"), over: make(chan struct{})}
-		program, done, ok := e.Work.Begin(0)
-		if !ok {
-			_ = os.RemoveAll(dir)
-			return nil
-		}
-		go func() {
-			defer done()
-			select {
-			case <-f.over:
-			case <-program.Done():
-			}
-			_ = os.RemoveAll(dir)
-		}()
-		if err := os.WriteFile(f.path, text, 0o600); err != nil {
-			close(f.over)
-			return WrittenMsg{Request: id, Err: fmt.Errorf("cannot create a file to edit: %w", err)}
-		}
-		return WrittenMsg{id, f, editor, nil}
+		d := &drafting{Borrowed: shell.Borrowed{Screen: e.Screen}, program: e.Work.Ctx, text: text}
+		d.Cmd = exec.Command("sh", "-c", editor+` "$1"`, "dlxtop") // VISUAL and EDITOR may have arguments
+		d.Stdin = os.Stdin                                         // a copy of it would take the next key from the screen
+		return shell.LendMsg{Program: d, Over: func(err error) tea.Msg { return SavedMsg{id, d.text, err} }}
 	})
 }
 
-// RunEditor hands the terminal to the editor. The command may have arguments, as VISUAL and EDITOR have: a shell takes
-// it apart.
-func RunEditor(e *shell.Env, msg WrittenMsg) tea.Cmd {
-	editor := exec.Command("sh", "-c", msg.editor+` "$1"`, "dlxtop", msg.file.path)
-	editor.Stdin = os.Stdin // a copy of it would take the next key from the screen
-	over := func(err error) tea.Msg { return ClosedMsg{msg.Request, msg.file, err} }
-	return func() tea.Msg {
-		return shell.LendMsg{Program: shell.Borrowed{Cmd: editor, Screen: e.Screen}, Over: over}
+// drafting is an editor with its text.
+type drafting struct {
+	shell.Borrowed
+	program context.Context
+	text    []byte
+}
+
+// Run has the text edited in a file of a private folder: what an editor leaves beside the file goes with it, also when
+// the program ends before the editor.
+func (d *drafting) Run() error {
+	dir, err := os.MkdirTemp("", "dlxtop-edit-") // 0700
+	if err != nil {
+		return fmt.Errorf("cannot create a file to edit: %w", err)
 	}
-}
-
-// ReadDraft reads what the editor left, and removes it.
-func ReadDraft(e *shell.Env, msg ClosedMsg) tea.Cmd {
-	return e.Command(0, func(context.Context) tea.Msg {
-		defer close(msg.file.over)
-		text, err := os.ReadFile(msg.file.path)
-		switch {
-		case msg.err != nil:
-			err = fmt.Errorf("the editor ended with an error (%w): nothing was done", msg.err)
-		case err != nil:
-			err = fmt.Errorf("what the editor left cannot be read: %w", err)
-		}
-		return SavedMsg{msg.Request, text, err}
-	})
+	defer os.RemoveAll(dir)
+	defer context.AfterFunc(d.program, func() { _ = os.RemoveAll(dir) })()
+	path := filepath.Join(dir, "message.txt")
+	if err := os.WriteFile(path, d.text, 0o600); err != nil {
+		return fmt.Errorf("cannot create a file to edit: %w", err)
+	}
+	d.Args = append(d.Args, path)
+	if err := d.Borrowed.Run(); err != nil {
+		return fmt.Errorf("the editor ended with an error (%w): nothing was done", err)
+	}
+	if d.text, err = os.ReadFile(path); err != nil {
+		return fmt.Errorf("what the editor left cannot be read: %w", err)
+	}
+	return nil
 }
 
 func (d *PlanDialog) askEdit(l *shell.DialogLines) {

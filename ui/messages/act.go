@@ -232,19 +232,6 @@ func (s Screen) updateEdit(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		e.Was = plan.NewDraft(s.Topology, s.Queue, msg.message, s.env.Broker.User())
 		e.Text = e.Was.Text()
 		return s.openEditor()
-	case act.WrittenMsg:
-		switch {
-		case msg.Request != e.Request:
-		case msg.Err != nil:
-			e.State = act.EditIdle
-			return s, shell.Notice(model.Printable(msg.Err.Error()), true)
-		default:
-			return s, act.RunEditor(s.env, msg)
-		}
-	case act.ClosedMsg:
-		if msg.Request == e.Request {
-			return s, act.ReadDraft(s.env, msg)
-		}
 	case act.SavedMsg:
 		if msg.Request == e.Request && e.State == act.EditOpen {
 			return s.saved(msg)
@@ -257,7 +244,7 @@ func (s Screen) updateEdit(msg tea.Msg) (shell.Screen, tea.Cmd) {
 func (s Screen) openEditor() (shell.Screen, tea.Cmd) {
 	e := &s.editing
 	e.State, e.Request = act.EditOpen, s.env.NewRequest()
-	return s, act.WriteDraft(s.env, e.Request, e.Text)
+	return s, act.OpenEditor(s.env, e.Request, e.Text)
 }
 
 // saved takes what the editor left: a plan for it follows, or why there can be none.

@@ -142,7 +142,7 @@ func (s Screen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			s.Table.Narrow(s.match())
 		}
 		return s, nil
-	case wholeMsg, act.WrittenMsg, act.ClosedMsg, act.SavedMsg:
+	case wholeMsg, act.SavedMsg:
 		return s.updateEdit(msg)
 	case shell.ClickMsg:
 		s.clicked = !s.zoomed && s.detail.focus == paneNone && !s.Typing() && s.Table.Click(msg.X, msg.Y-len(s.above))
