@@ -251,10 +251,7 @@ func CheckActionKey(name string) error {
 }
 
 // helpScreen lists the keys that do something on the screen it was opened from.
-type helpScreen struct {
-	env  *shell.Env
-	list term.List[int, helpRow]
-}
+type helpScreen struct{ shell.Listing[int, helpRow] }
 
 type helpRow struct {
 	place int
@@ -288,46 +285,36 @@ func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 	}
 	byPlace := func(a, b helpRow) int { return cmp.Compare(a.place, b.place) }
 	s := e.Styles
-	table := term.NewTable(e.Kit(), func(r helpRow) int { return r.place }, byPlace,
-		term.Column[helpRow]{
-			Title: "KEY", Width: 12, Compare: byPlace,
-			Cell: func(r helpRow) term.Field { return term.Field{Text: r.help.Key, Style: s.Accent} },
-		},
-		term.Column[helpRow]{
-			Title: "WHAT IT DOES", Width: 20, Flex: 1, Max: 40,
-			Cell: func(r helpRow) term.Field { return term.Field{Text: r.help.Desc, Style: s.Text} },
-		},
-		term.Column[helpRow]{
-			Title: "WHERE", Width: 12, Flex: 1,
-			Cell: func(r helpRow) term.Field { return term.Field{Text: r.where, Style: s.Muted} },
-		})
-	table.Set(rows)
-	texts := func(r helpRow) []string { return []string{r.help.Key, r.help.Desc, r.where} }
-	return helpScreen{e, term.NewList(table, texts)}
+	type column = term.Column[helpRow]
+	h := helpScreen{shell.NewListing(e, "help", func(r helpRow) int { return r.place }, byPlace,
+		func(r helpRow) []string { return []string{r.help.Key, r.help.Desc, r.where} },
+		column{Title: "KEY", Width: 12, Compare: byPlace}.Text(&s.Accent, func(r helpRow) string { return r.help.Key }),
+		column{Title: "WHAT IT DOES", Width: 20, Flex: 1, Max: 40}.
+			Text(&s.Text, func(r helpRow) string { return r.help.Desc }),
+		column{Title: "WHERE", Width: 12, Flex: 1}.Text(&s.Muted, func(r helpRow) string { return r.where }))}
+	h.Table.Set(rows)
+	return h
 }
 
 func (h helpScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	if msg, ok := msg.(tea.KeyMsg); ok && !h.list.Handle(msg) && term.Is(msg, h.env.Keys.Help) {
+	if pressed, ok := msg.(tea.KeyMsg); !h.Handle(msg) && ok && term.Is(pressed, h.Env.Keys.Help) {
 		return h, shell.Pop
 	}
 	return h, nil
 }
 
-func (h helpScreen) Title() string { return "help" }
-func (h helpScreen) Typing() bool  { return h.list.Filter.Typing }
-
 // Keys makes a second "?" close the help.
 func (h helpScreen) Keys() []key.Binding {
-	return h.list.Bindings(term.Describe(h.env.Keys.Help, "close"))
+	return h.Bindings(term.Describe(h.Env.Keys.Help, "close"))
 }
 
 func (h helpScreen) View(width, height int) string {
-	s := h.env.Styles
+	s := h.Env.Styles
 	marks := "   " + s.Danger.Render(term.MarkError) + " lost or will be   " +
 		s.Warning.Render(term.MarkWarning) + " risky   " +
 		s.Accent.Render(term.MarkCursor) + " cursor   " + s.Chosen.Render(term.MarkChosen) + " selected   " +
 		s.Muted.Render("?") + " not known"
-	list := h.list.View(width, height-2, nil) // first: it fits the rows to the height
-	more := term.Partition(s, "", h.list.Table.Position(), width)
+	list := h.List.View(width, height-2, nil) // first: it fits the rows to the height
+	more := term.Partition(s, "", h.Table.Position(), width)
 	return list + "\n" + term.Block([]string{more, term.Cut(marks, width, "…")}, width, 2)
 }

@@ -43,17 +43,12 @@ func NewJournalScreen(e *shell.Env) shell.Screen {
 
 func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 	s := e.Styles
-	return []term.Column[plan.Record]{
-		{
-			Title: "#", Width: 5, Right: true,
-			Cell:    func(r plan.Record) term.Field { return s.Muted.Field(fmt.Sprint(r.ID)) },
-			Compare: func(a, b plan.Record) int { return cmp.Compare(a.ID, b.ID) },
-		},
-		{
-			Title: "WHEN", Width: 15,
-			Cell:    func(r plan.Record) term.Field { return s.Text.Field(r.Began.Format("Jan 02 15:04:05")) },
-			Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) },
-		},
+	type column = term.Column[plan.Record]
+	return []column{
+		column{Title: "#", Width: 5, Right: true, Compare: func(a, b plan.Record) int { return cmp.Compare(a.ID, b.ID) }}.
+			Text(&s.Muted, func(r plan.Record) string { return fmt.Sprint(r.ID) }),
+		column{Title: "WHEN", Width: 15, Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) }}.
+			Text(&s.Text, func(r plan.Record) string { return r.Began.Format("Jan 02 15:04:05") }),
 		{
 			Title: "WHAT", Width: 11,
 			Cell:    func(r plan.Record) term.Field { return s.Text.Field(r.What()) },
@@ -75,14 +70,10 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 			},
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Planned, b.Planned) },
 		},
-		{
-			Title: "TO", Width: 14, Flex: 2, Max: 40, Middle: true, Drop: 2,
-			Cell: func(r plan.Record) term.Field { return s.Text.Field(model.Printable(r.To)) },
-		},
-		{
-			Title: "WHO", Width: 16, Flex: 1, Max: 32, Middle: true, Drop: 1,
-			Cell: func(r plan.Record) term.Field { return s.Muted.Field(model.Printable(r.Who())) },
-		},
+		column{Title: "TO", Width: 14, Flex: 2, Max: 40, Middle: true, Drop: 2}.
+			Text(&s.Text, func(r plan.Record) string { return model.Printable(r.To) }),
+		column{Title: "WHO", Width: 16, Flex: 1, Max: 32, Middle: true, Drop: 1}.
+			Text(&s.Muted, func(r plan.Record) string { return model.Printable(r.Who()) }),
 	}
 }
 

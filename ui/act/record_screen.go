@@ -22,9 +22,8 @@ const shownEntries = 2000
 
 // RecordScreen lists the messages of one record, with what became of each.
 type RecordScreen struct {
-	env     *shell.Env
+	shell.Listing[int, EntryRow]
 	record  plan.Record
-	list    term.List[int, EntryRow]
 	Request shell.Request // the reading under way; 0: none
 	more    bool
 	err     error // why the last reading did not come to its end
@@ -49,75 +48,63 @@ type EntriesMsg struct {
 func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
 	s := e.Styles
 	text := func(title string, width, flex, drop int, of func(EntryRow) string) term.Column[EntryRow] {
-		return term.Column[EntryRow]{
-			Title: title, Width: width, Flex: flex, Max: 60, Drop: drop,
-			Cell:    func(r EntryRow) term.Field { return s.Text.Field(of(r)) },
-			Compare: func(a, b EntryRow) int { return cmp.Compare(of(a), of(b)) },
-		}
+		return term.Column[EntryRow]{Title: title, Width: width, Flex: flex, Max: 60, Drop: drop}.Name(&s.Text, of)
 	}
-	rows := term.NewTable(
-		e.Kit(), func(r EntryRow) int { return r.Position },
-		func(a, b EntryRow) int { return cmp.Compare(a.Position, b.Position) },
-		term.Column[EntryRow]{
-			Title: "#", Width: 6, Right: true,
-			Cell:    func(r EntryRow) term.Field { return s.Muted.Field(model.Count(int64(r.Position))) },
-			Compare: func(a, b EntryRow) int { return cmp.Compare(a.Position, b.Position) },
-		},
+	byPosition := func(a, b EntryRow) int { return cmp.Compare(a.Position, b.Position) }
+	return RecordScreen{record: r, Listing: shell.NewListing(e, fmt.Sprintf("%s %d", r.Operation, r.ID),
+		func(r EntryRow) int { return r.Position }, byPosition,
+		func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} },
+		term.Column[EntryRow]{Title: "#", Width: 6, Right: true, Compare: byPosition}.
+			Text(&s.Muted, func(r EntryRow) string { return model.Count(int64(r.Position)) }),
 		text("MESSAGE ID", 16, 3, 0, func(r EntryRow) string { return r.Id }),
 		text("ROUTING KEY", 14, 2, 2, func(r EntryRow) string { return r.key }),
 		text("OUTCOME", 16, 4, 0, func(r EntryRow) string { return r.state }),
 		text("SENT TO", 14, 2, 0, func(r EntryRow) string { return r.to }),
 		text("CHANGED", 12, 4, 0, func(r EntryRow) string { return r.changed }),
 		text("KEPT", 5, 0, 1, func(r EntryRow) string { return r.size }),
-	)
-	return RecordScreen{
-		env: e, record: r,
-		list: term.NewList(rows, func(r EntryRow) []string { return []string{r.Id, r.key, r.to, r.state, r.changed} }),
-	}
+	)}
 }
 
-func (r RecordScreen) Title() string { return fmt.Sprintf("%s %d", r.record.Operation, r.record.ID) }
-
-func (r RecordScreen) Typing() bool { return r.list.Filter.Typing }
-
 func (r RecordScreen) Keys() []key.Binding {
-	own := []key.Binding{term.Describe(r.env.Keys.Undo, "undo this")}
-	if _, ok := r.list.Table.Current(); ok {
-		own = append(own, term.Describe(r.env.Keys.Open, "message"))
+	own := []key.Binding{term.Describe(r.Env.Keys.Undo, "undo this")}
+	if _, ok := r.Table.Current(); ok {
+		own = append(own, term.Describe(r.Env.Keys.Open, "message"))
 	}
 	if r.record.Resumable() {
-		own = append(own, term.Describe(r.env.Keys.Resume, "resume this"))
+		own = append(own, term.Describe(r.Env.Keys.Resume, "resume this"))
 	}
-	return r.list.Bindings(own...)
+	return r.Bindings(own...)
 }
 
 func (r RecordScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if r.Handle(msg) {
+		return r, nil
+	}
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		if r.Request != 0 {
 			return r, nil
 		}
-		r.Request = r.env.NewRequest()
-		return r, readEntries(r.env, r.Request, r.record)
+		r.Request = r.Env.NewRequest()
+		return r, readEntries(r.Env, r.Request, r.record)
 	case EntriesMsg:
 		if msg.Request != r.Request {
 			return r, nil
 		}
 		r.Request, r.read, r.err = 0, true, msg.Err
-		if msg.Err == nil || len(msg.Rows) > len(r.list.Table.All) {
+		if msg.Err == nil || len(msg.Rows) > len(r.Table.All) {
 			r.more = msg.More
-			r.list.Table.Set(msg.Rows)
+			r.Table.Set(msg.Rows)
 		}
 	case tea.KeyMsg:
-		row, ok := r.list.Table.Current()
+		row, ok := r.Table.Current()
 		switch {
-		case r.list.Handle(msg):
-		case ok && term.Is(msg, r.env.Keys.Open):
+		case ok && term.Is(msg, r.Env.Keys.Open):
 			return r.openEntry(row)
-		case term.Is(msg, r.env.Keys.Undo):
-			return r, shell.Push(NewUndoScreen(r.env, r.record.ID))
-		case r.record.Resumable() && term.Is(msg, r.env.Keys.Resume):
-			return r, shell.Push(NewResumeScreen(r.env, r.record.ID))
+		case term.Is(msg, r.Env.Keys.Undo):
+			return r, shell.Push(NewUndoScreen(r.Env, r.record.ID))
+		case r.record.Resumable() && term.Is(msg, r.Env.Keys.Resume):
+			return r, shell.Push(NewResumeScreen(r.Env, r.record.ID))
 		}
 	}
 	return r, nil
@@ -165,25 +152,25 @@ func (r RecordScreen) View(width, height int) string {
 	case r.read:
 		words = "No message was acted on."
 	}
-	lines := append([]string{""}, shell.Indented(r.env.Styles.Text, model.Printable(words), width)...)
+	lines := append([]string{""}, shell.Indented(r.Env.Styles.Text, model.Printable(words), width)...)
 	feet := r.feet(width)
 	if len(feet) == 0 {
-		return r.list.View(width, height, lines)
+		return r.List.View(width, height, lines)
 	}
-	return r.list.View(width, height-len(feet), lines) + "\n" + term.Block(feet, width, len(feet))
+	return r.List.View(width, height-len(feet), lines) + "\n" + term.Block(feet, width, len(feet))
 }
 
 // feet are the lines below the list: what changed the messages, that there are more, and why these may not be all.
 func (r RecordScreen) feet(width int) (feet []string) {
 	say := func(words string) {
-		feet = append(feet, "   "+r.env.Styles.Muted.Render(term.Cut(words, width-4, "…")))
+		feet = append(feet, "   "+r.Env.Styles.Muted.Render(term.Cut(words, width-4, "…")))
 	}
 	if r.record.Edit != "" {
 		say("changed by the jq program " + model.Printable(r.record.Edit))
 	}
-	if r.err != nil && len(r.list.Table.All) > 0 {
+	if r.err != nil && len(r.Table.All) > 0 {
 		words := term.MarkError + " these may not be all: " + shell.ReadableError(r.err)
-		feet = append(feet, shell.Indented(r.env.Styles.Danger, words, width)...)
+		feet = append(feet, shell.Indented(r.Env.Styles.Danger, words, width)...)
 	}
 	if r.more {
 		say(fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all", model.Plural(shownEntries, "message"),
@@ -193,7 +180,7 @@ func (r RecordScreen) feet(width int) (feet []string) {
 }
 
 func (s RecordScreen) Reopening() func() shell.Screen {
-	e, record := s.env, s.record
+	e, record := s.Env, s.record
 	return func() shell.Screen { return NewRecordScreen(e, record) }
 }
 
@@ -220,8 +207,8 @@ type entryMsg struct {
 
 func (r RecordScreen) openEntry(row EntryRow) (shell.Screen, tea.Cmd) {
 	return r, shell.Push(entryScreen{
-		env: r.env, record: r.record, row: row, request: r.env.NewRequest(),
-		bodies: shell.Bodies{Read: r.env.Reads(r.record.From)},
+		env: r.Env, record: r.record, row: row, request: r.Env.NewRequest(),
+		bodies: shell.Bodies{Read: r.Env.Reads(r.record.From)},
 	})
 }
 

@@ -75,25 +75,19 @@ func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 			Name(&s.Text, func(r causeRow) string { return r.workers }),
 		{
 			Title: "FIRST", Width: 6, Drop: 1,
-			Cell: func(r causeRow) term.Field { return term.Field{Text: shell.ClockOf(r.First, e.Shown), Style: s.Muted} },
-			Compare: func(a, b causeRow) int {
-				return a.First.Or(time.Time{}).Compare(b.First.Or(time.Time{}))
-			},
+			Cell:    func(r causeRow) term.Field { return s.Muted.Field(shell.ClockOf(r.First, e.Shown)) },
+			Compare: func(a, b causeRow) int { return a.First.Or(time.Time{}).Compare(b.First.Or(time.Time{})) },
 		},
 		{
 			Title: "LAST", Width: 8, Most: true,
-			Cell: func(r causeRow) term.Field { return term.Field{Text: shell.AgoOf(r.Last, e.Shown), Style: s.Text} },
-			Compare: func(a, b causeRow) int {
-				return a.Last.Or(time.Time{}).Compare(b.Last.Or(time.Time{}))
-			},
+			Cell:    func(r causeRow) term.Field { return s.Text.Field(shell.AgoOf(r.Last, e.Shown)) },
+			Compare: func(a, b causeRow) int { return a.Last.Or(time.Time{}).Compare(b.Last.Or(time.Time{})) },
 		},
 		column{Title: "LAST HOUR", Width: 9, Drop: 2, Blank: true}.
 			Text(&s.Danger, func(r causeRow) string { return picture.Sparkline(r.recent) }),
 		{
 			Title: "STATE", Width: 13,
-			Cell: func(r causeRow) term.Field {
-				return term.Field{Text: e.Marks.Words(r.ID), Style: e.Marks.Look(r.ID)}
-			},
+			Cell:    func(r causeRow) term.Field { return e.Marks.Look(r.ID).Field(e.Marks.Words(r.ID)) },
 			Compare: func(a, b causeRow) int { return cmp.Compare(e.Marks.Rank(a.ID), e.Marks.Rank(b.ID)) },
 		},
 	}

@@ -44,15 +44,11 @@ func newCausePlanTable(e *shell.Env, wish causeWish) term.Table[model.QueueRef, 
 		},
 	}
 	if wish.Asks != messages.AsksPath && wish.Operation.Publishes() {
-		columns = append(columns, term.Column[causePlanRow]{
-			Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true,
-			Cell: func(r causePlanRow) term.Field { return term.Field{Text: r.to, Style: s.Text} },
-		})
+		columns = append(columns, column{Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true}.
+			Text(&s.Text, func(r causePlanRow) string { return r.to }))
 	}
-	columns = append(columns, term.Column[causePlanRow]{
-		Title: "STATE", Width: 20, Flex: 2,
-		Cell: func(r causePlanRow) term.Field { return r.state },
-	})
+	state := func(r causePlanRow) term.Field { return r.state }
+	columns = append(columns, column{Title: "STATE", Width: 20, Flex: 2, Cell: state})
 	return term.NewTable(e.Kit(), func(r causePlanRow) model.QueueRef { return r.queue },
 		func(a, b causePlanRow) int { return cmp.Compare(a.index, b.index) }, columns...)
 }

@@ -184,27 +184,15 @@ func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
 // they wait.
 func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*MessageRow] {
 	s := e.Styles
-	columns := []term.Column[*MessageRow]{
-		{
-			Title: "#", Width: 6, Right: true,
-			Cell:    func(r *MessageRow) term.Field { return s.Muted.Field(r.place()) },
-			Compare: byPosition,
-		},
-		{
-			Title: "AGE", Width: 9,
-			Cell:    func(r *MessageRow) term.Field { return s.Text.Field(r.age(e.Shown)) },
-			Compare: func(a, b *MessageRow) int { return b.Since.Compare(a.Since) },
-		},
-		{
-			Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12,
-			Cell:    func(r *MessageRow) term.Field { return s.Text.Field(r.failure) },
-			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.failure, b.failure) },
-		},
-		{
-			Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true,
-			Cell:    func(r *MessageRow) term.Field { return s.Text.Field(r.key) },
-			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.key, b.key) },
-		},
+	type column = term.Column[*MessageRow]
+	columns := []column{
+		column{Title: "#", Width: 6, Right: true, Compare: byPosition}.Text(&s.Muted, (*MessageRow).place),
+		column{Title: "AGE", Width: 9, Compare: func(a, b *MessageRow) int { return b.Since.Compare(a.Since) }}.
+			Text(&s.Text, func(r *MessageRow) string { return r.age(e.Shown) }),
+		column{Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12}.
+			Name(&s.Text, func(r *MessageRow) string { return r.failure }),
+		column{Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true}.
+			Name(&s.Text, func(r *MessageRow) string { return r.key }),
 		{
 			Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1,
 			Cell: func(r *MessageRow) term.Field {
@@ -220,10 +208,8 @@ func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*Mess
 			Cell:    func(r *MessageRow) term.Field { return s.Muted.Field(message.Size(int64(r.Size))) },
 			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.Size, b.Size) }, Most: true,
 		},
-		{
-			Title: "BODY", Width: 20, Flex: 3, Drop: 3,
-			Cell: func(r *MessageRow) term.Field { return s.Muted.Field(r.Preview) },
-		},
+		column{Title: "BODY", Width: 20, Flex: 3, Drop: 3}.
+			Text(&s.Muted, func(r *MessageRow) string { return r.Preview }),
 	}
 	if waits != nil {
 		const behindAge = 2

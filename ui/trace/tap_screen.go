@@ -350,17 +350,10 @@ func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, work
 }
 
 func tapColumns(s *term.Styles) []term.Column[*tapRow] {
-	late := func(r *tapRow) term.Style {
-		if r.passed.IsLate() {
-			return s.Warning
-		}
-		return s.Text
-	}
 	type column = term.Column[*tapRow]
 	return []column{
-		{Title: "TIME", Width: 12, Cell: func(r *tapRow) term.Field {
-			return term.Field{Text: r.passed.Time.Local().Format("15:04:05.000"), Style: s.Muted}
-		}},
+		column{Title: "TIME", Width: 12}.
+			Text(&s.Muted, func(r *tapRow) string { return r.passed.Time.Local().Format("15:04:05.000") }),
 		{Title: "FROM", Width: 14, Max: 44, Flex: 4, Middle: true, Cell: func(r *tapRow) term.Field {
 			switch {
 			case r.passed.Unclear != "":
@@ -370,28 +363,25 @@ func tapColumns(s *term.Styles) []term.Column[*tapRow] {
 			}
 			return term.Field{Text: r.from, Style: s.Text}
 		}},
-		{Title: "REASON", Width: 9, Cell: func(r *tapRow) term.Field {
-			return term.Field{Text: model.Printable(string(r.passed.Reason)), Style: s.Text}
-		}},
+		column{Title: "REASON", Width: 9}.
+			Text(&s.Text, func(r *tapRow) string { return model.Printable(string(r.passed.Reason)) }),
 		column{Title: "WAITED", Width: 9, Right: true}.
 			Text(&s.Strong, func(r *tapRow) string { return r.passed.WaitedWords() }),
 		column{Title: "SHOULD", Width: 7, Right: true}.
 			Text(&s.Text, func(r *tapRow) string { return r.passed.ShouldWords() }),
 		{Title: "LATE", Width: 15, Right: true, Cell: func(r *tapRow) term.Field {
-			words := r.passed.LateWords()
 			if r.passed.IsLate() {
-				words = term.MarkWarning + " " + words
+				return s.Warning.Field(term.MarkWarning + " " + r.passed.LateWords())
 			}
-			return term.Field{Text: words, Style: late(r)}
+			return s.Text.Field(r.passed.LateWords())
 		}},
 		column{Title: "TRIES", Width: 5, Right: true, Drop: 1}.
 			Text(&s.Text, func(r *tapRow) string { return r.passed.Tries.String() }),
 		column{Title: "ROUTING KEY", Width: 14, Max: 30, Flex: 2, Middle: true, Drop: 2}.
 			Text(&s.Text, func(r *tapRow) string { return r.key }),
 		column{Title: "ID", Width: 20, Max: 36, Flex: 1, Drop: 4}.Text(&s.Muted, func(r *tapRow) string { return r.id }),
-		{Title: "SIZE", Width: 5, Right: true, Drop: 3, Cell: func(r *tapRow) term.Field {
-			return term.Field{Text: message.Size(int64(r.passed.Message.BodyBytes)), Style: s.Muted}
-		}},
+		column{Title: "SIZE", Width: 5, Right: true, Drop: 3}.
+			Text(&s.Muted, func(r *tapRow) string { return message.Size(int64(r.passed.Message.BodyBytes)) }),
 	}
 }
 
