@@ -141,9 +141,7 @@ func (m form) View() string {
 	s, k := m.env.Styles, m.env.Keys
 	l := shell.NewDialogLines(s, m.width)
 	say := func(text string, look term.Style) {
-		for _, line := range term.Wrap(text, l.Width) {
-			l.Lines = append(l.Lines, look.Render(line))
-		}
+		l.Lines = append(l.Lines, look.Wrap("", text, l.Width)...)
 	}
 	say(model.Printable(m.Why), s.Text)
 	l.Blank()

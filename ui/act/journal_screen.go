@@ -137,7 +137,6 @@ func (j JournalScreen) View(width, height int) string {
 }
 
 func (j JournalScreen) empty(width int) []string {
-	s := j.Env.Styles
 	head, text := "Nothing was done yet.",
 		"Every replay and drop is recorded here before it is done, with what is needed to undo it."
 	switch {
@@ -149,38 +148,32 @@ func (j JournalScreen) empty(width int) []string {
 	case !j.read:
 		head, text = "", "reading …"
 	}
-	return append([]string{"", "   " + s.Strong.Render(head), ""},
-		shell.Indented(term.Style{}, model.Printable(text), width)...)
+	return shell.EmptyPage(j.Env.Styles, head, text, width)
 }
 
 // detail has the record at the cursor in full.
 func (j JournalScreen) detail(width int) []string {
-	s := j.Env.Styles
-	r, ok := j.Table.Current()
-	if !ok {
-		return j.Aimless("record", width)
-	}
-	told := r.ToldSince()
-	if r.Account.Stopped != "" {
-		told += ": " + r.Account.Stopped
-	}
-	l := shell.NewPaneLines(s, width)
-	say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
-	say("outcome", told)
-	say("to", r.To)
-	say("after", r.Sequel.Words(j.Env.Shown))
-	say("who", r.Who()+", "+r.Began.Format("2006-01-02 15:04:05"))
-	say("why", r.Reason)
-	if r.Unfinished() {
-		say("ended", r.Interrupted())
-		for _, words := range r.Certain() {
-			say("", words)
+	return j.Pane("record", width, func(r plan.Record, l *shell.DialogLines) string {
+		told := r.ToldSince()
+		if r.Account.Stopped != "" {
+			told += ": " + r.Account.Stopped
 		}
-		k := j.Env.Keys
-		say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
-	}
-	head := fmt.Sprintf("%d  %s %s", r.ID, r.What(), model.Printable(r.From.String()))
-	return append([]string{term.Partition(s, head, j.Table.Position(), width)}, l.Indented()...)
+		say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
+		say("outcome", told)
+		say("to", r.To)
+		say("after", r.Sequel.Words(j.Env.Shown))
+		say("who", r.Who()+", "+r.Began.Format("2006-01-02 15:04:05"))
+		say("why", r.Reason)
+		if r.Unfinished() {
+			say("ended", r.Interrupted())
+			for _, words := range r.Certain() {
+				say("", words)
+			}
+			k := j.Env.Keys
+			say("next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key))
+		}
+		return fmt.Sprintf("%d  %s %s", r.ID, r.What(), model.Printable(r.From.String()))
+	})
 }
 
 // AwaitUnfinished tells of what did not end, when the program starts.

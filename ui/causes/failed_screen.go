@@ -223,7 +223,6 @@ func (f failedScreen) View(width, height int) string {
 }
 
 func (f failedScreen) empty(width int) []string {
-	s := f.env.Styles
 	text := "A failed queue is where the failures of a worker end for a person to look at: a parking lot, an error " +
 		"queue, a DLQ. " +
 		"None of the flows has one, so what their workers reject is lost or comes back for ever. 1 shows the flows."
@@ -233,8 +232,7 @@ func (f failedScreen) empty(width int) []string {
 	if len(f.latest.Flows) == 0 {
 		text = "There are no flows here, so there is nothing whose failures could end in one."
 	}
-	return append([]string{"", "   " + s.Strong.Render("No failed queues."), ""},
-		shell.Indented(term.Style{}, text, width)...)
+	return shell.EmptyPage(f.env.Styles, "No failed queues.", text, width)
 }
 
 type failedQueues struct {
@@ -379,14 +377,10 @@ func newFailedRow(m model.Member, flowName string, msg shell.TopologyMsg) failed
 }
 
 func (f *failedQueues) detail(width int) []string {
-	s := f.Env.Styles
-	r, ok := f.Table.Current()
-	if !ok {
-		return f.Aimless("queue", width)
-	}
-	l := shell.NewPaneLines(s, width)
-	l.Say("why here", model.Printable(r.Reason), term.Style{})
-	return append([]string{term.Partition(s, r.name, f.Table.Position(), width)}, l.Indented()...)
+	return f.Pane("queue", width, func(r failedRow, l *shell.DialogLines) string {
+		l.Say("why here", model.Printable(r.Reason), term.Style{})
+		return r.name
+	})
 }
 
 type causeNote struct {

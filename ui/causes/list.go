@@ -203,13 +203,13 @@ func (c *causesList) view(r *Reading, width, height int) string {
 
 // detail shows the cause at the cursor in full: what one of its messages says, and where they are.
 func (c *causesList) detail(reading *Reading, width int) []string {
-	s := c.Env.Styles
-	r, ok := c.Table.Current()
-	if !ok {
-		return c.Aimless("cause", width)
-	}
-	l := shell.NewPaneLines(s, width)
-	say := func(label, text string, most int) { l.SayFirst(most, label, text, term.Style{}) }
+	return c.Pane("cause", width, func(r causeRow, l *shell.DialogLines) string {
+		c.tell(reading, &r, func(label, text string, most int) { l.SayFirst(most, label, text, term.Style{}) })
+		return r.text
+	})
+}
+
+func (c *causesList) tell(reading *Reading, r *causeRow, say func(label, text string, most int)) {
 	if r.Cause.Evidence == cause.ByError && r.Sample.Text != "" { // the index has none
 		say("example", model.Printable(r.Sample.Text), 2)
 	}
@@ -234,7 +234,6 @@ func (c *causesList) detail(reading *Reading, width int) []string {
 		say("grouped", words, 1)
 	}
 	say("id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export", 2)
-	return append([]string{term.Partition(s, r.text, c.Table.Position(), width)}, l.Indented()...)
 }
 
 // Empty reports whether all queues are, as far as is known.

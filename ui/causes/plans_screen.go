@@ -307,7 +307,7 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 		}
 		if c.at++; c.at == len(c.queues) {
 			c.at = 0
-			cmds = append(cmds, c.ask())
+			c.ask()
 		}
 	}
 	return tea.Batch(cmds...)

@@ -281,11 +281,11 @@ type causeWish struct {
 }
 
 // ask opens what asks for the rest, when all queues were read. Where nothing was read there is nothing to ask for.
-func (c *causePlansScreen) ask() tea.Cmd {
+func (c *causePlansScreen) ask() {
 	c.state = causePlansAsking
 	count, queues := c.read()
 	if count == 0 || c.wish.Asks == messages.AsksNothing {
-		return nil
+		return
 	}
 	c.state = causePlansWishing
 	words := "all of the cause in " + model.Plural(queues, "queue")
@@ -297,7 +297,6 @@ func (c *causePlansScreen) ask() tea.Cmd {
 	case messages.AsksPath:
 		c.wish.saving = messages.NewCauseExport(c.env, c.queues, words)
 	}
-	return nil
 }
 
 // read is how many messages of the cause were read that nothing was done with yet, and in how many queues.

@@ -112,30 +112,22 @@ func (f findingsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 
 func (f findingsScreen) View(width, height int) string {
 	if len(f.Table.All) == 0 {
-		s := f.Env.Styles
-		return f.List.View(width, height, []string{
-			"", "   " + s.Strong.Render("No findings."), "",
-			"   Nothing in the topology loses messages or is likely to.",
-		})
+		return f.List.View(width, height, shell.EmptyPage(f.Env.Styles, "No findings.",
+			"Nothing in the topology loses messages or is likely to.", width))
 	}
 	rows := f.Rows(height, min(height/2, 12))
 	return term.Below(f.List.View(width, rows, nil), f.detail(width), width, height)
 }
 
 func (f findingsScreen) detail(width int) []string {
-	s := f.Env.Styles
-	r, ok := f.Table.Current()
-	if !ok {
-		return f.Aimless("finding", width)
-	}
-	l := shell.NewPaneLines(s, width)
-	say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
-	say("what", shell.Happening(&r.Finding))
-	say("evidence", r.Evidence)
-	say("remedy", r.Remedy)
-	say("more", f.Env.Keys.Open.Help().Key+" explains it, as dlxtop explain "+r.Code+" does")
-	head := term.Partition(s, model.Printable(r.Code)+"  "+r.where(), f.Table.Position(), width)
-	return append([]string{head}, l.Indented()...)
+	return f.Pane("finding", width, func(r findingRow, l *shell.DialogLines) string {
+		say := func(label, text string) { l.Say(label, model.Printable(text), term.Style{}) }
+		say("what", shell.Happening(&r.Finding))
+		say("evidence", r.Evidence)
+		say("remedy", r.Remedy)
+		say("more", f.Env.Keys.Open.Help().Key+" explains it, as dlxtop explain "+r.Code+" does")
+		return model.Printable(r.Code) + "  " + r.where()
+	})
 }
 
 // explainScreen is the page of a finding. From it one goes on to what the finding is about.

@@ -332,9 +332,7 @@ func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 			continue
 		}
 		lines = append(lines, line)
-		for _, why := range term.Wrap(p.why, width-14) {
-			lines = append(lines, "            "+s.Muted.Render(why))
-		}
+		lines = append(lines, s.Muted.Wrap(strings.Repeat(" ", 12), p.why, width-14)...)
 	}
 	return lines
 }
@@ -376,9 +374,7 @@ func (s FlowScreen) captionLines(width, height int) []string {
 		lines = append(lines, mark+styles.Muted.Render(l))
 	}
 	for _, l := range due {
-		for _, words := range term.Wrap(l.Text, width-4) {
-			lines = append(lines, "   "+styles.Tone(l.Tone).Render(words))
-		}
+		lines = append(lines, styles.Tone(l.Tone).Wrap("   ", l.Text, width-4)...)
 	}
 	return lines
 }
@@ -389,17 +385,10 @@ func (s FlowScreen) findingLines(width, room int) []string {
 	var lines []string
 	for i, f := range s.own {
 		mark := shell.LevelMark(f.Level)
-		for j, l := range term.Wrap(model.Printable(shell.Happening(f)), width-4) {
-			head := "   "
-			if j == 0 {
-				head = " " + styles.Mark(mark).Render(mark) + " "
-			}
-			lines = append(lines, head+styles.Mark(mark).Render(l))
-		}
+		look := styles.Mark(mark)
+		lines = append(lines, look.Wrap(" "+look.Render(mark)+" ", model.Printable(shell.Happening(f)), width-4)...)
 		if i == 0 && f.Remedy != "" {
-			for _, l := range term.Wrap("do: "+model.Printable(f.Remedy), width-4) {
-				lines = append(lines, "   "+l)
-			}
+			lines = append(lines, term.Style{}.Wrap("   ", "do: "+model.Printable(f.Remedy), width-4)...)
 		}
 	}
 	if len(lines) <= room {
@@ -449,12 +438,7 @@ func (s FlowScreen) logLines(width, room int) []string {
 		case m.Kind == watch.MoveLook, m.Late:
 			style = styles.Muted
 		}
-		for i, words := range term.Wrap(m.String(), width-14) {
-			if i > 0 {
-				at = strings.Repeat(" ", len(LogTime))
-			}
-			newest = append(newest, " "+at+"  "+style.Render(words))
-		}
+		newest = append(newest, style.Wrap(" "+at+"  ", m.String(), width-14)...)
 		if len(newest) >= room-1 {
 			break
 		}

@@ -74,9 +74,7 @@ func (s Screen) aboveLines(width, height int) []string {
 		lines = append(lines, s.env.Styles.Strong.Render(term.Cut(words, width-1, "…")))
 	}
 	for _, l := range append(s.dueLines(), s.troubles()...) {
-		for _, part := range term.Wrap(l.Text, width-3) {
-			lines = append(lines, " "+s.env.Styles.Tone(l.Tone).Render(part))
-		}
+		lines = append(lines, s.env.Styles.Tone(l.Tone).Wrap(" ", l.Text, width-3)...)
 	}
 	return lines[:min(len(lines), max(height/2, 0))]
 }

@@ -54,6 +54,11 @@ func Indented(look term.Style, text string, width int) []string {
 	return look.Wrap("   ", text, width-6)
 }
 
+// EmptyPage says in a few words that there is nothing, and why.
+func EmptyPage(s *term.Styles, head, why string, width int) []string {
+	return append([]string{"", "   " + s.Strong.Render(head), ""}, Indented(term.Style{}, model.Printable(why), width)...)
+}
+
 func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
 
 // Say adds text beside a label. It returns its first line.

@@ -72,6 +72,17 @@ type List interface {
 	Listed(width, height int) string
 }
 
+// Pane tells below the list of the row at the cursor, what it is: tell says it, and names the row.
+func (l *Listing[K, T]) Pane(what string, width int, tell func(row T, lines *DialogLines) (name string)) []string {
+	r, ok := l.Table.Current()
+	if !ok {
+		return l.Aimless(what, width)
+	}
+	lines := NewPaneLines(l.Env.Styles, width)
+	name := tell(r, lines)
+	return append([]string{term.Partition(l.Env.Styles, name, l.Table.Position(), width)}, lines.Indented()...)
+}
+
 // Keys are those of a screen that has no others.
 func (l Listing[K, T]) Keys() []key.Binding {
 	if _, ok := l.Table.Current(); ok && l.Opens != "" {

@@ -406,7 +406,7 @@ func (s tapScreen) View(width, height int) string {
 	rest := height - len(lines)
 	pane := min(tapPane, rest/3)
 	rows := s.list.Share(rest, rest-pane)
-	lines = append(lines, strings.Split(s.list.View(width, rows, s.nothing(width)), "\n")...)
+	lines = append(lines, strings.Split(s.list.View(width, rows, s.nothing()), "\n")...)
 	lines = append(lines, s.about(width)...)
 	return term.Block(lines, width, height)
 }
@@ -471,7 +471,7 @@ func (s *tapScreen) head(width int) string {
 	return term.Spread(left, right+" ", width)
 }
 
-func (s *tapScreen) nothing(width int) []string {
+func (s *tapScreen) nothing() []string {
 	words := "nothing has passed yet"
 	if !s.works {
 		words = "making the tap's queue …"
