@@ -19,12 +19,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// terminalSizes are those that every main screen is recorded at.
-var terminalSizes = []struct {
-	name          string
-	width, height int
-}{{"120x36", 120, 36}, {"80x24", 80, 24}}
-
 // frozen are options under which nothing happens but what the test does: no time passes and no second poll comes by
 // itself.
 func frozen(source ports.Source) Options {
@@ -34,34 +28,6 @@ func frozen(source ports.Source) Options {
 // lively are options for tests of the polling.
 func lively(source ports.Source, c *clock) Options {
 	return Options{Source: source, Title: "prod", Interval: 10 * time.Millisecond, Now: c.now}
-}
-
-func TestScreens(t *testing.T) {
-	for _, size := range terminalSizes {
-		for _, tc := range []struct {
-			name string
-			keys []string
-			has  string
-		}{
-			{"flows", nil, "MOVED/s"},
-			{"flows-failed", []string{"j"}, "ucenter@user@failed"},
-			{"flows-filter", []string{"/", "user"}, "of 6"},
-			{"queues", []string{"2"}, "OUT/s"},
-			{"failed", []string{"3", "f"}, "FAILED QUEUE"},
-			{"findings", []string{"4"}, "WHAT"},
-			{"explain", []string{"4", keyEnter}, "Buffers feed the worker"},
-			{"help", []string{"?"}, "everywhere"},
-			{"palette", []string{":", "f"}, "findings"},
-		} {
-			t.Run(tc.name+"/"+size.name, func(t *testing.T) {
-				before := busyBroker()
-				source := &recorded{snapshot: before}
-				term := newTerminal(t, frozen(source), size.width, size.height).await("1,204")
-				source.tell(later(before, 2*time.Second, map[string]int64{"ucenter@user@retry": 1199, "test-delay": 2}))
-				term.press(keyCtrlR).await("1,199").press(tc.keys...).await(tc.has).settle().golden()
-			})
-		}
-	}
 }
 
 func TestNothingToShow(t *testing.T) {
@@ -255,19 +221,20 @@ func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 // A bound that is known stays known when a flow is opened, looked at, looked at again, and closed: each of them knows
 // less of what was there before than the polls.
 func TestABoundGetsNoWorse(t *testing.T) {
-	c := newClock()
-	s := countedAt(c, recording(
+	s := recording(
 		queue("w", consumers(1), dlx(""), deadKey("w.retry")),
 		queue("w.retry", ttl(60_000), dlx(""), deadKey("w"), ready(2)),
-	))
-	source, broker := &recorded{snapshot: s}, newRecordedBroker(c)
+	)
+	o, broker, c := showing(s)
+	source := o.Source.(*recorded)
+	o.Interval = time.Hour
 	broker.count = func([]model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 		return map[model.QueueRef]model.QueueCounts{
 			ref("w.retry"): {Ready: model.Some[int64](2), Consumers: model.Some[int64](0)},
 		}, nil
 	}
 	broker.put("w.retry", message.Message{RoutingKey: "a"}, message.Message{RoutingKey: "b"})
-	term := newTerminal(t, Options{Source: source, Broker: broker, Now: c.now, Interval: time.Hour}, 120, 36)
+	term := newTerminal(t, o, 120, 36)
 	again := func(after time.Duration) {
 		c.advance(after)
 		n := source.times()

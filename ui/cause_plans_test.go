@@ -108,11 +108,7 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 
 // What is not possible in one queue is said and left out; a plan that changes after it was read is asked about again.
 func TestCausePlansThatChange(t *testing.T) {
-	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}} {
-		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
-			causePlansThatChange(t, size.width, size.height)
-		})
-	}
+	atSizes(t, causePlansThatChange)
 }
 
 func causePlansThatChange(t *testing.T, width, height int) {

@@ -183,7 +183,7 @@ func TestStoryOfManyQueues(t *testing.T) {
 	const each = 20
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
-		manyFailing(t, channel, each)
+		manyFailing(t, o, channel, each)
 		depths := func() (ready [4]int) {
 			for i, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {
 				ready[i] = depth.Of(t, channel, name)
@@ -219,7 +219,7 @@ func TestStoryOfManyQueues(t *testing.T) {
 
 // manyFailing makes three workers that acknowledge what is mended, a queue to move to, and so many failed messages of
 // each worker.
-func manyFailing(t *testing.T, channel *amqp.Channel, each int) {
+func manyFailing(t *testing.T, o Options, channel *amqp.Channel, each int) {
 	t.Helper()
 	declare(t, channel, "parking", nil)
 	for i, w := range []string{"mail", "sms", "push"} {
@@ -228,16 +228,13 @@ func manyFailing(t *testing.T, channel *amqp.Channel, each int) {
 		for n := range each {
 			publish(t, channel, w+".failed", unaddressed(fmt.Sprintf("%s-%d", w, n)))
 		}
-		consumes := must.Get(channel.Consume(w, w, false, false, false, false, nil))(t)
-		go func() {
-			for d := range consumes {
-				if string(d.Body) == fmt.Sprintf(`{"to":  "%s@example.com"}`, d.MessageId) {
-					_ = d.Ack(false)
-				} else {
-					_ = d.Reject(false)
-				}
+		works(t, o, w, func(d amqp.Delivery) {
+			if string(d.Body) == fmt.Sprintf(`{"to":  "%s@example.com"}`, d.MessageId) {
+				acknowledge(d)
+			} else {
+				reject(d)
 			}
-		}()
+		})
 	}
 }
 
@@ -286,20 +283,12 @@ func TestStoryOfMending(t *testing.T) {
 			}
 		}
 		publish(t, channel, "orders.failed", messages...)
-		consumes := must.Get(channel.Consume("orders", "worker", false, false, false, false, nil))(t)
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			for d := range consumes {
-				_ = d.Reject(false)
-			}
-		}()
+		end := works(t, o, "orders", reject)
 		screen := newTerminal(t, o, width, height).await("orders ").press("3").await("   600 read", "all 1")
 		mendAll(screen, n, `.body.amount = 0`)
 		screen.await("c canary").press("c").await("c no canary").agree("replay", "1 of 600 messages moved")
 		screen.await("What happened", "1 of 1 came back", "untouched 599")
-		must.Do(t, channel.Cancel("worker", false))
-		<-over
+		end()
 		screen.press(keyEnter, "q").await("CAUSE").press(keyCtrlR).await("   600 read", "all 2")
 		mendAll(screen, n-1, `.body.amount |= (tostring | sub(","; ".") | tonumber)`)
 		screen.agree("replay", "599 messages moved").await("What happened")

@@ -26,7 +26,7 @@ import (
 
 // waiting fills buffer-queue with messages of these TTLs, in seconds, published now by the broker's clock.
 func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
-	b := newRecordedBroker(c)
+	o, b, source := countedNow(c, map[string]int64{"buffer-queue": int64(len(seconds))})
 	for i, s := range seconds {
 		m := message.Message{
 			Exchange: "out.exchange", RoutingKey: "out.routing.key",
@@ -36,9 +36,15 @@ func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
 		}
 		b.put("buffer-queue", m)
 	}
-	source := &recorded{snapshot: countedAt(c,
-		later(busyBroker(), 0, map[string]int64{"buffer-queue": int64(len(seconds))}))}
-	return Options{Source: source, Broker: b, Title: "prod", Now: c.now, Interval: time.Hour}, source, b
+	o.Interval = time.Hour
+	return o, source, b
+}
+
+// countedNow is the busy broker with these numbers of messages, as counted now.
+func countedNow(c *clock, ready map[string]int64) (Options, *recordedBroker, *recorded) {
+	source := &recorded{snapshot: countedAt(c, later(busyBroker(), 0, ready))}
+	b := newRecordedBroker(c)
+	return Options{Source: source, Broker: b, Title: "prod", Now: c.now}, b, source
 }
 
 func countedAt(c *clock, s *model.Snapshot) *model.Snapshot {
@@ -104,20 +110,18 @@ func TestALookIsRemembered(t *testing.T) {
 // A retry ladder, a message of an absurd age, and one that goes round for ever.
 func TestStoryOfARetry(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		c := newClock()
-		s := recording(
+		o, b, c := showing(recording(
 			queue("mail", consumers(2)), queue("mail.failed", ready(1)),
 			queue("mail.retry.10s", ttl(10_000), dlx(""), deadKey("mail")),
 			queue("mail.retry.60s", ttl(60_000), dlx(""), deadKey("mail"), ready(1)),
 			queue("mail.retry.300s", ttl(300_000), dlx(""), deadKey("mail")),
-		)
+		))
 		death := func(queue string, count int64, ago time.Duration) model.Table {
 			return model.Table{
 				"count": count, "reason": "expired", "queue": queue, "exchange": "", "routing-keys": []any{queue},
 				"time": c.now().Add(-ago),
 			}
 		}
-		b := newRecordedBroker(c)
 		b.put("mail.retry.60s", message.Message{
 			RoutingKey: "mail.retry.60s", Body: []byte(`{"to":"guan@example.com"}`),
 			Properties: message.Properties{MessageID: "mail-7", Timestamp: c.now().Add(-2 * time.Minute)},
@@ -126,7 +130,6 @@ func TestStoryOfARetry(t *testing.T) {
 				"x-death": []any{death("mail.retry.60s", 1, 40*time.Second), death("mail.retry.10s", 1, 110*time.Second)},
 			},
 		})
-		o := Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}
 		term := onQueue(t, o, "mail.retry.60s", width, height).await("≤ 1m", "LAST FAILURE")
 		term.press(keyEnter).await("message 1 of 1", "10s ✓ › ▸1m ✓ › 5m", "next      mail  in ≤ 1m").golden()
 		c.advance(21 * time.Second)
@@ -134,10 +137,15 @@ func TestStoryOfARetry(t *testing.T) {
 	})
 }
 
+// skew sets the broker's clock 192 s back.
+func skew(s *model.Snapshot) {
+	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
+}
+
 // Times that no clock tells, and clocks that differ, are never shown as negative times.
 func TestHostileTimes(t *testing.T) {
 	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, source := countedNow(c, map[string]int64{"buffer-queue": 6})
 	stamped := func(at time.Time, expiration string, headers model.Table) message.Message {
 		return message.Message{
 			RoutingKey: "k", Body: []byte("x"), Headers: headers,
@@ -153,9 +161,8 @@ func TestHostileTimes(t *testing.T) {
 		stamped(time.Time{}, "soon", model.Table{"timestamp_in_ms": int64(-1 << 63)}),
 		stamped(time.Time{}, "4294967295", model.Table{"timestamp_in_ms": uint64(1<<64 - 1)}),
 	)
-	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"buffer-queue": 6}))
-	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
-	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "buffer-queue", 120, 36)
+	skew(source.snapshot)
+	term := onQueue(t, o, "buffer-queue", 120, 36)
 	term.await("6 messages", "≤ 5s", "never", "the publisher's clock is at least")
 	for range 6 {
 		term.press(keyDown).settle()
@@ -173,15 +180,14 @@ func TestHostileTimes(t *testing.T) {
 // that.
 func TestComeBack(t *testing.T) {
 	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := countedNow(c, map[string]int64{"ucenter@user@retry": 3})
 	for i := range 3 {
 		b.put("ucenter@user@retry", message.Message{
 			RoutingKey: "k",
 			Properties: message.Properties{MessageID: "user-" + strconv.Itoa(i)},
 		})
 	}
-	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"ucenter@user@retry": 3}))
-	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "ucenter@user@retry", 120, 36)
+	term := onQueue(t, o, "ucenter@user@retry", 120, 36)
 	look := func(n int) {
 		term.press(keyCtrlR)
 		term.settle() // until then the screen may say of the look before that it was 0s ago
@@ -206,14 +212,13 @@ func TestComeBack(t *testing.T) {
 // The broker's clock is 192 s behind: ages and due times are by this machine's.
 func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
 	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, source := countedNow(c, map[string]int64{"buffer-queue": 1})
 	b.put("buffer-queue", message.Message{
 		RoutingKey: "k", Properties: message.Properties{Expiration: "60000"},
 		Headers: model.Table{"timestamp_in_ms": c.now().Add(-192*time.Second - 20*time.Second).UnixMilli()},
 	})
-	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"buffer-queue": 1}))
-	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
-	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "buffer-queue", 120, 36)
+	skew(source.snapshot)
+	term := onQueue(t, o, "buffer-queue", 120, 36)
 	term.await("20s", "41s", "03:03:45  published", "next      worker-queue  in ≤ 41s")
 }
 
@@ -221,10 +226,8 @@ func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
 func delayLine(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) (buffer string) {
 	t.Helper()
 	declare(t, channel, name, nil)
-	all := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": name}
-	for k, v := range arguments {
-		all[k] = v
-	}
+	all := deadTo(name)
+	maps.Copy(all, arguments)
 	declare(t, channel, name+".delay", all)
 	return name + ".delay"
 }
@@ -400,8 +403,7 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 			term = onQueue(t, o, buffer, 120, 36)
 			term.await("2 more were overdue behind these: they expired meanwhile", "1 message ")
 			term.awaitThat("they have arrived", func(string) bool {
-				return depth.Of(t, channel, worker) == 2 &&
-					depth.Of(t, channel, buffer) == 1
+				return depth.Of(t, channel, worker) == 2 && depth.Of(t, channel, buffer) == 1
 			})
 			term.lacks("blocks", "something is said to block still")
 		})

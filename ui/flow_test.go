@@ -132,8 +132,8 @@ func TestFlowWithManyBuffers(t *testing.T) {
 			deadKey("work"), ready(int64(i))))
 	}
 	atSizes(t, func(t *testing.T, width, height int) {
-		c := newClock()
-		o := Options{Source: &recorded{snapshot: recording(parts...)}, Broker: newRecordedBroker(c), Now: c.now}
+		o, _, _ := showing(recording(parts...))
+		o.Title = ""
 		term := onFlow(t, o, "work", width, height).await("MOVED  ").press("g").await("▸ work.delay.00")
 		for range 29 {
 			term.press("j")
@@ -192,11 +192,7 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 	o, channel := storyVHost(t, "ship")
 	declare(t, channel, "ship.delay", waitingFor(500, "ship"))
 	failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
-	deliveries := must.Get(channel.Consume("ship", "", true, false, false, false, nil))(t)
-	go func() {
-		for range deliveries { // until the channel is closed
-		}
-	}()
+	works(t, o, "ship", acknowledge)
 	ctx, cancel := context.WithCancel(t.Context())
 	var publishes sync.WaitGroup
 	publishes.Go(func() {

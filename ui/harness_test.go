@@ -356,6 +356,12 @@ func TestGolden(t *testing.T) {
 		return newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), width, height).
 			await("example.delay.life  ").awaitThat("what moves is counted", regexp.MustCompile(`heaven .* 0\.0 `).MatchString)
 	}
+	moved := func(t *testing.T, width, height int) *terminal {
+		source := &recorded{snapshot: busyBroker()}
+		term := newTerminal(t, frozen(source), width, height).await("1,204")
+		source.tell(later(busyBroker(), 2*time.Second, map[string]int64{"ucenter@user@retry": 1199, "test-delay": 2}))
+		return term.press(keyCtrlR).await("1,199")
+	}
 	const two, three = "120x36 80x24", "120x36 80x24 200x50"
 	const program = "if .body.id % 7 == 3 then empty elif .body.name then .body.name |= ascii_upcase | " +
 		".headers.fixed = true else . end"
@@ -416,6 +422,15 @@ func TestGolden(t *testing.T) {
 		{"flow_worker-queue", two, flow("worker-queue"), nil},
 		{"flow_RetryQueue", two, flow("RetryQueue"), nil},
 		{"home", "200x50", home, nil},
+		{"flows", two, moved, []string{"", "MOVED/s"}},
+		{"flows-failed", two, moved, []string{"j", "ucenter@user@failed"}},
+		{"flows-filter", two, moved, []string{"/user", "of 6"}},
+		{"queues", two, moved, []string{"2", "OUT/s"}},
+		{"failed", two, moved, []string{"3f", "FAILED QUEUE"}},
+		{"findings", two, moved, []string{"4", "WHAT"}},
+		{"explain", two, moved, []string{"4" + keyEnter, "Buffers feed the worker"}},
+		{"help", two, moved, []string{"?", "everywhere"}},
+		{"palette", two, moved, []string{":f", "findings"}},
 	} {
 		for _, size := range strings.Fields(scene.sizes) {
 			t.Run(scene.name+"/"+size, func(t *testing.T) {

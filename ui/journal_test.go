@@ -29,12 +29,13 @@ func withJournal(t *testing.T, o *Options, c *clock, n int) *journal.Journal {
 	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db"), Now: c.now})
 	t.Cleanup(func() { j.Close() })
 	o.Journal = j
-	writeDrop(t, j, n, true)
+	id := writeDrop(t, j, n, n)
+	must.Do(t, j.Finish(id, nil, plan.Account{Planned: n, Dropped: n}))
 	return j
 }
 
-// writeDrop writes a drop of n messages down; one that is not finished ends after the intentions.
-func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
+// writeDrop writes a drop of n messages down, of which so many are known to be dropped, and not its end.
+func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 	t.Helper()
 	id, err := j.Begin(t.Context(), plan.Record{
 		Operation: plan.Drop, From: ref(failedQueue), User: "guest",
@@ -49,10 +50,7 @@ func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
 		entries = append(entries, plan.NewEntry(&m, nil, false))
 		settled = append(settled, plan.Settled{Position: i + 1, Outcome: plan.Dropped})
 	}
-	if err = j.Write(id, entries, settled); err == nil && finished {
-		err = j.Finish(id, nil, plan.Account{Planned: n, Dropped: n})
-	}
-	must.Do(t, err)
+	must.Do(t, j.Write(id, entries, settled[:dropped]))
 	return id
 }
 
@@ -61,15 +59,8 @@ func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
 func withUnfinishedDrop(t *testing.T, o *Options, c *clock) int64 {
 	t.Helper()
 	j := withJournal(t, o, c, 1)
-	id := must.Get(j.Begin(t.Context(), plan.Record{
-		Operation: plan.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
-	}))(t)
-	m := failedMessage(0)
-	m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
-	must.Do(t, j.Write(id, []plan.Entry{plan.NewEntry(&m, nil, false)}, nil))
-	if err := j.Close(); err != nil { // as the end of its program would
-		t.Fatal(err)
-	}
+	id := writeDrop(t, j, 1, 0)
+	must.Do(t, j.Close()) // as the end of its program would
 	return id
 }
 
@@ -153,10 +144,8 @@ func TestManyAreTyped(t *testing.T) {
 func TestUnfinishedIsTold(t *testing.T) {
 	o, b, c := failedOptions(5)
 	j := withJournal(t, &o, c, 1)
-	id := writeDrop(t, j, 4, false)
-	if err := j.Close(); err != nil { // as the end of its program would
-		t.Fatal(err)
-	}
+	id := writeDrop(t, j, 4, 4)
+	must.Do(t, j.Close()) // as the end of its program would
 	term := newTerminal(t, o, 120, 36)
 	term.await(fmt.Sprintf("ended during the drop %d of ucenter@user@failed", id), "5 shows what is certain")
 	term.press("5").await("4 dropped; unfinish", "none is lost: r looks for them")
@@ -229,12 +218,10 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 	list, _ = list.Update(act.RecordsMsg{Request: ofList, Records: []plan.Record{{ID: 4711}}})
 	assert.Contains(t, record.View(80, 19), "m-1", "the messages are not shown")
 	assert.Contains(t, list.View(80, 19), "4711", "the records are not shown")
-	if _, next := record.Update(shell.TopologyMsg{}); next == nil {
-		t.Error("the messages are not read again")
-	}
-	if _, next := list.Update(shell.TopologyMsg{}); next == nil {
-		t.Error("the records are not read again")
-	}
+	_, next := record.Update(shell.TopologyMsg{})
+	assert.That(t, next != nil, "the messages are not read again")
+	_, next = list.Update(shell.TopologyMsg{})
+	assert.That(t, next != nil, "the records are not read again")
 }
 
 // TestUndoTellsWhyNobodyCouldLook: messages whose outcome is not known may be in their queue already. When looking
@@ -272,9 +259,8 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 		Operation: plan.Replay, From: ref(failedQueue), To: "queue:ucenter@user", User: "guest", Broker: "mq1:5672",
 		Planned: 5,
 		Intent: &plan.Intent{
-			Source: ref(
-				failedQueue,
-			), Depth: 5, Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
+			Source: ref(failedQueue), Depth: 5, Mode: target.ToQueue,
+			Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
 			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: model.Some[int64](1)}},
 		},
 	})
@@ -283,19 +269,14 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 	for i, m := range b.messages[ref(failedQueue)][:3] {
 		m.Position = i + 1
 		p := message.Publishing{
-			Address:    model.Address{RoutingKey: "ucenter@user"},
-			Properties: m.Properties,
-			Headers:    m.Headers,
-			Body:       m.Body,
-			Reaches:    []model.QueueRef{ref("ucenter@user")},
+			Address: model.Address{RoutingKey: "ucenter@user"}, Reaches: []model.QueueRef{ref("ucenter@user")},
+			Properties: m.Properties, Headers: m.Headers, Body: m.Body,
 		}
 		entries = append(entries, plan.NewEntry(&m, &p, false))
 	}
 	must.Do(t, j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
 	b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][1:]
-	if err := j.Close(); err != nil { // as the end of its program would
-		t.Fatal(err)
-	}
+	must.Do(t, j.Close()) // as the end of its program would
 	again := journal.New(journal.Options{Path: path, Now: c.now})
 	t.Cleanup(func() { again.Close() })
 	o.Journal = again

@@ -62,14 +62,17 @@ func (b *countedBroker) times() int {
 // countedOptions are those for movedBroker, whose queues are counted.
 func countedOptions() (Options, *countedBroker) {
 	before, _ := movedBroker()
-	c := newClock()
-	b := &countedBroker{clock: c, ready: map[string]int64{"buffer-queue": 25, "worker-queue": 0}}
 	for i := range before.Queues { // a TTL that the test need not obey
 		delete(before.Queues[i].Arguments, "x-message-ttl")
 	}
-	broker := newRecordedBroker(c)
-	broker.count = b.count
-	return Options{Source: &recorded{snapshot: before}, Broker: broker, Now: c.now, Interval: time.Hour}, b
+	return countedOn(before, map[string]int64{"buffer-queue": 25, "worker-queue": 0})
+}
+
+func countedOn(s *model.Snapshot, ready map[string]int64) (Options, *countedBroker) {
+	o, broker, c := showing(s)
+	b := &countedBroker{clock: c, ready: ready}
+	o.Interval, broker.count = time.Hour, b.count
+	return o, b
 }
 
 // counting opens the flow of movedBroker, whose queues are counted.
@@ -129,18 +132,14 @@ func TestACountThatFailsIsToldAndTriedSlower(t *testing.T) {
 
 // Queues that a passive declare would touch, or is refused for, are counted by totals; streams by neither.
 func TestHowQueuesAreCounted(t *testing.T) {
-	c := newClock()
-	b := &countedBroker{clock: c, ready: map[string]int64{}}
-	broker := newRecordedBroker(c)
-	broker.count = b.count
-	source := &recorded{snapshot: recording(
+	o, b := countedOn(recording(
 		queue("work", consumers(1)), queue("own", exclusive(), ttl(1000), dlx(""), deadKey("work"), ready(3)),
 		queue("lease", ttl(2000), dlx(""), deadKey("work"),
 			func(q *model.Queue) { q.Arguments["x-expires"] = int64(60_000) }),
 		queue("plain", ttl(3000), dlx(""), deadKey("work")),
-	)}
-	term := onFlow(t, Options{Source: source, Broker: broker, Now: c.now, Interval: time.Hour}, "work", 120, 36)
-	term.await("live, 4 counts a second")
+	), map[string]int64{})
+	source := o.Source.(*recorded)
+	term := onFlow(t, o, "work", 120, 36).await("live, 4 counts a second")
 	term.awaitThat("totals were asked for", func(string) bool {
 		source.mu.Lock()
 		defer source.mu.Unlock()
@@ -227,15 +226,13 @@ func celeryDelays(waiting map[int]int64) told {
 // into the level that holds messages.
 func TestDelayLevels(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		c := newClock()
-		s := countedAt(c, recording(celeryDelays(map[int]int64{3: 1, 6: 2})))
-		b := newRecordedBroker(c)
+		o, b, c := showing(recording(celeryDelays(map[int]int64{3: 1, 6: 2})))
 		b.put("celery_delayed_6", message.Message{RoutingKey: levelKey(72, "orders")},
 			message.Message{RoutingKey: levelKey(65, "orders")})
-		source := &recorded{snapshot: s}
-		term := onFlow(t, Options{Source: source, Broker: b, Now: c.now, Title: "prod", Interval: time.Hour},
-			"orders", width, height)
-		term.await("celery_delayed_0…27", "3 ready in 2 levels")
+		source := o.Source.(*recorded)
+		s := source.snapshot
+		o.Interval = time.Hour
+		term := onFlow(t, o, "orders", width, height).await("celery_delayed_0…27", "3 ready in 2 levels")
 		term.press("k").await("2 in celery_delayed_6, 1 in celery_delayed_3; enter opens celery_delayed_6").golden()
 		c.advance(4 * time.Second)
 		source.tell(countedAt(c, later(s, 4*time.Second, nil)))
@@ -248,8 +245,7 @@ func TestDelayLevels(t *testing.T) {
 // What goes from level to level stays inside the buffer: what comes in is what publishers send, also while messages
 // that nobody sent come into levels.
 func TestRatesOfLevels(t *testing.T) {
-	c := newClock()
-	before := countedAt(c, recording(celeryDelays(map[int]int64{0: 3, 3: 5, 6: 10})))
+	before := recording(celeryDelays(map[int]int64{0: 3, 3: 5, 6: 10}))
 	after := later(before, 2*time.Second, map[string]int64{
 		"celery_delayed_6": 6, "celery_delayed_3": 9, "celery_delayed_0": 1,
 	})
@@ -258,12 +254,11 @@ func TestRatesOfLevels(t *testing.T) {
 			q.Published = model.Some[int64](4) // so that 8 left it
 		}
 	}
-	source := &recorded{snapshot: before}
-	term := onFlow(t, Options{Source: source, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour},
-		"orders", 120, 36)
-	term.await("18 ready in 3 levels")
+	o, _, c := showing(before)
+	o.Interval = time.Hour
+	term := onFlow(t, o, "orders", 120, 36).await("18 ready in 3 levels")
 	c.advance(2 * time.Second)
-	source.tell(countedAt(c, after))
+	o.Source.(*recorded).tell(countedAt(c, after))
 	term.press(keyCtrlR)
 	term.await("16 ready in 3 levels", "2.0/s", "3.0/s", picture.MarkDot) // 4 came and 6 left in 2 s
 }
@@ -296,28 +291,24 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 // declareCeleryDelays declares what kombu declares for native delays, and a worker's queue bound to them.
 func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 	t.Helper()
-	topic := func(name string) {
-		must.Do(t, channel.ExchangeDeclare(name, "topic", true, false, false, false, nil))
-		t.Cleanup(func() { _ = channel.ExchangeDelete(name, false, false) })
-	}
-	topic("celery_delayed_delivery")
+	exchanges(t, channel, "topic", "celery_delayed_delivery")
 	next := "celery_delayed_delivery"
 	for level := range celeryLevels {
 		name, words := fmt.Sprintf("celery_delayed_%d", level), strings.Repeat("*.", celeryLevels-1-level)
-		topic(name)
+		exchanges(t, channel, "topic", name)
 		declare(t, channel, name, amqp.Table{
 			"x-queue-type": "quorum", "x-overflow": "reject-publish", "x-message-ttl": int64(1000) << level,
 			"x-dead-letter-exchange": next, "x-dead-letter-strategy": "at-least-once",
 		})
-		must.Do(t, channel.QueueBind(name, words+"1.#", name, false, nil))
+		bindIn(t, channel, name, words+"1.#", name)
 		must.Do(t, channel.ExchangeBind(next, words+"0.#", name, false, nil))
 		next = name
 	}
 	worker = "ui.celery"
-	topic(worker)
+	exchanges(t, channel, "topic", worker)
 	declare(t, channel, worker, nil)
 	must.Do(t, channel.ExchangeBind(worker, "#."+worker, "celery_delayed_delivery", false, nil))
-	must.Do(t, channel.QueueBind(worker, "#."+worker, worker, false, nil))
+	bindIn(t, channel, worker, "#."+worker, worker)
 	return worker
 }
 
@@ -421,27 +412,14 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 
 // A worker that gives back what it gets: the picture has the way back to itself, and the finding since when.
 func TestAWorkerThatRequeues(t *testing.T) {
-	o, _, channel := real(t)
+	o, node, channel := real(t)
 	declare(t, channel, "again.dead", nil)
 	declare(t, channel, "again.work", deadTo("again.dead"))
 	publish(t, channel, "again.work", amqp.Publishing{Body: []byte("m")}, amqp.Publishing{Body: []byte("m")})
-	must.Do(t, channel.Qos(1, 0, false))
-	got := must.Get(channel.Consume("again.work", "worker", false, false, false, false, nil))(t)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for d := range got {
-			<-tick.C
-			_ = d.Nack(false, true)
-		}
-	}()
-	t.Cleanup(func() {
-		if err := channel.Cancel("worker", false); err != nil {
-			t.Log(err)
-		}
-		<-ended
+	tick := time.NewTicker(20 * time.Millisecond)
+	dial.Work(t, node.AMQP(), "again.work", 1, func(d amqp.Delivery) {
+		<-tick.C
+		_ = d.Nack(false, true)
 	})
 	term := onFlow(t, o, "again.work", 120, 36)
 	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",

@@ -323,16 +323,13 @@ func TestLeavingEndsTheLook(t *testing.T) {
 
 // countedLooks is a broker on which each look at orders.failed uses up its delivery limit.
 func countedLooks(looked map[model.QueueRef]model.Looked) (Options, *recordedBroker, *recorded) {
-	c := newClock()
-	b := newRecordedBroker(c)
-	b.looked = looked
 	s := recording(queue("orders.failed"), queue("orders"))
-	s.Overview.Version = model.ParseVersion("4.0.5")
+	o, b, _ := showing(s)
+	o.Interval, b.looked = 10*time.Millisecond, looked
 	for i := range s.Queues {
 		s.Queues[i].Type, s.Queues[i].Consumers, s.Queues[i].Ready = model.Quorum, model.Some[int64](0), model.Some[int64](2)
 	}
-	source := &recorded{snapshot: s}
-	return Options{Source: source, Broker: b, Now: c.now, Interval: 10 * time.Millisecond}, b, source
+	return o, b, o.Source.(*recorded)
 }
 
 // TestLooksLeftBeforeALook: what earlier looks have left of a delivery limit stands on the lists of queues, before

@@ -23,7 +23,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/story"
 	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/messages"
@@ -195,17 +194,14 @@ func TestFilterCompletes(t *testing.T) {
 // traced has two messages: one with a trace, one without.
 func traced(t *testing.T) Options {
 	t.Helper()
-	c := newClock()
-	b := newRecordedBroker(c)
+	o, b, _ := showing(busyBroker())
 	b.put(failedQueue,
 		message.Message{RoutingKey: "k", Body: []byte("a"), Headers: model.Table{"trace": "ab c/\x1b[2J"}},
 		message.Message{RoutingKey: "k", Body: []byte("b")})
 	trace := must.Get(filter.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false))(t)
 	echo := must.Get(filter.NewAction("a", "say", "", "echo it is {{headers.trace}}", false))(t)
-	return Options{
-		Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now, ReadOnly: true, Production: true,
-		Looks: ports.Looks{Actions: []filter.Action{trace, echo}},
-	}
+	o.ReadOnly, o.Production, o.Actions = true, true, []filter.Action{trace, echo}
+	return o
 }
 
 // An action is offered where the message has its fields, on a connection that changes nothing, too.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,11 +89,9 @@ func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	aimed := term.cursorRow()
 
 	// Two messages leave the head, one arrives at the end.
-	b.mu.Lock()
-	kept := append([]message.Message(nil), b.messages[ref(failedQueue)][2:]...)
-	b.messages[ref(failedQueue)] = nil
-	b.mu.Unlock()
-	b.put(failedQueue, append(kept, failedMessage(99))...)
+	var kept []message.Message
+	b.change(func() { kept, b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][2:], nil })
+	b.put(failedQueue, append(slices.Clone(kept), failedMessage(99))...)
 	c.advance(12 * time.Second)
 	term.press(keyCtrlR).await("29 messages", "1 selected")
 	now := term.cursorRow()
@@ -108,11 +107,7 @@ func TestNoReadWithoutAsking(t *testing.T) {
 	o.Interval = 10 * time.Millisecond
 	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages", "read 0s ago")
 	c.advance(12 * time.Second)
-	next := later(busyBroker(), 12*time.Second, map[string]int64{failedQueue: 49})
-	for i := range next.Queues {
-		next.Queues[i].CountedAt = c.now()
-	}
-	source.tell(next)
+	source.tell(countedAt(c, later(busyBroker(), 12*time.Second, map[string]int64{failedQueue: 49})))
 	term.await("47 messages", "read 12s ago, now 49")
 	assert.Equal(t, b.peeked(), 1, "the queue was read")
 }
@@ -157,18 +152,12 @@ func TestEmptyQueue(t *testing.T) {
 
 // TestNoLongerEmpty: a queue is called empty only while nothing newer says otherwise.
 func TestNoLongerEmpty(t *testing.T) {
-	c := newClock()
-	source := &recorded{snapshot: busyBroker()}
-	b := newRecordedBroker(c)
-	term := onQueue(t, Options{Source: source, Broker: b, Now: c.now, Interval: 10 * time.Millisecond},
-		"ucenter@enterprise@failed", 80, 24)
-	term.await("the queue is empty", "0 messages")
-	next := later(busyBroker(), 12*time.Second, map[string]int64{"ucenter@enterprise@failed": 3})
-	for i := range next.Queues {
-		next.Queues[i].CountedAt = next.TakenAt
-	}
+	o, _, c := showing(busyBroker())
+	o.Interval = 10 * time.Millisecond
+	term := onQueue(t, o, "ucenter@enterprise@failed", 80, 24).await("the queue is empty", "0 messages")
 	c.advance(12 * time.Second)
-	source.tell(next)
+	next := later(busyBroker(), 12*time.Second, map[string]int64{"ucenter@enterprise@failed": 3})
+	o.Source.(*recorded).tell(countedAt(c, next))
 	term.await("now 3", "3 messages in the queue now: ctrl-r reads it again").awaitGone("the queue is empty")
 }
 
@@ -278,10 +267,8 @@ func runs(step chan struct{}) func(context.Context, plan.Run, func(plan.Account)
 // TestDeliveryBudget: what is left of a quorum queue's delivery limit stands on the screen after a look, and a look
 // that would use up the rest is refused.
 func TestDeliveryBudget(t *testing.T) {
-	c := newClock()
-	b := newRecordedBroker(c)
 	s := recording(queue("orders.failed"))
-	s.Overview.Version = model.ParseVersion("4.0.5")
+	o, b, _ := showing(s)
 	s.Queues[0].Type, s.Queues[0].Consumers = model.Quorum, model.Some[int64](0)
 	put := func(count int64) {
 		b.leave("orders.failed", 0, 0)
@@ -289,7 +276,6 @@ func TestDeliveryBudget(t *testing.T) {
 			message.Message{RoutingKey: "k"})
 	}
 	put(3)
-	o := Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}
 	term := onQueue(t, o, "orders.failed", 120, 36).await("i reads it, at a cost").press("i")
 	term.await("2 messages", "16 looks left of 20")
 	put(17)

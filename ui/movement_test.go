@@ -231,8 +231,6 @@ func (s *stage) consume(queue string, handle func(d amqp.Delivery)) *atomic.Int6
 	return &got
 }
 
-func acknowledge(d amqp.Delivery) { _ = d.Ack(false) }
-
 // settled waits until a count is reached and the statistics know of it, and stops the watch.
 func (s *stage) settled(what string, reached func() bool, then func() []totals) {
 	s.Helper()

@@ -89,7 +89,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	declare(t, channel, "ui.canary", deadTo("ui.canary.failed"))
 	fails := amqp.Publishing{Body: []byte("fails"), DeliveryMode: 2}
 	publish(t, channel, "ui.canary.failed", slices.Repeat([]amqp.Publishing{fails}, 120)...)
-	end := dial.Work(t, node.AMQP(), "ui.canary", 0, func(d amqp.Delivery) { _ = d.Reject(false) })
+	end := dial.Work(t, node.AMQP(), "ui.canary", 0, reject)
 	o.Production, o.Journal = true, nil
 	term := onQueue(t, o, "ui.canary.failed", 80, 24).await("120 messages").press("R")
 	term.await("Production: to replay 120 messages of ui.canary.failed to", "ui.canary, type 120:", "c canary")
@@ -112,16 +112,12 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 		"x-message-ttl": 600_000, "x-dead-letter-exchange": "ui.check.x",
 		"x-dead-letter-routing-key": "ui.check",
 	})
-	must.Do(t, channel.ExchangeDeclare("ui.check.x", "direct", true, false, false, false, nil))
-	t.Cleanup(func() { _ = channel.ExchangeDelete("ui.check.x", false, false) })
-	bind := func(queue string) {
-		must.Do(t, channel.QueueBind(queue, "ui.check", "ui.check.x", false, nil))
-	}
-	bind("ui.check")
+	exchanges(t, channel, "direct", "ui.check.x")
+	bindIn(t, channel, "ui.check.x", "ui.check", "ui.check")
 	publish(t, channel, "ui.check.failed", amqp.Publishing{MessageId: "m", Body: []byte("body")})
 	term := onQueue(t, o, "ui.check.failed", 120, 36).await("1 message")
 	term.press("r").await("through ui.check.x, key ui.check", "reaches   ui.check,")
-	bind("ui.check.audit")
+	bindIn(t, channel, "ui.check.x", "ui.check", "ui.check.audit")
 	counts := func() string {
 		return fmt.Sprint(depth.Of(t, channel, "ui.check.failed"), depth.Of(t, channel, "ui.check"), depth.Of(t, channel,
 			"ui.check.audit"))

@@ -50,7 +50,11 @@ func ownVHost(t *testing.T) (node *demo.Node, vhost, at string) {
 	t.Helper()
 	node = onTheNode(t)
 	vhost = manage.VHost(t, node.API(), fmt.Sprintf("vh%03d", vhosts.Add(1)))
-	return node, vhost, node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
+	return node, vhost, urlOf(node, vhost)
+}
+
+func urlOf(node *demo.Node, vhost string) string {
+	return node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
 }
 
 // real is the program's options on the real broker, and a connection of the test's own to see what is there.
@@ -102,6 +106,15 @@ func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp
 	must.Do(t, channel.Confirm(false))
 	dial.Publish(t, channel, queue, messages...)
 }
+
+// works takes messages of a queue of a vhost, as an application does, until it is ended or the test ends.
+func works(t *testing.T, o Options, queue string, handle func(d amqp.Delivery)) (end func()) {
+	t.Helper()
+	return dial.Work(t, urlOf(testNode.Get(t), o.VHost), queue, 0, handle)
+}
+
+func acknowledge(d amqp.Delivery) { _ = d.Ack(false) }
+func reject(d amqp.Delivery)      { _ = d.Reject(false) }
 
 // The main story of the program: see the failed messages of one service, press r, and that service gets exactly this
 // message.

@@ -36,11 +36,10 @@ type recordedBroker struct {
 	peeks    []peek.Plan
 	plans    []plan.Run
 	probe    func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error)
-	tap      func(ctx context.Context, plan trace.TapPlan, see func(*message.Message, time.Time),
-		tell func(trace.TapCounts)) error
-	count  func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) // nil: nothing is counted
-	held   map[model.QueueRef]bool
-	looked map[model.QueueRef]model.Looked
+	tap      func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error
+	count    func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) // nil: nothing is counted
+	held     map[model.QueueRef]bool
+	looked   map[model.QueueRef]model.Looked
 	// by looks that fail
 	rescued    peek.Rescued
 	unreadable error // of reading whole queues
@@ -266,11 +265,11 @@ func init() { time.Local = time.UTC } // what is written on a screen must not de
 
 // Tap sees what the test gives it, or nothing.
 func (b *recordedBroker) Tap(
-	ctx context.Context, plan trace.TapPlan, follow <-chan trace.TapPlan, see func(*message.Message, time.Time),
+	ctx context.Context, _ trace.TapPlan, _ <-chan trace.TapPlan, see func(*message.Message, time.Time),
 	tell func(trace.TapCounts),
 ) error {
 	if b.tap != nil {
-		return b.tap(ctx, plan, see, tell)
+		return b.tap(ctx, see, tell)
 	}
 	tell(trace.TapCounts{})
 	<-ctx.Done()

@@ -25,12 +25,7 @@ func tapped(
 ) Options {
 	before, _ := movedBroker()
 	o, b, _ := showing(before)
-	o.Interval = time.Hour
-	b.tap = func(ctx context.Context, _ trace.TapPlan, see func(*message.Message, time.Time),
-		tell func(trace.TapCounts),
-	) error {
-		return tap(ctx, see, tell)
-	}
+	o.Interval, b.tap = time.Hour, tap
 	return o
 }
 
@@ -136,18 +131,14 @@ func TestTapThatEnds(t *testing.T) {
 // On a real broker: what passes is on the screen, and when the screen goes nothing is left.
 func TestTapOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
-	for _, x := range []string{"tap.front", "tap.dlx"} {
-		must.Do(t, channel.ExchangeDeclare(x, "direct", true, false, false, false, nil))
-		t.Cleanup(func() { _ = channel.ExchangeDelete(x, false, false) })
-	}
+	exchanges(t, channel, "direct", "tap.front", "tap.dlx")
 	declare(t, channel, "tap.buffer", amqp.Table{
 		"x-dead-letter-exchange": "tap.dlx", "x-dead-letter-routing-key": "w",
 		"x-message-ttl": int64(100),
 	})
 	declare(t, channel, "tap.worker", nil)
-	for queue, x := range map[string]string{"tap.buffer": "tap.front", "tap.worker": "tap.dlx"} {
-		must.Do(t, channel.QueueBind(queue, "w", x, false, nil))
-	}
+	bindIn(t, channel, "tap.front", "w", "tap.buffer")
+	bindIn(t, channel, "tap.dlx", "w", "tap.worker")
 	term := onFlow(t, o, "tap.worker", 120, 36).await("tap.buffer", "ready").press("t").await("Tap tap.dlx")
 	term.press(keyEnter).await("nothing has passed yet")
 	must.Do(t, channel.Publish("tap.front", "w", false, false, amqp.Publishing{MessageId: "one"}))
@@ -243,14 +234,13 @@ func TestProbeIsAskedForOnProduction(t *testing.T) {
 // On a real broker: the probe goes its way, and nothing is left of it.
 func TestProbeOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
-	must.Do(t, channel.ExchangeDeclare("probe.dlx", "direct", true, false, false, false, nil))
-	t.Cleanup(func() { _ = channel.ExchangeDelete("probe.dlx", false, false) })
+	exchanges(t, channel, "direct", "probe.dlx")
 	declare(t, channel, "probe.buffer", amqp.Table{
 		"x-dead-letter-exchange":    "probe.dlx",
 		"x-dead-letter-routing-key": "w", "x-message-ttl": int64(300),
 	})
 	declare(t, channel, "probe.worker", nil)
-	must.Do(t, channel.QueueBind("probe.worker", "w", "probe.dlx", false, nil))
+	bindIn(t, channel, "probe.dlx", "w", "probe.worker")
 	term := openProbe(t, o, "probe.worker", 120, 36)
 	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again",
 		"enter send the probe")

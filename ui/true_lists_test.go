@@ -313,8 +313,9 @@ func TestTheWorkerFillsItsBuffer(t *testing.T) {
 		}
 	})
 	options := func(s *model.Snapshot) Options {
-		c := newClock()
-		return Options{Source: &recorded{snapshot: s}, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour}
+		o, _, _ := showing(s)
+		o.Interval, o.Title = time.Hour, ""
+		return o
 	}
 	before := onFlow(t, options(snapshot()), "user:save", 120, 36).await("delayed 5s", "╭ delay ╮", "╭ retry ")
 	text := before.screen()
