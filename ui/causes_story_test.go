@@ -114,12 +114,10 @@ func TestStoryOfCauses(t *testing.T) {
 		}
 		screen.await("the failed queues are empty")
 		for _, c := range storyCauses() {
-			if n := depth.Of(t, channel, c.worker+".failed"); n != 0 {
-				t.Errorf("%d are in %s.failed", n, c.worker)
-			}
-			if n := depth.Of(t, channel, c.worker); n != wanted[c.worker] {
-				t.Errorf("%d are in %s, not %d", n, c.worker, wanted[c.worker])
-			}
+			n := depth.Of(t, channel, c.worker+".failed")
+			assert.That(t, n == 0, "%d are in %s.failed", n, c.worker)
+			n = depth.Of(t, channel, c.worker)
+			assert.That(t, n == wanted[c.worker], "%d are in %s, not %d", n, c.worker, wanted[c.worker])
 		}
 	})
 }
@@ -308,9 +306,9 @@ func TestStoryOfMending(t *testing.T) {
 			}
 			return back == n
 		})
-		if left := depth.Of(t, channel, "orders"); changed != 1 || left != 0 {
-			t.Errorf("%d are not what they were, %d are left in the worker's queue", changed, left)
-		}
+		left := depth.Of(t, channel, "orders")
+		assert.That(t, changed == 1 && left == 0, "%d are not what they were, %d are left in the worker's queue",
+			changed, left)
 	})
 }
 

@@ -171,9 +171,9 @@ func TestHostileCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	b.put(failedQueue, failedFor(100, "Evil\x1b[2J\x1b]0;title\x07: \u202egnp "+strings.Repeat("x y ", 1<<18)))
 	term := onCauses(t, o, 120, 36).await("89 of 91 read").press("G").settle()
-	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\x07\u202e") || !strings.Contains(screen, "q quit") {
-		t.Errorf("it drew over the screen:\n%q", screen)
-	}
+	screen := term.screen()
+	assert.That(t, !strings.ContainsAny(screen, "\x1b\x07\u202e") && strings.Contains(screen, "q quit"),
+		"it drew over the screen:\n%q", screen)
 }
 
 // Texts that all differ are grouped by what they have in common, and the screen says so.

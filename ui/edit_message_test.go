@@ -76,29 +76,29 @@ func TestBadEditIsNotLost(t *testing.T) {
 }
 
 func TestEditIsRefused(t *testing.T) {
-	edits := func(t *testing.T, o Options, words string, keys ...string) {
-		t.Helper()
-		onQueue(t, o, failedQueue, 120, 36).await("5 messages").press(append(keys, "e")...).await(words)
+	for name, test := range map[string]struct {
+		change      func(t *testing.T, o *Options)
+		keys, words string
+	}{
+		"more than one": {nil, "  ", "2 messages are selected, and one is edited at a time"},
+		"read-only":     {func(_ *testing.T, o *Options) { o.ReadOnly = true }, "", "read-only:"},
+		"the editor fails": {
+			func(_ *testing.T, o *Options) { o.Editor = "false" }, "",
+			"the editor ended with an error (exit status 1): nothing was done",
+		},
+		"no editor": {
+			func(t *testing.T, _ *Options) { t.Setenv("PATH", t.TempDir()) }, "",
+			"there is no editor: name one in VISUAL or EDITOR",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, _, _ := failedOptions(5)
+			if test.change != nil {
+				test.change(t, &o)
+			}
+			onQueue(t, o, failedQueue, 120, 36).await("5 messages").press(test.keys, "e").await(test.words)
+		})
 	}
-	t.Run("more than one", func(t *testing.T) {
-		o, _, _ := failedOptions(5)
-		edits(t, o, "2 messages are selected, and one is edited at a time", " ", " ")
-	})
-	t.Run("read-only", func(t *testing.T) {
-		o, _, _ := failedOptions(5)
-		o.ReadOnly = true
-		edits(t, o, "read-only:")
-	})
-	t.Run("the editor fails", func(t *testing.T) {
-		o, _, _ := failedOptions(5)
-		o.Editor = "false"
-		edits(t, o, "the editor ended with an error (exit status 1): nothing was done")
-	})
-	t.Run("no editor", func(t *testing.T) {
-		o, _, _ := failedOptions(5)
-		t.Setenv("PATH", t.TempDir())
-		edits(t, o, "there is no editor: name one in VISUAL or EDITOR")
-	})
 }
 
 // TestEditOnARealBroker: a body that was cut is read whole, what was edited is published, and an undo brings back the

@@ -244,9 +244,9 @@ func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{{}}}
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
 	after, cmd := left.Update(answer)
-	if state := after.(act.FollowUpScreen).State; state == shell.DialogRunning || cmd != nil {
-		t.Errorf("it is in the state %d, and has a command: %t", state, cmd != nil)
-	}
+	state := after.(act.FollowUpScreen).State
+	assert.That(t, state != shell.DialogRunning && cmd == nil, "it is in the state %d, and has a command: %t", state,
+		cmd != nil)
 }
 
 // withReplay gives the program a journal with a replay of five messages of ucenter@user@failed in it that ended in

@@ -62,13 +62,11 @@ func TestCausesOfEarlierStarts(t *testing.T) {
 	term.settle().golden()
 	b.fail(nil)
 	term.press(keyCtrlR).await("90 read, 2 of them as of 03:04", "example  ")
-	if n := b.looksAt("lots.failed"); n != looks {
-		t.Errorf("it looked %d times where a look has a cost", n-looks)
-	}
+	n := b.looksAt("lots.failed")
+	assert.That(t, n == looks, "it looked %d times where a look has a cost", n-looks)
 	term.press("i").await("Read 1 failed queue", "lots.failed, 2 messages").press(keyEnter).awaitGone("as of")
-	if n := b.looksAt("lots.failed"); n != looks+1 {
-		t.Errorf("it looked %d times when it was asked to", n-looks)
-	}
+	n = b.looksAt("lots.failed")
+	assert.That(t, n == looks+1, "it looked %d times when it was asked to", n-looks)
 }
 
 // When messages have left a queue, nobody knows which: none of its causes is shown, and all of it is not read. What
@@ -157,9 +155,9 @@ func TestEarlierCausesAreNotBack(t *testing.T) {
 		r.Queues[lots] = &causes.Queue{Ref: lots, Earlier: c.earlier}
 		msg := causes.ReadMsg{At: r.Env.Now()}
 		r.Finishing(nil)(&msg)
-		if got := msg.Marks.States.Of(found.ID).State; got != c.want || len(msg.List) != 1 || msg.List[0].Messages != 2 {
-			t.Errorf("of the index %v: it is %s, %+v", c.earlier != nil, got, msg.List)
-		}
+		got := msg.Marks.States.Of(found.ID).State
+		assert.That(t, got == c.want && len(msg.List) == 1 && msg.List[0].Messages == 2,
+			"of the index %v: it is %s, %+v", c.earlier != nil, got, msg.List)
 	}
 }
 

@@ -125,9 +125,9 @@ func TestDumpFitsItsPane(t *testing.T) {
 	v := body.Read(&m)
 	for width, each := range map[int]int{28: 4, 43: 4, 44: 8, 75: 12, 76: 16, 200: 16} {
 		lines := shell.ViewLines(&term.Styles{}, &v, width, false)
-		if want := (92 + each - 1) / each; len(lines) != want || ansi.StringWidthWc(lines[0]) > width {
-			t.Errorf("%d lines in %d columns, want %d: %q", len(lines), width, want, lines[0])
-		}
+		want := (92 + each - 1) / each
+		assert.That(t, len(lines) == want && ansi.StringWidthWc(lines[0]) <= width,
+			"%d lines in %d columns, want %d: %q", len(lines), width, want, lines[0])
 	}
 }
 
@@ -278,9 +278,9 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 		look := messages.PeekedMsg{Queue: ref(queue), Peeked: peek.Peeked{Messages: list, TakenAt: at}}
 		must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))
 		assert.Equal(t, list.reads.Load(), n, "%s", queue)
-		if waits := queue != failedQueue; len(look.Rows) != n || waits != (look.Waits != nil) {
-			t.Errorf("%s: %d rows, waits %v", queue, len(look.Rows), look.Waits)
-		}
+		waits := queue != failedQueue
+		assert.That(t, len(look.Rows) == n && waits == (look.Waits != nil), "%s: %d rows, waits %v", queue,
+			len(look.Rows), look.Waits)
 	}
 }
 

@@ -185,9 +185,7 @@ func TestHostileMessage(t *testing.T) {
 		}
 		term.await("▸ Body").press(keyEsc).await("malformed").press("r").await("Replay 1 message")
 		lines := strings.Split(term.screen(), "\n")
-		if !strings.HasPrefix(lines[0], " dlxtop") {
-			t.Errorf("the message moved the screen:\n%s", term.screen())
-		}
+		assert.That(t, strings.HasPrefix(lines[0], " dlxtop"), "the message moved the screen:\n%s", term.screen())
 		assert.That(t, !strings.ContainsAny(term.screen(), "\u202e\u200b\x00"), "hidden characters reached the screen")
 	})
 }
@@ -302,9 +300,8 @@ func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
 		counted := recording(queue("failed", ready(step.now),
 			func(q *model.Queue) { q.CountedAt = c.now().Add(time.Minute) }))
 		s.Topology, s.Taken = model.NewTopology(counted), step.taken
-		if now, changed := s.ReadyNow(); now != step.now || changed != step.changed {
-			t.Errorf("%+v: now %d, changed %t", step, now, changed)
-		}
+		now, changed := s.ReadyNow()
+		assert.That(t, now == step.now && changed == step.changed, "%+v: now %d, changed %t", step, now, changed)
 	}
 }
 

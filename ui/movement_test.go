@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -283,9 +284,7 @@ func (s *stage) want(what string, got, want int64) {
 func (s *stage) check(waited ...time.Duration) {
 	s.Helper()
 	for _, m := range s.watch.Log() {
-		if m.Missing() > 0 || m.Kind == watch.MoveLook || m.Redeclared {
-			s.Errorf("a false alarm: %s", m)
-		}
+		assert.That(s, m.Missing() <= 0 && m.Kind != watch.MoveLook && !m.Redeclared, "a false alarm: %s", m)
 		least, most := m.Waited()
 		if m.Kind == watch.MoveHop && least.Known() && len(waited) == 2 &&
 			(least.Or(0) < waited[0]-600*time.Millisecond || most.Or(0) > waited[1]+600*time.Millisecond) {
@@ -405,9 +404,8 @@ func delayedRetryMoves(t *testing.T) {
 	})
 	came, went := s.watch.Total(s.ref("retry.buffer-queue"))
 	s.want("went from the buffer, less what came", went-came, seeded)
-	if came < sent || came > sent+seeded {
-		s.Errorf("came into the buffer: %d, want %d and up to %d that were seeded", came, sent, seeded)
-	}
+	assert.That(s, came >= sent && came <= sent+seeded,
+		"came into the buffer: %d, want %d and up to %d that were seeded", came, sent, seeded)
 	s.check(10*time.Second, 10*time.Second)
 }
 
@@ -485,9 +483,8 @@ func (s *stage) wantAlmost(what string, got, want int64) {
 			late += m.N
 		}
 	}
-	if got > want || got < want-late {
-		s.Errorf("%s: %d, want %d but for %d that were seen late", what, got, want, late)
-	}
+	assert.That(s, got <= want && got >= want-late, "%s: %d, want %d but for %d that were seen late", what, got, want,
+		late)
 }
 
 func (s *stage) ready(queue string) int {

@@ -217,13 +217,11 @@ func TestChoicesOfAnyFile(t *testing.T) {
 		term.settle()
 		assert.That(t, !strings.Contains(term.screen(), "not kept"), "with %.40q it says so again", text)
 	}
-	if c := shell.ChoicesIn([]byte(many)); len(c.Commands) != shell.MostCommands {
-		t.Errorf("%d commands are remembered", len(c.Commands))
-	}
+	c := shell.ChoicesIn([]byte(many))
+	assert.That(t, len(c.Commands) == shell.MostCommands, "%d commands are remembered", len(c.Commands))
 	text := fmt.Sprintf(`{"commands":[%q,"flows"]}`, strings.Repeat("x", 10_000))
-	if c := shell.ChoicesIn([]byte(text)); len(c.Commands) != 1 {
-		t.Errorf("a command of 10,000 letters is remembered: %d", len(c.Commands))
-	}
+	c = shell.ChoicesIn([]byte(text))
+	assert.That(t, len(c.Commands) == 1, "a command of 10,000 letters is remembered: %d", len(c.Commands))
 }
 
 // Commands of earlier starts are behind ↑, drawn printable.

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -100,9 +101,9 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	broker := newRecordedBroker(c)
 	o.Broker, o.Now = broker, c.now
 	term := newTerminal(t, o, 120, 36).await("No flows here").command("evil", "▸ queue evil ")
-	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\u202e") || !utf8.ValidString(screen) {
-		t.Fatalf("something unprintable is on the screen:\n%q", screen)
-	}
+	screen := term.screen()
+	must.That(t, !strings.ContainsAny(screen, "\x1b\u202e") && utf8.ValidString(screen),
+		"something unprintable is on the screen:\n%q", screen)
 	term.press(keyTab, keyEnter).await("now 1").command("failed", "vhost orders", "vhost /")
 	term.press("\x15queue orders/failed").await("▸ queue orders/failed").press(keyTab, keyTab, keyEnter)
 	term.awaitThat("both were opened", func(string) bool { return broker.peeked() == 2 })
@@ -146,9 +147,8 @@ func TestPressOfEveryKey(t *testing.T) {
 		press, ok := shell.PressOf(name)
 		assert.That(t, ok && press.String() == name, "the press of %q is %q", name, press.String())
 	}
-	if _, ok := shell.PressOf("hyper+x"); ok {
-		t.Error("there is a press for a key that is none")
-	}
+	_, ok := shell.PressOf("hyper+x")
+	assert.That(t, !ok, "there is a press for a key that is none")
 	got := shell.Remembered(make([]string, 10_000), "x")
 	assert.That(t, len(got) == shell.MostCommands && got[len(got)-1] == "x", "%d commands are remembered", len(got))
 }
@@ -167,9 +167,8 @@ func TestKeyHelpHasEveryKey(t *testing.T) {
 	visit = func(name string, v reflect.Value) {
 		if b, ok := v.Interface().(key.Binding); ok {
 			for _, pressed := range b.Keys() {
-				if !slices.Contains(explained, keyName(pressed)) {
-					t.Errorf("%s (%s) is not in KeyHelp", name, keyName(pressed))
-				}
+				assert.That(t, slices.Contains(explained, keyName(pressed)), "%s (%s) is not in KeyHelp", name,
+					keyName(pressed))
 			}
 			return
 		}
@@ -257,9 +256,9 @@ func TestContextWaitsForWhatRuns(t *testing.T) {
 	busy.State = shell.DialogRunning
 	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
 	left, _ := a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
-	if b := left; b.next != "" || !strings.Contains(b.notice.Text, "what runs on probe worker-queue") {
-		t.Errorf("goes to %q, and says %q", b.next, b.notice.Text)
-	}
+	b := left
+	assert.That(t, b.next == "" && strings.Contains(b.notice.Text, "what runs on probe worker-queue"),
+		"goes to %q, and says %q", b.next, b.notice.Text)
 }
 
 func TestMoveToAQueueOfChoice(t *testing.T) {

@@ -125,9 +125,8 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 	term.press(keyEnter)
 	// The way through the exchange is not the worker's alone any more: the worker by name is.
 	term.await("read it again", "changed   ", "through (default), key ui.check")
-	if got := counts(); got != "1 0 0" {
-		t.Fatalf("before it was agreed to there are %s\n%s", got, term.screen())
-	}
+	got := counts()
+	must.That(t, got == "1 0 0", "before it was agreed to there are %s\n%s", got, term.screen())
 	term.agree("replay", "1 message moved to ui.check") // after a moment, so that no key is pressed unread
 	assert.Equal(t, counts(), "0 1 0", "there")
 }
@@ -146,9 +145,8 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	term := onQueue(t, o, "ui.limit.failed", 120, 36).await("12 messages")
 	term.press("*", "m").await("Type a part of the queue's name").press("ui.limit.there", keyEnter)
 	term.await("ui.limit.there keeps at most 5 messages", "7 of these 12", "i insists").press(keyEnter).settle()
-	if got := depth.Of(t, channel, "ui.limit.failed"); got != 12 {
-		t.Fatalf("%d are left\n%s", got, term.screen())
-	}
+	got := depth.Of(t, channel, "ui.limit.failed")
+	must.That(t, got == 12, "%d are left\n%s", got, term.screen())
 	term.press("i").await("enter move", "would be dropped").agree("move", "12 messages moved to ui.limit.there")
 	term.press("u").await("and from the journal those that its limit", "enter bring back")
 	term.press(keyEnter).await("12 of 12 messages brought back to ui.limit.failed")

@@ -199,12 +199,10 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 		here, there = depth.Of(t, channel, "ui.stop.failed"), depth.Of(t, channel, "ui.stop")
 		return here+there >= n
 	})
-	if !strings.Contains(term.screen(), "unknown") && here+there != n {
-		t.Errorf("%d and %d messages, though nothing is said to be unknown\n%s", here, there, term.screen())
-	}
-	if there > 0 && !strings.Contains(term.screen(), model.Count(int64(there))) {
-		t.Errorf("%d messages arrived, and the account does not say so\n%s", there, term.screen())
-	}
+	assert.That(t, strings.Contains(term.screen(), "unknown") || here+there == n,
+		"%d and %d messages, though nothing is said to be unknown\n%s", here, there, term.screen())
+	assert.That(t, there == 0 || strings.Contains(term.screen(), model.Count(int64(there))),
+		"%d messages arrived, and the account does not say so\n%s", there, term.screen())
 }
 
 // agree presses enter until a text is there: statistics of fresh queues come late, and change a plan that is shown.
@@ -247,9 +245,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 	term := onQueue(t, o, "ui.hostile", 120, 36).await("3 messages", "10M")
 	term.press(keyEnter, "G").await("▸ Body").press("q").await("3 messages")
 	term.press(keyDown).await("malformed", "x-death").press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
-	if lines := strings.Split(term.screen(), "\n"); !strings.HasPrefix(lines[0], " dlxtop") {
-		t.Errorf("a message moved the screen:\n%s", term.screen())
-	}
+	assert.That(t, strings.HasPrefix(term.screen(), " dlxtop"), "a message moved the screen:\n%s", term.screen())
 	assert.Equal(t, depth.Of(t, channel, "ui.hostile"), 3, "messages are there after the look")
 }
 
@@ -278,9 +274,8 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 		must.Do(t, node.Halt())
 		often.await("! lost", "stale: this is how it was at", "ucenter@user@failed")
 		seldom.await("! lost", "stale: this is how it was at")
-		if strings.Contains(seldom.screen(), "live") {
-			t.Errorf("it says live of a broker that is gone:\n%s", seldom.screen())
-		}
+		assert.That(t, !strings.Contains(seldom.screen(), "live"), "it says live of a broker that is gone:\n%s",
+			seldom.screen())
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		err := node.Resume(ctx)
 		cancel()

@@ -64,9 +64,8 @@ func TestListsStayTrue(t *testing.T) {
 			return strings.Contains(s, "7 messages ") && !strings.Contains(s, "the queue is empty") &&
 				screen.cursorRow() != ""
 		})
-		if s := screen.screen(); strings.Contains(s, "now 0") {
-			t.Errorf("a count from before the undo counts\n%s", s)
-		}
+		s := screen.screen()
+		assert.That(t, !strings.Contains(s, "now 0"), "a count from before the undo counts\n%s", s)
 		screen.press("q").await("   7 read")
 		assert.Contains(t, screen.screen(), "7 messages   7 read", "a count from before the undo counts")
 		screen.awaitRow("TimeoutError")
@@ -286,9 +285,8 @@ func TestCommonEnds(t *testing.T) {
 		{"é1", "è1", 0, 1},
 		{"世界", "世", 3, 0},
 	} {
-		if before, after := act.CommonEnds(c.a, c.b); before != c.before || after != c.after {
-			t.Errorf("%q, %q: %d and %d", c.a, c.b, before, after)
-		}
+		before, after := act.CommonEnds(c.a, c.b)
+		assert.That(t, before == c.before && after == c.after, "%q, %q: %d and %d", c.a, c.b, before, after)
 	}
 	rows, _ := body.Compare(nil, nil)
 	assert.That(t, rows == nil, "%v", rows)
@@ -403,9 +401,9 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 		assert.That(t, width <= 80 || strings.Contains(header, "1,947 failed"), "the header says %q", header)
 		grouped := func() {
 			t.Helper()
-			if s := screen.screen(); strings.Contains(s, "1939") || strings.Contains(s, "1947") {
-				t.Errorf("a number is not grouped:\n%s", s)
-			}
+			s := screen.screen()
+			assert.That(t, !strings.Contains(s, "1939") && !strings.Contains(s, "1947"),
+				"a number is not grouped:\n%s", s)
 		}
 		screen.press("4")
 		screen.await("messages are lost when they expire", "the dead-letter exchange does not", "enter what it means")

@@ -222,9 +222,8 @@ func TestViewAsksNobody(t *testing.T) {
 				{Width: 120, Height: 36}, {Width: 80, Height: 24}, {Width: 200, Height: 50},
 			} {
 				d.take(size)
-				if first, second := d.app.View(), d.app.View(); first != second {
-					t.Errorf("at %s two views differ:\n%s\n%s", fmt.Sprint(size), first, second)
-				}
+				first, second := d.app.View(), d.app.View()
+				assert.That(t, first == second, "at %s two views differ:\n%s\n%s", fmt.Sprint(size), first, second)
 			}
 		})
 	}

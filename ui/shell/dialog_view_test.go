@@ -59,9 +59,8 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 			assert.That(t, !strings.Contains(text, gone), "there is %q:\n%s", gone, text)
 		}
 		for _, line := range l.Lines {
-			if ansi.StringWidth(line) > l.Width {
-				t.Errorf("%d columns, not %d: %s", ansi.StringWidth(line), l.Width, line)
-			}
+			assert.That(t, ansi.StringWidth(line) <= l.Width, "%d columns, not %d: %s", ansi.StringWidth(line),
+				l.Width, line)
 		}
 	}
 }

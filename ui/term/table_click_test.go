@@ -23,18 +23,12 @@ func TestClickMeansWhatWasDrawn(t *testing.T) {
 		return i.name
 	}
 	for _, outside := range [][2]int{{5, 0}, {5, 4}, {20, 2}, {-1, 2}, {5, -3}} {
-		if table.Click(outside[0], outside[1]) || at() != "a" {
-			t.Errorf("a click at %v has hit %s", outside, at())
-		}
+		assert.That(t, !table.Click(outside[0], outside[1]) && at() == "a", "a click at %v has hit %s", outside, at())
 	}
 	table.Set([]item{{"b", 9}, {"c", 3}, {"d", 2}}) // a poll, and nothing was drawn since
-	if table.Click(5, 2) || at() != "b" {
-		t.Errorf("a click on b has hit %s", at())
-	}
+	assert.That(t, !table.Click(5, 2) && at() == "b", "a click on b has hit %s", at())
 	assert.That(t, table.Click(5, 2), "the second click on a row is not known as such")
-	if table.Click(5, 1) || at() != "b" {
-		t.Errorf("a click on a, which is gone, has hit %s", at())
-	}
+	assert.That(t, !table.Click(5, 1) && at() == "b", "a click on a, which is gone, has hit %s", at())
 	table.MoveTo(0)
 	table.MoveTo(2)
 	assert.That(t, !table.Click(5, 2), "a click after the cursor was moved by keys counts as a second one")

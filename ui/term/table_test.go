@@ -96,6 +96,11 @@ func TestCutMiddleKeepsBothEnds(t *testing.T) {
 
 func TestCursorFollowsItsItem(t *testing.T) {
 	table := fruitTable()
+	on := func(name, why string) {
+		t.Helper()
+		at, ok := table.Current()
+		assert.That(t, ok && at.name == name, "%s, and the cursor is on %v, %v", why, at, ok)
+	}
 	table.Set(nil) // nothing yet: the first that comes gets the cursor
 	var fruits []fruit
 	for i := range 50 {
@@ -110,40 +115,28 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	line := table.Index - table.drawn.top
 	table.Set(append([]fruit{{"a", 0}, {"b", 0}, {"c", 0}}, fruits...))
 	table.View(60, 11)
-	if at, ok := table.Current(); !ok || at.name != "f20" {
-		t.Errorf("the cursor is on %v", at)
-	}
+	on("f20", "others came before it")
 	assert.Equal(t, table.Index-table.drawn.top, line, "the cursor was on line")
 	table.Set(slices.DeleteFunc(slices.Clone(fruits), func(f fruit) bool { return f.name == "f20" }))
-	if at, ok := table.Current(); ok {
-		t.Errorf("the cursor's item is gone, and the cursor is on %v", at)
-	}
+	at, ok := table.Current()
+	assert.That(t, !ok, "the cursor's item is gone, and the cursor is on %v", at)
 	table.Set(fruits)
-	if at, ok := table.Current(); !ok || at.name != "f20" {
-		t.Errorf("the cursor's item is back, and the cursor is on %v, %v", at, ok)
-	}
+	on("f20", "the cursor's item is back")
 	table.Set(append([]fruit{{"a", 0}, {"b", 0}, {"c", 0}}, fruits...))
 	table.Set(slices.DeleteFunc(slices.Clone(fruits), func(f fruit) bool { return f.name == "f20" }))
 	table.Motion(tea.KeyMsg{Type: tea.KeyDown})
-	if at, _ := table.Current(); at.name != "f24" { // the row where the cursor was: three rows further down than f20 then
-		t.Errorf("after a key the cursor is on %v", at)
-	}
+	on("f24", "a key was pressed") // the row where the cursor was: three rows further down than f20 then
 	table.Set(fruits)
 	table.Narrow(func(f fruit) bool { return f.n > 40 })
-	if at, ok := table.Current(); !ok || at.n <= 40 {
-		t.Errorf("after a filter the cursor is on %v, %v", at, ok)
-	}
+	at, ok = table.Current()
+	assert.That(t, ok && at.n > 40, "after a filter the cursor is on %v, %v", at, ok)
 	table.Narrow(nil)
 	table.Set(nil)
 	table.Set(fruits[:3])
-	if at, ok := table.Current(); !ok || at.name != "f00" {
-		t.Errorf("the list was empty, and the cursor is on %v, %v", at, ok)
-	}
+	on("f00", "the list was empty")
 	table.Set(fruits[1:3])
 	table.Regain()
-	if at, ok := table.Current(); !ok || at.name != "f01" {
-		t.Errorf("the cursor's item is gone by the operator's doing, and the cursor is on %v, %v", at, ok)
-	}
+	on("f01", "the cursor's item is gone by the operator's doing")
 }
 
 func TestSelection(t *testing.T) {

@@ -64,15 +64,12 @@ func TestOwnTheme(t *testing.T) {
 	if got := night.Danger.Render("x"); got != "\x1b[1;38;2;255;0;255mx\x1b[0m" {
 		t.Errorf("danger is %q", got)
 	}
-	if night.Selected == dark.Selected || night.Good != dark.Good {
-		t.Errorf("selected is %q, and good is %q", night.Selected.Render("x"), night.Good.Render("x"))
-	}
-	if own.Styles("day", termenv.TrueColor, false).Danger != NewStyles(Light, termenv.TrueColor).Danger {
-		t.Error("the base is not the light theme")
-	}
-	if *own.Styles("night", termenv.Ascii, false) != *NewStyles(Mono, termenv.Ascii) {
-		t.Error("it has colours where there are none")
-	}
+	assert.That(t, night.Selected != dark.Selected && night.Good == dark.Good, "selected is %q, and good is %q",
+		night.Selected.Render("x"), night.Good.Render("x"))
+	assert.That(t, own.Styles("day", termenv.TrueColor, false).Danger == NewStyles(Light, termenv.TrueColor).Danger,
+		"the base is not the light theme")
+	assert.That(t, *own.Styles("night", termenv.Ascii, false) == *NewStyles(Mono, termenv.Ascii),
+		"it has colours where there are none")
 }
 
 // What is wrong in a theme is one sentence with the key and what is allowed.
