@@ -162,7 +162,8 @@ func TestLostAcknowledgements(t *testing.T) {
 			twice := times[2]
 			if then == "undo" { // it leaves the copies of what came back, and says so
 				assert.That(t, twice > 0, "no acknowledgement was lost")
-				assert.Contains(t, string(out), fmt.Sprintf("not undone: %d messages in the queue again", twice), "what it says")
+				assert.Contains(t, string(out), fmt.Sprintf("not undone: %d messages in the queue again", twice), "undo")
+				assert.Contains(t, string(out), "a copy stays in "+worker, "undo")
 				twice = 0
 			}
 			assert.That(t, times[1]+times[2] == n && twice == 0, "of %d that were moved: %v\n%s", moved, times, out)

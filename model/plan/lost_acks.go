@@ -66,19 +66,21 @@ func (l *LostAcks) Back() []message.Fingerprint {
 	if l == nil || l.others {
 		return nil
 	}
-	n := 0
-	for _, times := range l.there {
-		n += times
+	n, times := 0, map[message.Fingerprint]int{}
+	for _, there := range l.there {
+		n += there
+	}
+	for _, f := range l.recorded {
+		times[f]++
 	}
 	if n > len(l.recorded) {
 		return nil
 	}
-	back, seen := l.recorded[len(l.recorded)-n:], map[message.Fingerprint]bool{}
+	back := l.recorded[len(l.recorded)-n:]
 	for _, f := range back {
-		if seen[f] || l.there[f] != 1 {
+		if times[f] != 1 || l.there[f] != 1 {
 			return nil
 		}
-		seen[f] = true
 	}
 	return back
 }

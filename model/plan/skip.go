@@ -16,7 +16,7 @@ const (
 	NeverTaken   SkipKind = "never taken out of the queue"
 	UndoneNow    SkipKind = "being brought back now by undo"
 	There        SkipKind = "already in the queue: its outcome was unknown before"
-	Back         SkipKind = "in the queue again: what took it out was lost with dlxtop; where it was sent, it stays, too"
+	Back         SkipKind = "in the queue again: its acknowledgement was lost with dlxtop"
 	NotKept      SkipKind = "not kept by the journal"
 	Damaged      SkipKind = "damaged in the journal: it cannot be read"
 	SentToMany   SkipKind = "sent to many"
@@ -38,6 +38,10 @@ func (s Skip) Words() string {
 	switch s.Kind {
 	case UndoneNow:
 		return model.Sayf("%s %d", s.Kind, s.By)
+	case Back:
+		if len(s.Queues) > 0 {
+			return model.Sayf("%s; a copy stays in %s", s.Kind, quoteList(s.Queues))
+		}
 	case SentToMany:
 		return model.Sayf("sent to %d queues (%s): to remove it, drop it there", len(s.Queues), quoteList(s.Queues))
 	case TargetGone:

@@ -173,6 +173,9 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 	case e.Claimed > 0:
 		return Skip{Kind: UndoneNow, By: e.Claimed}
 	case (e.Outcome == Moved || e.Outcome == Dropped) && slices.Contains(b.back, e.Fingerprint):
+		if e.Sent != nil {
+			return Skip{Kind: Back, Queues: e.Sent.Reached}
+		}
 		return Skip{Kind: Back}
 	}
 	for _, a := range e.Undoing {
