@@ -44,10 +44,9 @@ const (
 func (t *Topology) findHops() map[QueueRef][]Hop {
 	type way struct {
 		vhost, exchange, key string
-		keyed                bool
+		keyed                bool // false: for messages of which no key is known
 	}
 	routes := map[way]Route{}
-	anyKey := map[ExchangeRef]Route{}
 	hops := map[QueueRef][]Hop{}
 	for i := range t.Snapshot.Queues {
 		ref := t.Snapshot.Queues[i].QueueRef
@@ -56,23 +55,17 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 			continue
 		}
 		var keys []string
-		var route Route
 		if s.Key.Set {
 			keys = []string{s.Key.Value}
-			w := way{ref.VHost, s.DLX.Value, s.Key.Value, true}
-			var ok bool
-			if route, ok = routes[w]; !ok {
-				route = t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{keys: keys, keysKnown: true})
-				routes[w] = route
-			}
-		} else {
-			x := ExchangeRef{ref.VHost, s.DLX.Value}
-			any, ok := anyKey[x]
-			if !ok {
-				any = t.deadLetterRoute(x.VHost, x.Name, routed{})
-				anyKey[x] = any
-			}
-			route = t.ownKeysRoute(ref, any, s.DLX.Value, t.EntryKeys(ref))
+		}
+		w := way{ref.VHost, s.DLX.Value, s.Key.Value, s.Key.Set}
+		route, known := routes[w]
+		if !known {
+			route = t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{keys: keys, keysKnown: s.Key.Set})
+			routes[w] = route
+		}
+		if !s.Key.Set {
+			route = t.ownKeysRoute(ref, route, s.DLX.Value, t.EntryKeys(ref))
 		}
 		for _, reason := range t.reasons(ref) {
 			hops[ref] = append(hops[ref], Hop{ref, reason, s.DLX.Value, keys, route})

@@ -28,41 +28,23 @@ func (q *Queue) Outage() Outage {
 	return NoOutage
 }
 
-// Down is an outage of a queue, with what ends it.
-type Down struct {
-	Outage  Outage
-	Node    string   // the one that has a classic queue, "" when it is unknown
-	Online  int      // members of a quorum queue that are online
-	Members int      // of a quorum queue
-	Offline []string // members that are not online
-}
-
-// Down is the outage of the queue at the moment; the zero value when there is none.
-func (q *Queue) Down() Down {
-	switch outage := q.Outage(); outage {
-	case NodeDown:
-		return Down{Outage: outage, Node: q.Node}
-	case NoMajority:
-		return Down{Outage: outage, Online: len(q.Online), Members: len(q.Members), Offline: q.Offline()}
-	}
-	return Down{}
-}
-
 // OutageWords say what an outage of the queue is and what ends it, "" when there is none.
-func (q *Queue) OutageWords() string { return q.Down().Words() }
-
-// Words say what the outage is and what ends it, "" when there is none.
-func (d Down) Words() string {
-	switch d.Outage {
+func (q *Queue) OutageWords() string {
+	switch q.Outage() {
 	case NodeDown:
 		node := "its node"
-		if d.Node != "" {
-			node = "its node " + Printable(d.Node)
+		if q.Node != "" {
+			node = "its node " + Printable(q.Node)
 		}
 		return node + " is down: the queue comes back with its messages when that node starts"
 	case NoMajority:
+		offline := q.Offline()
+		when := "enough of " + strings.Join(offline, ", ") + " start"
+		if len(offline) == 1 {
+			when = offline[0] + " starts"
+		}
 		return fmt.Sprintf("only %d of its %d members are online, fewer than a majority: it comes back when %s",
-			d.Online, d.Members, startsOf(d.Offline))
+			len(q.Online), len(q.Members), when)
 	}
 	return ""
 }
@@ -80,13 +62,6 @@ func (q *Queue) Offline() []string {
 		}
 	}
 	return missing
-}
-
-func startsOf(nodes []string) string {
-	if len(nodes) == 1 {
-		return nodes[0] + " starts"
-	}
-	return "enough of " + strings.Join(nodes, ", ") + " start"
 }
 
 // Majority is how many of a queue's members must be online.

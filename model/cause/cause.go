@@ -78,7 +78,7 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 		read.Cause = Cause{Evidence: Nothing, Queue: in.String()}
 	case f.Source == message.FromDeaths:
 		reason, queue := newestDeath(m)
-		read.Cause = Cause{Evidence: ByDeath, Kind: model.Escaped(cut(reason, mostKind)), Queue: queue}
+		read.Cause = Cause{Evidence: ByDeath, Kind: model.Escaped(message.WholeRunes(reason, mostKind)), Queue: queue}
 	default:
 		stack := cmp.Or(m.FailureStack(f), f.Message)
 		read.Cause = Cause{
@@ -94,9 +94,9 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 // kindOf is the type of an error without what differs: some applications write a sentence there.
 func kindOf(kind string) string {
 	if strings.ContainsAny(kind, " \t\n") {
-		return cut(Fold(headOf(kind)), mostKind)
+		return message.WholeRunes(Fold(headOf(kind)), mostKind)
 	}
-	return model.Escaped(cut(strings.ToValidUTF8(kind, "?"), mostKind))
+	return model.Escaped(message.WholeRunes(strings.ToValidUTF8(kind, "?"), mostKind))
 }
 
 func newestDeath(m *message.Message) (reason, queue string) {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // What stands for what differs between messages of one cause.
@@ -34,7 +35,7 @@ func Fold(text string) string {
 	folded := strings.TrimSpace(string(f.out))
 	folded = model.Escaped(strings.ReplaceAll(folded, "["+someIP+"]", someIP))
 	if len(folded) > mostFolded {
-		folded = strings.TrimSpace(cut(folded, mostFolded-len(someText))) + someText
+		folded = strings.TrimSpace(message.WholeRunes(folded, mostFolded-len(someText))) + someText
 	}
 	return folded
 }
@@ -317,7 +318,7 @@ func (f *folder) belongsToValue(s string) bool {
 
 // prepared is a text on one line with plain quotes, without escapes of terminals and without what is not seen.
 func prepared(s string) string {
-	s = cut(s, mostRead)
+	s = message.WholeRunes(s, mostRead)
 	plain := true
 	for i := 0; i < len(s) && plain; i++ {
 		plain = s[i] >= ' ' && s[i] <= '~' && (s[i] != '\\' || i+1 == len(s) || s[i+1] != '"')
@@ -372,15 +373,4 @@ func escapeLength(s string) int {
 		return len(s)
 	}
 	return 2
-}
-
-// cut bounds s to limit bytes, at a rune.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Bounds of a stack trace.
@@ -28,7 +29,7 @@ func ownFrame(stack string) string {
 			break
 		}
 		indented := line != "" && (line[0] == ' ' || line[0] == '\t')
-		line = strings.TrimRight(strings.TrimLeft(cut(line, longestLine), " \t"), " \t\r")
+		line = strings.TrimRight(strings.TrimLeft(message.WholeRunes(line, longestLine), " \t"), " \t\r")
 		f, found := frameOf(line)
 		switch {
 		case !found && goFunction != "" && indented:
@@ -57,7 +58,7 @@ func ownFrame(stack string) string {
 
 // framed is a frame that can be shown, without the numbers that compilers put into names.
 func framed(name string) string {
-	return model.Escaped(withoutNumbers(strings.ToValidUTF8(cut(name, mostFrame), "?")))
+	return model.Escaped(withoutNumbers(strings.ToValidUTF8(message.WholeRunes(name, mostFrame), "?")))
 }
 
 // frame is one line of a stack trace.

@@ -105,8 +105,9 @@ func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	if at.messages == 0 || at.untold {
 		text := read.Error.String()
 		at.sample, at.untold = Sample{
-			Queue: queue, Fingerprint: m.Fingerprint, Text: cut(text, mostSample),
-			Trace: strings.Clone(cut(m.FailureStack(read.Error), mostTrace)), Body: strings.Clone(m.BodyPreview(mostSample)),
+			Queue: queue, Fingerprint: m.Fingerprint, Text: message.WholeRunes(text, mostSample),
+			Trace: strings.Clone(message.WholeRunes(m.FailureStack(read.Error), mostTrace)),
+			Body:  strings.Clone(m.BodyPreview(mostSample)),
 		}, false
 	}
 	g.put(queue, m.Fingerprint, member{

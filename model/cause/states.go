@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // State is how far people are with a cause.
@@ -83,7 +84,7 @@ func Without(list []Group, earlier map[model.QueueRef]bool) []Group {
 func (s States) Mark(g *Group, state State, now time.Time) {
 	m := s.Of(g.ID)
 	m.State, m.At = state, now.UTC().Truncate(time.Millisecond)
-	m.Cause = cut(g.Cause.String(), mostKind)
+	m.Cause = message.WholeRunes(g.Cause.String(), mostKind)
 	m.Last, m.Left = time.Time{}, 0
 	if state == Resolved {
 		m.Last, m.Left = g.Last.Or(time.Time{}), g.Messages
@@ -94,8 +95,8 @@ func (s States) Mark(g *Group, state State, now time.Time) {
 // Note keeps a line of text with a cause, "" none.
 func (s States) Note(g *Group, text string) {
 	m := s.Of(g.ID)
-	m.Note = cut(model.Printable(text), mostNote)
-	m.Cause = cut(g.Cause.String(), mostKind)
+	m.Note = message.WholeRunes(model.Printable(text), mostNote)
+	m.Cause = message.WholeRunes(g.Cause.String(), mostKind)
 	s[g.ID] = m
 }
 
@@ -156,7 +157,8 @@ func statesOf(text []byte) (file statesFile, err error) {
 	}
 	for broker, states := range file.Brokers {
 		for id, m := range states {
-			m.Note, m.Cause = cut(model.Printable(m.Note), mostNote), cut(model.Printable(m.Cause), mostKind)
+			m.Note = message.WholeRunes(model.Printable(m.Note), mostNote)
+			m.Cause = message.WholeRunes(model.Printable(m.Cause), mostKind)
 			if _, ok := ParseID(string(id)); !ok || !slices.Contains([]State{New, Seen, Resolved, Back, Ignored}, m.State) {
 				return file, fmt.Errorf("%w: a state of %q", ErrStates, broker)
 			}

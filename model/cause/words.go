@@ -3,6 +3,8 @@ package cause
 import (
 	"cmp"
 	"strings"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // String is the cause on one line, for people: "TimeoutError: # ms, in Mail.send".
@@ -17,7 +19,7 @@ func (c Cause) String() string {
 		}
 		return words
 	}
-	words := shortKind(c.Kind)
+	words := message.ShortKind(c.Kind)
 	switch {
 	case c.Level == NoKind:
 		return "all other errors"
@@ -33,17 +35,6 @@ func (c Cause) String() string {
 		words += ", in " + c.Frame
 	}
 	return words
-}
-
-// shortKind is a type's name without its package, namespace or module.
-func shortKind(kind string) string {
-	if strings.ContainsAny(kind, " ") {
-		return kind
-	}
-	if i := strings.LastIndexAny(kind, `.:\+`); i >= 0 && i < len(kind)-1 {
-		return kind[i+1:]
-	}
-	return kind
 }
 
 // Words say what is left out of a cause of a level, "" when nothing is.

@@ -103,19 +103,15 @@ func newNeedle(text string) needle {
 
 // escapedRunes writes all that is not ASCII as JSON writes it for who reads ASCII only.
 func escapedRunes(text string) string {
-	var b strings.Builder
+	var b []byte
 	for _, r := range text {
-		switch {
-		case r < utf8.RuneSelf:
-			b.WriteRune(r)
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+		if r < utf8.RuneSelf {
+			b = append(b, byte(r))
+		} else {
+			b = model.AppendEscaped(b, r)
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // in reports whether a text has it.

@@ -70,22 +70,10 @@ func OwnKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *mes
 	if a, told := m.ToldOrigin(e); told {
 		route := t.Route(ref.VHost, a.Exchange, []string{a.RoutingKey}, m.Headers)
 		if slices.Contains(route.Queues, ref) {
-			return [][]string{WithCC(a.RoutingKey, m.Headers)}
+			return [][]string{message.WithCC(a.RoutingKey, m.Headers)}
 		}
 	}
 	return OwnKeys(t, ref)
-}
-
-// WithCC are the keys of a message: its routing key, and those in its header CC.
-func WithCC(key string, headers model.Table) []string {
-	keys := []string{key}
-	copies, _ := headers["CC"].([]any)
-	for _, c := range copies {
-		if text, ok := model.AsText(c); ok {
-			keys = append(keys, text)
-		}
-	}
-	return keys
 }
 
 // Words is the loss in one sentence.

@@ -114,7 +114,7 @@ func failureOf(source string, fields []plainField) (Failure, bool) {
 
 // String is "TimeoutError: smtp gateway", or the half of it that is known. The kind loses its package or namespace.
 func (f Failure) String() string {
-	kind := shortKind(f.Kind)
+	kind := ShortKind(f.Kind)
 	switch {
 	case kind == "":
 		return f.Message
@@ -144,7 +144,7 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 	} else if kind != "" && message == "" && trace != "" {
 		k, m := splitTrace(trace)
 		message = m
-		if k != "" && k != kind && shortKind(k) != shortKind(kind) {
+		if k != "" && k != kind && ShortKind(k) != ShortKind(kind) {
 			message = k + ": " + m
 		}
 	}
@@ -194,7 +194,7 @@ func splitError(s string) (kind, message string) {
 		}
 		return "", s
 	}
-	name := shortKind(match[1])
+	name := ShortKind(match[1])
 	if !namedLikeError(name) && (name == match[1] || !unicode.IsUpper(rune(name[0]))) {
 		return "", s
 	}
@@ -227,7 +227,7 @@ func splitTrace(trace string) (kind, message string) {
 		if k == "" {
 			continue
 		}
-		if !slices.Contains(wrappers, shortKind(k)) {
+		if !slices.Contains(wrappers, ShortKind(k)) {
 			return k, m
 		}
 		if outer == "" {
@@ -288,8 +288,8 @@ var wrappers = []string{
 	"MessagingException", "MessageHandlingException", "InvocationTargetException",
 }
 
-// shortKind is a type's name without its package, namespace or module.
-func shortKind(kind string) string {
+// ShortKind is a type's name without its package, namespace or module.
+func ShortKind(kind string) string {
 	if strings.ContainsFunc(kind, unicode.IsSpace) {
 		return kind
 	}

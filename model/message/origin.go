@@ -7,34 +7,17 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Origin is where a message was first published, as far as it tells: what the envelope that it is in tells; the
-// exchange and the first routing key of its earliest death; without deaths what a framework wrote down; else where it
-// was published last.
+// OriginOrWhy is where a message was first published, as far as it tells, and by what that is known: what the envelope
+// that it is in tells; the exchange and the first routing key of its earliest death; without deaths what a framework
+// wrote down; else where it was published last.
 //
 // A worker that republishes a failed message starts a new life: the broker's x-death then begins with the republish,
-// and so does Origin. OriginReason says so where a header betrays it.
-func (m *Message) Origin() model.Address {
-	a, _ := m.OriginOrWhy()
-	return a
-}
-
-// OriginReason says in one sentence where Origin knows it from, and what it cannot know.
-func (m *Message) OriginReason() string {
-	a, reason := m.OriginOrWhy()
-	if key, header, ok := m.FirstKey(); ok && key != a.RoutingKey {
-		reason += fmt.Sprintf("; the header %s has the key %s, so it was republished since, and its first exchange "+
-			"is unknown",
-			header, model.Quoted(key))
-	}
-	return reason
-}
-
-// OriginOrWhy is where the message was first published to, and by what that is known, or why it is not.
+// and so does this. FirstKey betrays it.
 func (m *Message) OriginOrWhy() (model.Address, string) {
 	return m.OriginBy(Opening(m).Envelope)
 }
 
-// OriginBy is origin for a message whose envelope, if there is one, is open.
+// OriginBy is OriginOrWhy for a message whose envelope, if there is one, is open.
 func (m *Message) OriginBy(e *Envelope) (model.Address, string) {
 	if e != nil {
 		return model.Address{Exchange: e.Original.Exchange, RoutingKey: e.Original.RoutingKey},

@@ -50,6 +50,18 @@ func IsDeathHeader(key string) bool {
 	return key == "x-death" || strings.HasPrefix(key, "x-first-death-") || strings.HasPrefix(key, "x-last-death-")
 }
 
+// WithCC are the keys of a message: its routing key, and those in its header CC.
+func WithCC(key string, headers model.Table) []string {
+	keys := []string{key}
+	copies, _ := headers["CC"].([]any)
+	for _, c := range copies {
+		if text, ok := model.AsText(c); ok {
+			keys = append(keys, text)
+		}
+	}
+	return keys
+}
+
 // ReplayHeaders are the headers that a replay of m keeps: a headers exchange on the way looks at them.
 func (m *Message) ReplayHeaders() model.Table {
 	whole := true

@@ -56,7 +56,7 @@ func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Pla
 	}}
 	switch {
 	case q.Outage() != model.NoOutage:
-		p.refuse(model.Said{Says: q.Down().Words()})
+		p.refuse(model.Said{Says: q.OutageWords()})
 	case q.OwnedByAnother:
 		p.refuse(model.Saidf("exclusive to another connection: only that connection can read it"))
 	case q.Type == model.Stream:

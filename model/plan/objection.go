@@ -50,8 +50,8 @@ func Against(format string, values ...any) Refusal { return Refusal{model.Saidf(
 
 // What follows speaks against all of a plan.
 
-func targetDown(queue model.QueueRef, down model.Down) model.Said {
-	return model.Saidf("%s is not available: %s", queue, down.Words())
+func targetDown(q *model.Queue) model.Said {
+	return model.Saidf("%s is not available: %s", q.QueueRef, q.OutageWords())
 }
 
 // tooSlow: they would be held for longer than RabbitMQ allows.

@@ -9,7 +9,7 @@ func (p *Plan) refuseDown(t *model.Topology) {
 	var down []model.Said
 	for _, r := range p.Recipients {
 		if q, ok := t.Queue(r.Queue); ok && q.Outage() != model.NoOutage {
-			down = append(down, targetDown(r.Queue, q.Down()))
+			down = append(down, targetDown(q))
 		}
 	}
 	switch {

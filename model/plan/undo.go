@@ -98,7 +98,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	case !exists:
 		p.Refusal = Against("there is no queue %s here any more: declare it again, or look at its vhost, then undo", r.From)
 	case q.Outage() != model.NoOutage:
-		p.Refusal = Refusal{targetDown(r.From, q.Down())}
+		p.Refusal = Refusal{targetDown(q)}
 	}
 	if p.Refusal.Refused() {
 		return p, nil
@@ -230,7 +230,7 @@ func (b *undoBuilder) noteLoss(e *Entry) {
 	if e.Message != nil {
 		headers = e.Message.Headers
 	}
-	own := func() [][]string { return [][]string{loss.WithCC(e.Address.RoutingKey, headers)} }
+	own := func() [][]string { return [][]string{message.WithCC(e.Address.RoutingKey, headers)} }
 	f := loss.OfSecondFailure(b.topology, p.Back, p.Back.Name, headers, headers, own)
 	if f != nil && !f.Same && len(p.Again) == 0 {
 		p.Again = append(p.Again, *f)

@@ -71,7 +71,7 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 		at = "by now"
 	}
 	s := t.Settings(q.QueueRef)
-	route := t.DeadLetter(q.QueueRef, keys(m), m.Headers)
+	route := t.DeadLetter(q.QueueRef, message.WithCC(m.RoutingKey, m.Headers), m.Headers)
 	through := "through " + model.ExchangeName(s.DLX.Value)
 	arrives := arrivals(route.Queues, q.QueueRef, diedSince(t, m, q.QueueRef))
 	back := model.Names(without(route.Queues, func(ref model.QueueRef) bool { return slices.Contains(arrives, ref) }))
@@ -108,19 +108,6 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 		}
 	}
 	e.What = what
-}
-
-// keys are a message's routing keys: its own first, then those of CC. The broker has taken BCC off.
-func keys(m *message.Message) []string {
-	keys := []string{m.RoutingKey}
-	if cc, ok := m.Headers["CC"].([]any); ok {
-		for _, v := range cc {
-			if key, ok := model.AsText(v); ok {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys
 }
 
 // RetryFlow is the flow of a queue in which messages are tried again; nil when there is none.

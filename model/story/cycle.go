@@ -20,7 +20,7 @@ func cutOnExpiry(t *model.Topology, m *message.Message, in model.QueueRef) bool 
 	if hop, ok := t.Hop(in, model.Expired); ok && len(died) == 0 && !slices.Contains(hop.Route.Queues, in) {
 		return false
 	}
-	targets := t.DeadLetter(in, keys(m), m.Headers).Queues
+	targets := t.DeadLetter(in, message.WithCC(m.RoutingKey, m.Headers), m.Headers).Queues
 	return len(targets) > 0 && len(arrivals(targets, in, died)) == 0
 }
 
@@ -67,5 +67,5 @@ func countsDeaths(t *model.Topology, m *message.Message, in model.QueueRef) bool
 		return true // deleted since: its settings are unknown
 	}
 	return s.DLX.Set && s.DLX.Value == m.Exchange && (!s.Key.Set || s.Key.Value == m.RoutingKey) &&
-		slices.Contains(t.DeadLetter(from, keys(m), m.Headers).Queues, in)
+		slices.Contains(t.DeadLetter(from, message.WithCC(m.RoutingKey, m.Headers), m.Headers).Queues, in)
 }

@@ -221,8 +221,8 @@ func anyMessageCanBeRead(t testing.TB) func(*rapid.T) {
 			},
 		}
 		m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
-		m.Origin()
-		m.OriginReason()
+		m.OriginOrWhy()
+		m.FirstKey()
 		for _, e := range Of(m, model.QueueRef{VHost: "/", Name: "q"}) {
 			for _, s := range []string{e.What, e.Where, e.Detail, e.Note} {
 				build.CheckPrintable(t, model.Printable(s))

@@ -40,7 +40,7 @@ func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
 
 // See takes in a message. Of its body nothing is needed.
 func (w *Ways) See(m *message.Message) {
-	own := keys(m)
+	own := message.WithCC(m.RoutingKey, m.Headers)
 	if route, known := w.follow(w.queue, own, m.Headers); known && len(route.Queues) == 0 && w.expires(m) {
 		// BCC, which the broker takes off, explains nothing: its visible keys brought the message here
 		if slices.Contains(w.topology.Route(w.queue.VHost, m.Exchange, own, m.Headers).Queues, w.queue) {
