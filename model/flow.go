@@ -80,7 +80,7 @@ func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	for _, f := range b.flows {
 		f.Buffers, f.Failed = slices.Clone(f.Buffers), slices.Clone(f.Failed) // without the room that they grew into
 		slices.SortFunc(f.Buffers, byTTL)
-		slices.SortFunc(f.Failed, byName)
+		slices.SortFunc(f.Failed, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })
 		flows = append(flows, *f)
 	}
 	slices.SortFunc(flows, func(a, b Flow) int {
@@ -88,8 +88,6 @@ func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	})
 	return flows, alone
 }
-
-func byName(a, b Member) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) }
 
 // flowBuilder puts flows together, each under its worker.
 type flowBuilder struct {
@@ -144,7 +142,8 @@ func (b *flowBuilder) addBuffers() {
 			receives = "can receive messages that expire in "
 		}
 		receives += Printable(buffer.Name())
-		b.add(buffer, why, receives, b.workersBehind(ref), func(own *Buffer, worker QueueRef) (Role, string) {
+		workers := b.withoutFailed(b.leads.workers[ref])
+		b.add(buffer, why, receives, workers, func(own *Buffer, worker QueueRef) (Role, string) {
 			sent := b.sentBackBy(worker)
 			own.Rejected = slices.ContainsFunc(own.Queues(), func(ref QueueRef) bool { return sent[ref] })
 			return b.bufferRole(own, worker)

@@ -109,16 +109,12 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		route.Keys = KeysBeyond
 		route.Why = "each message keeps its own routing keys; none that is bound leads on, these are for others (CC)"
 	}
-	if seen := t.refsThatAre(t.Snapshot.Seen.To[ref]); len(seen) > 0 {
+	gone := func(ref QueueRef) bool { return t.Queues[ref] == nil }
+	if seen := slices.DeleteFunc(slices.Clone(t.Snapshot.Seen.To[ref]), gone); len(seen) > 0 {
 		route.Queues, route.Keys = UnionOf(route.Queues, seen), KeysSeen
 		route.Why = "each message keeps its own routing keys; those that were looked at lead to " + Names(seen)
 	}
 	return route
-}
-
-// refsThatAre leaves out queues that are no more.
-func (t *Topology) refsThatAre(refs []QueueRef) []QueueRef {
-	return slices.DeleteFunc(slices.Clone(refs), func(ref QueueRef) bool { return t.Queues[ref] == nil })
 }
 
 // entryKeys are the routing keys with which messages get into a queue, as far as its bindings show.

@@ -223,11 +223,6 @@ func (r *roles) passes(buffers []QueueRef) map[QueueRef]bool {
 	return seen
 }
 
-// workersBehind are the queues that what expires in a buffer comes to in the end.
-func (r *roles) workersBehind(buffer QueueRef) []QueueRef {
-	return r.withoutFailed(r.leads.workers[buffer])
-}
-
 // workersOf are the workers among some queues, and behind the buffers among them.
 func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 	var workers []QueueRef

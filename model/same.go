@@ -65,12 +65,6 @@ func sharing(earlier, s *Snapshot) *Snapshot {
 	return &shared
 }
 
-// sameConsumers reports whether the queues of two polls with the same structure have as many consumers as before: roles
-// and their reasons depend on them.
-func sameConsumers(a, b *Snapshot) bool {
-	return slices.EqualFunc(a.Queues, b.Queues, func(x, y Queue) bool { return x.Consumers == y.Consumers })
-}
-
 // sameTable compares tables as the management API writes them. An unknown one (nil) is not an empty one.
 func sameTable(a, b Table) bool {
 	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, sameJSON)

@@ -68,7 +68,10 @@ func (all settingsOfAll) of(ref QueueRef) *Settings {
 }
 
 func findSettings(s *Snapshot, b Behaviour) settingsOfAll {
-	policies := indexPolicies(s.Policies)
+	policies := make(map[policyKey]*Policy, len(s.Policies))
+	for p := range Each(s.Policies) {
+		policies[policyKey{p.VHost, p.Name, p.Operator}] = p
+	}
 	all := make(settingsOfAll, len(s.Queues))
 	made := map[Settings]*Settings{}
 	for i := range s.Queues {
@@ -87,7 +90,7 @@ func findSettings(s *Snapshot, b Behaviour) settingsOfAll {
 // the lower wins, from 4.0 the higher when one is negative; overflow: the argument wins on classic, the policy on
 // quorum queues, which take reject-publish-dlx for drop-head (rabbit_quorum_queue: it logs "Invalid overflow
 // strategy").
-func settingsOf(q *Queue, policies policyIndex, b Behaviour) Settings {
+func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings {
 	if q.Type == Stream {
 		return Settings{} // streams neither expire nor dead-letter single messages
 	}
@@ -135,7 +138,7 @@ func (s Settings) KeepsDeadLetters() bool {
 // settingReader reads one queue's settings by their policy names; the argument of each is the same name behind "x-".
 type settingReader struct {
 	queue    *Queue
-	policies policyIndex
+	policies map[policyKey]*Policy
 }
 
 func (r settingReader) text(name string) Setting[string] {
@@ -210,16 +213,6 @@ func sameValue(a, b any) bool {
 type policyKey struct {
 	vhost, name string
 	operator    bool
-}
-
-type policyIndex map[policyKey]*Policy
-
-func indexPolicies(policies []Policy) policyIndex {
-	index := make(policyIndex, len(policies))
-	for p := range Each(policies) {
-		index[policyKey{p.VHost, p.Name, p.Operator}] = p
-	}
-	return index
 }
 
 // milliseconds turns the broker's unit into a duration; what no duration can hold (292 years) is the longest there is.

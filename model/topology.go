@@ -59,7 +59,8 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		next.carried = next.findCarried()
 		next.gone = t.goneIn(next)
 	}
-	if same && sameConsumers(t.Snapshot, s) {
+	sameConsumers := func(x, y Queue) bool { return x.Consumers == y.Consumers } // roles and their reasons depend on them
+	if same && slices.EqualFunc(t.Snapshot.Queues, s.Queues, sameConsumers) {
 		next.flows, next.failedAlone, next.flowsOf, next.worked = t.flows, t.failedAlone, t.flowsOf, t.worked
 		next.failed = t.failed
 	} else {

@@ -382,7 +382,7 @@ func jsonKind(e ast.Expr) (kind, within string) {
 			return "boolean", ""
 		case "int", "int64", "uint8", "float64":
 			return "number", ""
-		case "string", "Framework":
+		case "string", "Text", "Framework":
 			return "text", ""
 		}
 		return "object", e.Name

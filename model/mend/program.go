@@ -63,19 +63,15 @@ func syntaxError(text string, err *gojq.ParseError) error {
 }
 
 // MarshalJSON writes the text of the program.
-func (p *Program) MarshalJSON() ([]byte, error) { return json.Marshal(message.TextJSON(p.Text)) }
+func (p *Program) MarshalJSON() ([]byte, error) { return json.Marshal(message.Text(p.Text)) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (p *Program) UnmarshalJSON(from []byte) error {
-	var text string
+	var text message.Text
 	if err := json.Unmarshal(from, &text); err != nil {
 		return message.JSONError(err)
 	}
-	text, err := message.ParseText(text)
-	if err != nil {
-		return err
-	}
-	read, err := Parse(text)
+	read, err := Parse(string(text))
 	if err == nil {
 		*p = *read
 	}

@@ -14,9 +14,9 @@ import (
 // values that plain JSON would change are written as {"$type": …, "value": …}.
 type MessageJSON struct {
 	Position     int            `json:"position"`             // in the queue; 1 is the head
-	MessageID    string         `json:"message_id,omitempty"` // as in the properties
-	Exchange     string         `json:"exchange"`             // it was published to
-	RoutingKey   string         `json:"routing_key"`          // it was published with
+	MessageID    Text           `json:"message_id,omitempty"` // as in the properties
+	Exchange     Text           `json:"exchange"`             // it was published to
+	RoutingKey   Text           `json:"routing_key"`          // it was published with
 	Redelivered  bool           `json:"redelivered"`          // it was delivered before, be it by a look
 	Properties   PropertiesJSON `json:"properties"`           // those of AMQP that it has
 	Headers      map[string]any `json:"headers"`              // by name; what JSON has no type for is `{"$type", "value"}`
@@ -76,14 +76,18 @@ func (m *Message) JSON() MessageJSON {
 	return out
 }
 
+// PlainJSON is JSON without the body, and without what only describes the message: its headers and body have that.
+func (m *Message) PlainJSON() MessageJSON {
+	return MessageJSON{
+		Position: m.Position, Exchange: Text(m.Exchange), RoutingKey: Text(m.RoutingKey), Redelivered: m.Redelivered,
+		Properties: m.Properties.AsJSON(), Headers: HeadersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []DeathJSON{},
+	}
+}
+
 // headJSON is JSON without the body.
 func (m *Message) headJSON() MessageJSON {
-	p := m.Properties
-	out := MessageJSON{
-		Position: m.Position, MessageID: TextJSON(p.MessageID), Exchange: TextJSON(m.Exchange),
-		RoutingKey: TextJSON(m.RoutingKey), Redelivered: m.Redelivered, Properties: p.AsJSON(),
-		Headers: HeadersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []DeathJSON{},
-	}
+	out := m.PlainJSON()
+	out.MessageID = Text(m.Properties.MessageID)
 	for _, d := range m.Deaths {
 		keys := d.RoutingKeys
 		if keys == nil {

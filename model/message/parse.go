@@ -81,19 +81,14 @@ func (in *MessageJSON) Message() (Message, error) { return in.message([]byte(in.
 
 // message is Message with a body as JSON has it, which it may keep.
 func (in *MessageJSON) message(body []byte) (Message, error) {
-	m := Message{Position: in.Position, Redelivered: in.Redelivered, BodyBytes: in.BodyBytes}
-	var err error
-	if m.Exchange, err = ParseText(in.Exchange); err != nil {
+	head := HeadJSON{in.Exchange, in.RoutingKey, in.Properties, in.Headers}
+	p, err := head.Publishing()
+	if err != nil {
 		return Message{}, err
 	}
-	if m.RoutingKey, err = ParseText(in.RoutingKey); err != nil {
-		return Message{}, err
-	}
-	if m.Properties, err = in.Properties.Properties(); err != nil {
-		return Message{}, err
-	}
-	if m.Headers, err = ParseHeaders(in.Headers); err != nil {
-		return Message{}, err
+	m := Message{
+		Position: in.Position, Exchange: p.Exchange, RoutingKey: p.RoutingKey, Redelivered: in.Redelivered,
+		Properties: p.Properties, Headers: p.Headers, BodyBytes: in.BodyBytes,
 	}
 	switch in.BodyEncoding {
 	case "utf-8", "":

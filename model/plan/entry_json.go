@@ -54,12 +54,7 @@ func (e *Entry) JSON() EntryJSON {
 		out.Copies += fmt.Sprintf("%016x", uint64(c))
 	}
 	if m := e.Message; m != nil {
-		// What only describes the message would have to be worked out, and is in its headers and body anyway.
-		whole := message.MessageJSON{
-			Position: m.Position, Exchange: message.TextJSON(m.Exchange), RoutingKey: message.TextJSON(m.RoutingKey),
-			Redelivered: m.Redelivered, Properties: m.Properties.AsJSON(), Headers: message.HeadersJSON(m.Headers),
-			BodyBytes: m.BodyBytes, Deaths: []message.DeathJSON{},
-		}
+		whole := m.PlainJSON()
 		whole.Body, whole.BodyEncoding = message.EncodeBody(m.Body)
 		out.Message = &whole
 	}

@@ -301,7 +301,7 @@ func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
 // Words tell of it in a sentence: "message 1 (TTL 5s) blocks 4 messages; it leaves in 3.2s; 2 are overdue".
 func (b Blocked) Words(now time.Time) string {
 	words := fmt.Sprintf("message %s (%s) blocks %s; it %s", model.Count(int64(b.By.Position)), b.By.TTLWords(),
-		model.Plural(b.Waiting, "message"), leaves(b.By.Leaves, now))
+		model.Plural(b.Waiting, "message"), b.By.LeavesWords(now))
 	switch b.Past {
 	case 0:
 		return words
@@ -320,10 +320,8 @@ func (w *Wait) TTLWords() string {
 }
 
 // LeavesWords are "leaves in 3.2s", "never leaves".
-func (w *Wait) LeavesWords(now time.Time) string { return leaves(w.Leaves, now) }
-
-func leaves(d DueTime, now time.Time) string {
-	switch {
+func (w *Wait) LeavesWords(now time.Time) string {
+	switch d := w.Leaves; {
 	case d.Kind == DueUnknown:
 		return "never leaves"
 	case d.Time.Before(now):
@@ -331,5 +329,5 @@ func leaves(d DueTime, now time.Time) string {
 	case d.Kind == DueAtMost:
 		return "leaves within " + model.ShortDuration(roundedUp(d.Time.Sub(now)))
 	}
-	return "leaves in " + d.In(now)
+	return "leaves in " + w.Leaves.In(now)
 }

@@ -22,8 +22,11 @@ type choice struct {
 // message tells of a queue that is gone.
 func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelope) choice {
 	told := t.cluesIn(r, m, e)
-	if t.Inside {
-		return t.chooseInside(told)
+	if t.Inside { // it is itself a part of the way to its workers: only a framework knows better
+		if len(told) > 0 && told[0].Kind == ByFramework && !told[0].Gone {
+			return choice{clue: &told[0]}
+		}
+		return choice{}
 	}
 	var standing []Clue
 	for _, c := range told {
@@ -64,14 +67,6 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		return t.refuse(noFlow, r, m, e, told)
 	}
 	return choice{against: told} // of queues that are gone
-}
-
-// chooseInside chooses for a queue that is itself a part of the way to its workers. Only a framework knows better.
-func (t *Target) chooseInside(told []Clue) choice {
-	if len(told) > 0 && told[0].Kind == ByFramework && !told[0].Gone {
-		return choice{clue: &told[0]}
-	}
-	return choice{}
 }
 
 // ties are the flows of the queue as clues.
