@@ -63,7 +63,7 @@ func syntaxError(text string, err *gojq.ParseError) error {
 }
 
 // MarshalJSON writes the text of the program.
-func (p *Program) MarshalJSON() ([]byte, error) { return json.Marshal(message.Text(p.Text)) }
+func (p *Program) MarshalJSON() ([]byte, error) { return json.Marshal(message.TextOf(p.Text)) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (p *Program) UnmarshalJSON(from []byte) error {

@@ -79,7 +79,7 @@ func (m *Message) JSON() MessageJSON {
 // PlainJSON is JSON without the body, and without what only describes the message: its headers and body have that.
 func (m *Message) PlainJSON() MessageJSON {
 	return MessageJSON{
-		Position: m.Position, Exchange: Text(m.Exchange), RoutingKey: Text(m.RoutingKey), Redelivered: m.Redelivered,
+		Position: m.Position, Exchange: TextOf(m.Exchange), RoutingKey: TextOf(m.RoutingKey), Redelivered: m.Redelivered,
 		Properties: m.Properties.AsJSON(), Headers: HeadersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []DeathJSON{},
 	}
 }
@@ -87,7 +87,7 @@ func (m *Message) PlainJSON() MessageJSON {
 // headJSON is JSON without the body.
 func (m *Message) headJSON() MessageJSON {
 	out := m.PlainJSON()
-	out.MessageID = Text(m.Properties.MessageID)
+	out.MessageID = TextOf(m.Properties.MessageID)
 	for _, d := range m.Deaths {
 		keys := d.RoutingKeys
 		if keys == nil {

@@ -26,7 +26,7 @@ type HeadJSON struct {
 
 // HeadJSON is the publishing without its body as JSON.
 func (p *Publishing) HeadJSON() HeadJSON {
-	return HeadJSON{Text(p.Exchange), Text(p.RoutingKey), p.Properties.AsJSON(), HeadersJSON(p.Headers)}
+	return HeadJSON{TextOf(p.Exchange), TextOf(p.RoutingKey), p.Properties.AsJSON(), HeadersJSON(p.Headers)}
 }
 
 // Publishing is what was written, without a body.

@@ -46,8 +46,8 @@ type sentJSON struct {
 // JSON is the entry as JSON has it.
 func (e *Entry) JSON() EntryJSON {
 	out := EntryJSON{
-		Position: e.Position, MessageID: message.Text(e.MessageID), Fingerprint: e.Fingerprint,
-		Exchange: message.Text(e.Address.Exchange), RoutingKey: message.Text(e.Address.RoutingKey),
+		Position: e.Position, MessageID: message.TextOf(e.MessageID), Fingerprint: e.Fingerprint,
+		Exchange: message.TextOf(e.Address.Exchange), RoutingKey: message.TextOf(e.Address.RoutingKey),
 		Stays: e.Stays, Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone, Damaged: e.Damaged,
 	}
 	for _, c := range e.Copies {
@@ -61,9 +61,9 @@ func (e *Entry) JSON() EntryJSON {
 	if s := e.Sent; s != nil {
 		f := &s.Former
 		out.Sent = &sentJSON{
-			s.Fingerprint, message.Text(s.To.Exchange), message.Text(s.To.RoutingKey), retyped[message.Text](s.Reached),
-			message.Text(f.Expiration), message.Text(f.UserID), f.Zeros, message.HeadersJSON(f.Headers),
-			retyped[message.Text](f.Added), s.Changed, retyped[message.Text](s.Removed),
+			s.Fingerprint, message.TextOf(s.To.Exchange), message.TextOf(s.To.RoutingKey), textsOf(s.Reached),
+			message.TextOf(f.Expiration), message.TextOf(f.UserID), f.Zeros, message.HeadersJSON(f.Headers),
+			textsOf(f.Added), s.Changed, textsOf(s.Removed),
 		}
 	}
 	return out
@@ -91,9 +91,9 @@ func ParseEntry(text []byte) (e Entry, err error) {
 	if s := in.Sent; s != nil && err == nil {
 		e.Sent = &Sent{
 			Fingerprint: s.Fingerprint, To: model.Address{Exchange: string(s.Exchange), RoutingKey: string(s.RoutingKey)},
-			Reached: retyped[string](s.Reached), Changed: s.Changed, Removed: retyped[string](s.Removed),
+			Reached: textsIn(s.Reached), Changed: s.Changed, Removed: textsIn(s.Removed),
 			Former: Former{
-				Expiration: string(s.Expiration), UserID: string(s.UserID), Zeros: s.Zeros, Added: retyped[string](s.Added),
+				Expiration: string(s.Expiration), UserID: string(s.UserID), Zeros: s.Zeros, Added: textsIn(s.Added),
 			},
 		}
 		e.Sent.Former.Headers, err = message.ParseHeaders(s.Headers)
@@ -119,10 +119,16 @@ func ParseCopies(text string) (copies []Copy, err error) {
 	return copies, err
 }
 
-// retyped are the same texts, of another type.
-func retyped[To, From ~string](texts []From) (out []To) {
+func textsOf(texts []string) (out []message.Text) {
 	for _, text := range texts {
-		out = append(out, To(text))
+		out = append(out, message.TextOf(text))
+	}
+	return out
+}
+
+func textsIn(texts []message.Text) (out []string) {
+	for _, text := range texts {
+		out = append(out, string(text))
 	}
 	return out
 }

@@ -89,21 +89,21 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 	s := &in.Selection
 	out := intentJSON{
 		intentFields: intentFields(*in),
-		VHost:        message.Text(in.Source.VHost), Source: message.Text(in.Source.Name),
-		Chosen: s.Fingerprints, OneByOne: s.Fingerprints != nil, MessageID: message.Text(s.MessageID), Limit: s.Limit,
-		Cause: message.Text(s.Cause), Exchange: message.Text(in.Fixed.Exchange),
-		RoutingKey: message.Text(in.Fixed.RoutingKey), Canary: in.Canary.Milliseconds(), File: message.Text(in.File),
+		VHost:        message.TextOf(in.Source.VHost), Source: message.TextOf(in.Source.Name),
+		Chosen: s.Fingerprints, OneByOne: s.Fingerprints != nil, MessageID: message.TextOf(s.MessageID), Limit: s.Limit,
+		Cause: message.TextOf(string(s.Cause)), Exchange: message.TextOf(in.Fixed.Exchange),
+		RoutingKey: message.TextOf(in.Fixed.RoutingKey), Canary: in.Canary.Milliseconds(), File: message.TextOf(in.File),
 	}
 	switch f := s.Filter; {
 	case f == nil:
 	case f.Expression() != "":
-		out.Expression = message.Text(f.Expression())
+		out.Expression = message.TextOf(f.Expression())
 	default:
-		out.Text = message.Text(f.Text)
+		out.Text = message.TextOf(f.Text)
 	}
 	for _, r := range in.Recipients {
 		out.Recipients = append(out.Recipients, recipientJSON{
-			message.Text(r.Queue.VHost), message.Text(r.Queue.Name), r.Consumers, r.Taken,
+			message.TextOf(r.Queue.VHost), message.TextOf(r.Queue.Name), r.Consumers, r.Taken,
 		})
 	}
 	return json.Marshal(out)
