@@ -20,8 +20,8 @@ import (
 const (
 	// tick is how long nothing must arrive before the broker is asked whether there is anything left.
 	tick = 25 * time.Millisecond
-	// late is how long an action waits for what a quorum queue had and no longer counts. The leader counts, and another
-	// member may deliver, behind it (3.10.8, 4.3.6).
+	// late is how long an action, and a look that decides about one, waits for what a quorum queue had and no longer
+	// counts. The leader counts, and another member may deliver, behind it (3.10.8, 4.3.6).
 	late = 2 * time.Second
 	// settling bounds how long a page that is ended early waits for what is under way to it.
 	settling = 5 * time.Second
@@ -343,7 +343,7 @@ func (s *source) receive(
 				}
 			default:
 				empty++
-				missing := s.acts && s.plan.Type == model.Quorum && int64(s.taken) < s.depth
+				missing := s.plan.Acts && s.plan.Type == model.Quorum && int64(s.taken) < s.depth
 				if empty > 1 && (!missing || idle > late) { // empty for a tick, and nothing was under way to us
 					return false, nil
 				}
