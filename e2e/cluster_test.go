@@ -160,6 +160,8 @@ func (c *cluster) holdMember() {
 	status, out, errs := c.run("drop", "late", "--yes", "-o", "json")
 	assert.That(c.t, status == cli.ExitDone && strings.Contains(out, fmt.Sprintf(`"dropped": %d`, n)),
 		"exit status %d: %s %s", status, out, errs)
+	_, err := c.channel().QueueDelete("late", false, false, false)
+	must.Do(c.t, err)
 }
 
 // stopNode stops a node: its queues are told as what they are, everywhere, and none as gone or as empty.
