@@ -20,8 +20,8 @@ import (
 const (
 	// tick is how long nothing must arrive before the broker is asked whether there is anything left.
 	tick = 25 * time.Millisecond
-	// late is how long an action, and a look that decides about one, waits for what a quorum queue had and no longer
-	// counts. The leader counts, and another member may deliver, behind it (3.10.8, 4.3.6).
+	// late is how long an action, or a look that prepares one, waits for messages that a quorum queue has just counted
+	// and not delivered: the leader counts, and another member may deliver, later (3.10.8, 4.3.6).
 	late = 2 * time.Second
 	// settling bounds how long a page that is ended early waits for what is under way to it.
 	settling = 5 * time.Second

@@ -236,8 +236,8 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 }
 
 // reopen starts taking messages again. Those that were ready at the start, and were not moved, are in front. A quorum
-// queue may have them back late, and one whose leader has just gone says at once that it has none (3.10.8). So it is
-// asked for a while, and none of them is an error: they are not gone.
+// queue may get them back late, and one whose leader has just died says that it is empty (3.10.8). So it is asked for a
+// while, and an empty queue is an error: the messages are not gone.
 func (x *execution) reopen(ctx context.Context) (err error) {
 	if x.source, err = x.client.openSource(ctx, x.plan.Acquire, true); err != nil {
 		return err

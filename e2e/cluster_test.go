@@ -145,8 +145,8 @@ func TestCluster(t *testing.T) {
 	t.Run("the network breaks", func(t *testing.T) { (&cluster{t, nodes}).breakNetwork() })
 }
 
-// holdMember holds the member of a quorum queue that delivers to dlxtop, while the leader says that nothing is left. An
-// action waits for it.
+// holdMember suspends the member of a quorum queue that delivers to dlxtop, while the leader says that nothing is left:
+// an action must wait for it.
 func (c *cluster) holdMember() {
 	const n = 2000
 	c.declare("late", 1, map[string]any{"x-queue-type": "quorum"})

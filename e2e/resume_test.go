@@ -111,9 +111,9 @@ func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
 	dial.Publish(t, channel, queue, messages...)
 }
 
-// TestLostAcknowledgements: a quorum queue that takes in nothing for a while lets its channel keep acknowledgements,
-// and a kill of dlxtop loses these. What the journal calls moved or dropped is in its queue again then: a resume and an
-// undo notice it, and no message is there twice, untold.
+// TestLostAcknowledgements: while a quorum queue stands still, its channel holds acknowledgements back, and a kill of
+// dlxtop loses them. What the journal calls moved is in its queue again then. A resume and an undo notice it, so that
+// no message is there twice without being named.
 func TestLostAcknowledgements(t *testing.T) {
 	t.Parallel()
 	for _, then := range []string{"resume", "undo"} {

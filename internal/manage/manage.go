@@ -51,10 +51,10 @@ func User(t testing.TB, api, name, tags string, vhosts ...string) string {
 	return name
 }
 
-// Send sends a request to an address, which may hold credentials, and returns the answer's body. An answer that is none
-// of success is an error with the broker's words. A request whose connection ends before the answer begins is sent
-// again for up to ten seconds, as a busy node closes connections that it has just accepted (3.10.8, 4.3.6), but a POST
-// is not: it would be done twice. What a DELETE no longer finds then was deleted by the first one.
+// Send sends a request to an address, which may hold credentials, and returns the answer's body. A status other
+// than success is an error with the broker's words. A busy node may close a connection that it has just accepted
+// (3.10.8, 4.3.6), so a request without an answer is sent again for up to ten seconds; a POST is not, as it would be
+// done twice. When the second DELETE finds nothing, the first one has deleted it.
 func Send(ctx context.Context, method, address, body string) ([]byte, error) {
 	const pause, limit = 100 * time.Millisecond, 10 * time.Second
 	for began, again := time.Now(), false; ; again = true {

@@ -205,8 +205,8 @@ func parseFloat(text string, short bool) (v any, ok bool) {
 	return f, err == nil
 }
 
-// Text is a text in JSON. It is made by TextOf, and what was read is the text that it stands for: to write it as one
-// that writes itself takes a microsecond for each few of them.
+// Text is a text in JSON. TextOf makes one to be written, and reading one decodes it. It has no MarshalText, as that
+// would cost six allocations for each entry of the journal.
 type Text string
 
 // TextOf is a text as TextJSON writes it.

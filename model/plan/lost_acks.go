@@ -5,20 +5,20 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// lostMost bounds how many of the last messages that a record calls moved or dropped may be in their queue again: those
-// of a queue that was a second behind at 10,000 messages a second.
+// lostMost bounds how many acknowledgements are looked for at the end of a record: a queue that is one second behind at
+// 10,000 messages a second loses this many.
 const lostMost = 10_000
 
-// LostAcks finds what a killed program recorded as moved or dropped, and its queue has again. A quorum queue that is
-// behind lets the channel keep its acknowledgements, and these go with the connection (3.10.8 to 4.3.6;
-// rabbitmq-server issue 10327). So they are the last ones, and what they were of comes back as redelivered.
+// LostAcks finds messages that a killed program recorded as moved or dropped, although they are in their queue again.
+// While a quorum queue is behind, the channel holds acknowledgements back, and drops them when it is closed (3.10.8 to
+// 4.3.6; rabbitmq-server issue 10327). So the last ones are lost, and their messages come back as redelivered.
 type LostAcks struct {
 	recorded []message.Fingerprint       // in their order
-	there    map[message.Fingerprint]int // how many of the queue are such a message
-	others   bool                        // one of these was never delivered: somebody published it
+	there    map[message.Fingerprint]int // how many of each are in the queue
+	others   bool                        // one of these was never delivered: somebody has published it since
 }
 
-// LostAcks is what finds them for a record of messages that came out of a queue; nil: none can be lost.
+// LostAcks looks for them in the queue that the record's messages come from; nil when none can be lost.
 func (r *Record) LostAcks(t *model.Topology, from model.QueueRef) *LostAcks {
 	if q, exists := t.Queue(from); !exists || q.Type != model.Quorum || !r.Unfinished() || r.Operation == Rescue {
 		return nil
@@ -26,7 +26,7 @@ func (r *Record) LostAcks(t *model.Topology, from model.QueueRef) *LostAcks {
 	return &LostAcks{}
 }
 
-// Recorded takes in an entry of the record; from the first one on, before any message of the queue.
+// Recorded takes in an entry of the record. All entries come in their order, before the first call of See.
 func (l *LostAcks) Recorded(e *Entry) {
 	if l == nil || e.Outcome != Moved && e.Outcome != Dropped {
 		return
@@ -34,7 +34,7 @@ func (l *LostAcks) Recorded(e *Entry) {
 	l.recorded = Last(l.recorded, e.Fingerprint)
 }
 
-// Last is a list with one more, of which the first ones may go: of those that can be Back, all are there.
+// Last appends to a list, and may drop its first elements: it keeps as many as LostAcks looks for.
 func Last[T any](list []T, next T) []T {
 	if len(list) == 2*lostMost {
 		list = append(list[:0], list[lostMost:]...)
@@ -42,7 +42,7 @@ func Last[T any](list []T, next T) []T {
 	return append(list, next)
 }
 
-// See takes in a message of the queue, and reports whether it is like one that was recorded.
+// See takes in a message of the queue, and reports whether one like it was recorded.
 func (l *LostAcks) See(m *message.Message) bool {
 	if l == nil {
 		return false
@@ -60,8 +60,7 @@ func (l *LostAcks) See(m *message.Message) bool {
 	return like
 }
 
-// Back are the messages that are in the queue again, the last ones of those that were recorded; none where others could
-// be taken for them.
+// Back are the last messages of the record that are in the queue again; none when they could be mistaken for others.
 func (l *LostAcks) Back() []message.Fingerprint {
 	if l == nil || l.others {
 		return nil

@@ -74,7 +74,7 @@ type UndoWant struct {
 	Found map[int]Outcome
 	// There are the messages that are in the queue now, by fingerprint; nil when nobody has looked.
 	There map[message.Fingerprint]int
-	// Back are those of them that an acknowledgement was lost of.
+	// Back are those of them whose acknowledgement was lost.
 	Back   []message.Fingerprint
 	Counts map[model.QueueRef]model.QueueCounts // exact ones, newer than the topology
 }

@@ -24,7 +24,7 @@ type resumption struct {
 	pending []*pending
 	certain tally                    // without the pending ones
 	lost    *plan.LostAcks           // of the last record; nil: none can be
-	done    []*pending               // what that record calls moved or dropped
+	done    []*pending               // the last messages that it calls moved or dropped
 	copies  map[string]*targetCopies // by target
 	rank    int
 	depth   int64                       // messages of the source
@@ -53,7 +53,7 @@ func (t *tally) add(original message.Fingerprint, position int) {
 	t.numbers[position] = true
 }
 
-// remove forgets a message that was taken out for good, as it seemed.
+// remove takes back that a message was taken out for good.
 func (t *tally) remove(original message.Fingerprint, position int) {
 	t.gone--
 	t.acted--
@@ -201,7 +201,7 @@ func (f *resumption) find() error {
 	return nil
 }
 
-// takeBack takes the last n of those that the record calls moved or dropped for what they are: in their queue again.
+// takeBack corrects the last n messages that the record calls moved or dropped: they are in their queue again.
 func (f *resumption) takeBack(n int) {
 	back := f.done[len(f.done)-n:]
 	for _, p := range back {

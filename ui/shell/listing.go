@@ -72,7 +72,7 @@ type List interface {
 	Listed(width, height int) string
 }
 
-// Pane tells below the list of the row at the cursor, what it is: tell says it, and names the row.
+// Pane is what stands below the list about the row at the cursor: tell fills the lines, and returns the row's name.
 func (l *Listing[K, T]) Pane(what string, width int, tell func(row T, lines *DialogLines) (name string)) []string {
 	r, ok := l.Table.Current()
 	if !ok {
