@@ -392,6 +392,23 @@ func TestCanaryHurriedOnce(t *testing.T) {
 	assert.Contains(t, account.Stopped, "the canary has not passed: 11 taken, none acknowledged")
 }
 
+// TestEmptyQuorumQueueIsNotBelieved: a quorum queue that is empty between two stages may only have lost its leader, so
+// the rest does not count as gone, and can be resumed.
+func TestEmptyQuorumQueueIsNotBelieved(t *testing.T) {
+	a := newApp(t)
+	c, _ := journaled(t, false)
+	from, to := canaryStage(t, a, model.Quorum)
+	a.publish(from.QueueRef, numbered(20)...)
+	a.work(to.QueueRef, func(channel *amqp.Channel, d amqp.Delivery) {
+		_, err := channel.QueuePurge(from.Name, false)
+		assert.Succeeds(t, err)
+		succeed(channel, d)
+	})
+	account := must.Get(c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 20), nil))(t)
+	wantOutcome(t, account, outcome{Planned: 20, Moved: 1, Stopped: true})
+	assert.Contains(t, account.Stopped, "says that it is empty, and should have 19 messages")
+}
+
 // TestReplayIsFollowed: what fails again after its retry is seen to come back, by its mark, and by its id where the
 // worker has dropped the headers; the record says so while it is followed and afterwards.
 func TestReplayIsFollowed(t *testing.T) {

@@ -254,7 +254,7 @@ func (x *execution) reopen(ctx context.Context) (err error) {
 		}
 	}
 	if err == nil && x.source.depth == 0 && x.left > 0 {
-		err = fmt.Errorf("%s has none of %s back that were in it", model.Printable(x.plan.From.String()),
+		err = fmt.Errorf("%s says that it is empty, and should have %s", model.Printable(x.plan.From.String()),
 			model.Plural(x.left, "message"))
 	}
 	if err != nil {

@@ -135,7 +135,7 @@ func running(t *model.Topology) (n int) {
 	return n
 }
 
-// What is wrong with a cluster is told. All of it happens to the same one: three nodes take their time to start.
+// TestCluster: dlxtop reports what is wrong with a cluster. All cases share one, because three nodes start slowly.
 func TestCluster(t *testing.T) {
 	size.Long(t)
 	t.Parallel()

@@ -26,7 +26,7 @@ func (r Refusal) Words() string {
 	return strings.Join(said, "; ")
 }
 
-// Override is what insisting would do, "" when nobody may insist: one objection that is final is enough for that.
+// Override is what insisting would do, "" when insisting does not help, because at least one objection is final.
 func (r Refusal) Override() string {
 	does := make([]string, len(r))
 	for i, o := range r {

@@ -39,7 +39,7 @@ func TestNothingToShow(t *testing.T) {
 func TestTooSmall(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 10)
 	term.await("dlxtop needs 60 x 16, this is 60 x 10.")
-	term.press("4").settle() // nobody sees what it would do
+	term.press("4").settle() // ignored, as the screen does not show what it would do
 	term.resize(80, 24).await("FLOW", "ucenter@user").resize(1, 1).resize(60, 10).await("dlxtop needs").press("q")
 	term.awaitEnd()
 }

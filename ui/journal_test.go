@@ -34,7 +34,7 @@ func withJournal(t *testing.T, o *Options, c *clock, n int) *journal.Journal {
 	return j
 }
 
-// writeDrop writes a drop of n messages down, of which so many are known to be dropped, and not its end.
+// writeDrop records an unfinished drop of n messages, of which the first dropped ones have an outcome.
 func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 	t.Helper()
 	id, err := j.Begin(t.Context(), plan.Record{

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -191,7 +192,7 @@ func TestHostileMessage(t *testing.T) {
 }
 
 func TestCopy(t *testing.T) {
-	var copied lockedBuilder
+	var copied built.Buffer
 	o, _, _ := failedOptions(3)
 	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) { a.env.Clipboard = &copied }).await("3 messages")
 	for _, test := range []struct{ key, want string }{
@@ -200,9 +201,9 @@ func TestCopy(t *testing.T) {
 		{"h", "x-orig-routing-key: user.created"},
 		{"j", `"routing_key": "ucenter@user@failed"`},
 	} {
-		copied.take()
+		before := len(copied.String())
 		term.press("y").await("b body  h headers  i message id  j JSON").press(test.key).await("copied")
-		sequence := copied.take()
+		sequence := copied.String()[before:]
 		payload := strings.TrimSuffix(strings.TrimPrefix(sequence, "\x1b]52;c;"), "\x07")
 		text, err := base64.StdEncoding.DecodeString(payload)
 		assert.That(t, err == nil && strings.Contains(string(text), test.want), "y %s copied %q (%v), want %q", test.key,

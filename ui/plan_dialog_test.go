@@ -23,26 +23,6 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// lockedBuilder is a writer that a test may read while it is written to.
-type lockedBuilder struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedBuilder) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuilder) take() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.b.String()
-	l.b.Reset()
-	return s
-}
-
 func TestAccountGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, _ := failedOptions(47)

@@ -42,10 +42,10 @@ func Last[T any](list []T, next T) []T {
 	return append(list, next)
 }
 
-// See takes in a message of the queue, and reports whether one like it was recorded.
-func (l *LostAcks) See(m *message.Message) bool {
+// See takes in a message of the queue.
+func (l *LostAcks) See(m *message.Message) {
 	if l == nil {
-		return false
+		return
 	}
 	if l.there == nil {
 		l.there = make(map[message.Fingerprint]int, len(l.recorded))
@@ -53,11 +53,9 @@ func (l *LostAcks) See(m *message.Message) bool {
 			l.there[f] = 0
 		}
 	}
-	n, like := l.there[m.Fingerprint]
-	if like {
+	if n, recorded := l.there[m.Fingerprint]; recorded {
 		l.there[m.Fingerprint], l.others = n+1, l.others || !m.Redelivered
 	}
-	return like
 }
 
 // Back are the last messages of the record that are in the queue again; none when they could be mistaken for others.

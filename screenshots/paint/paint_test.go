@@ -164,7 +164,8 @@ func TestOtherCharacters(t *testing.T) {
 
 // The same screen makes the same file, small and with the colours that were drawn.
 func TestPicturesAreTheSame(t *testing.T) {
-	s := screen(t, "\x1b[1mdlxtop\x1b[0m \x1b[2mfaint\x1b[0m \x1b[36mcyan\x1b[0m ▁▂▃▄▅▆▇█ ├──▶", 30, 5)
+	const styled = "\x1b[1mdlxtop\x1b[0m \x1b[2mfaint\x1b[0m \x1b[36mcyan\x1b[0m"
+	s := screen(t, styled+" ▁▂▃▄▅▆▇█ ├──▶", 30, 5)
 	var files [2][]byte
 	for i := range files {
 		p := testPainter(t)
