@@ -14,7 +14,7 @@ func ExchangeName(name string) string {
 	return name
 }
 
-// Quoted is s, and two quotes when it is empty, so that there is something to see.
+// Quoted is s, or two quotes when s is empty, so that there is something to see.
 func Quoted(s string) string {
 	if s == "" {
 		return `""`

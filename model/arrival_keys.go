@@ -14,12 +14,12 @@ const mostArrivals = 100
 // ArrivalKey is a routing key with which messages come into a queue.
 type ArrivalKey struct {
 	Key     string
-	Pattern string // of the binding, when Key is but an example of what it takes
+	Pattern string // of the binding, when Key is only an example of what it matches
 }
 
-// ArrivalKeys are the keys with which messages come into a queue, as far as bindings show: for a topic pattern
-// examples. What is bound to no exchange has its own name: only the default exchange leads there. What comes through
-// exchanges that ask for no key has any: there are none of it here.
+// ArrivalKeys are the routing keys with which messages enter a queue, as far as bindings show; for a topic pattern they
+// are examples. A queue without bindings is reached by its own name through the default exchange. Exchanges that ignore
+// the key accept any, so they contribute none.
 func (t *Topology) ArrivalKeys(ref QueueRef) []ArrivalKey {
 	if len(t.bound[ref]) == 0 {
 		return []ArrivalKey{{Key: ref.Name}}
@@ -36,8 +36,8 @@ func (t *Topology) ArrivalKeys(ref QueueRef) []ArrivalKey {
 	return keys
 }
 
-// keysThrough are the keys of messages that pass a binding. Behind bindings between exchanges it is those that narrow
-// them down.
+// keysThrough are the keys of messages that pass a binding. Behind exchange-to-exchange bindings, only the keys that
+// all of them let through count.
 func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey {
 	var own []ArrivalKey
 	wide := true
@@ -64,7 +64,7 @@ func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey 
 	return own
 }
 
-// examplesOf are keys that a topic pattern takes: with nothing for each #, and with a word for it.
+// examplesOf are keys that a topic pattern matches: with nothing in place of each #, and with one word.
 func examplesOf(pattern string, words []string) []ArrivalKey {
 	var short, long []string
 	for _, w := range words {
@@ -92,7 +92,7 @@ func (k ArrivalKey) Name() string {
 	return Quoted(k.Key)
 }
 
-// DeadLetterWith is where a dead letter goes that has this routing key and no other one; its headers are unknown.
+// DeadLetterWith is where a dead letter with only this routing key goes; its headers are unknown.
 func (t *Topology) DeadLetterWith(ref QueueRef, key string) Route {
 	s := t.settings.of(ref)
 	if s.Key.Set {

@@ -9,8 +9,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// crowded are topologies in which each queue can reach a crowd of others: what goes over all of them for each would be
-// slow.
+// crowded are topologies in which each queue can reach many others. Work that visits all of them for each queue would
+// be slow here.
 func crowded(endpoints, services, chained int) map[string]*model.Snapshot {
 	levels := build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28)
 	for i := range endpoints {

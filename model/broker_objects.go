@@ -26,7 +26,7 @@ func (r QueueRef) String() string {
 	return r.VHost + "/" + r.Name
 }
 
-// Queue is one queue as the management API told it.
+// Queue is one queue as the management API reported it.
 type Queue struct {
 	QueueRef
 	Type       QueueType
@@ -37,14 +37,14 @@ type Queue struct {
 
 	Policy         string // name of the policy that applies, "" when none does
 	OperatorPolicy string
-	// effective_policy_definition: policy and operator policy merged by the broker, without arguments; nil when it did
-	// not say
+	// effective_policy_definition: policy and operator policy merged by the broker, without arguments; nil when not
+	// reported
 	PolicyDefinition Table
 
 	State         string   // running, idle, flow, down, …; "" when unknown
-	Node          string   // where it is: of a replicated queue its leader; "" when unknown
-	Members       []string // nodes that have a replica; nil when unknown, and of a classic queue
-	Online        []string // of these, the ones that are reachable; nil when unknown
+	Node          string   // where the queue is (the leader of a replicated queue); "" when unknown
+	Members       []string // nodes with a replica; nil when unknown, and for a classic queue
+	Online        []string // the reachable members; nil when unknown
 	Ready         Opt[int64]
 	Unacked       Opt[int64]
 	Consumers     Opt[int64]
@@ -52,21 +52,21 @@ type Queue struct {
 	DeadLettering Opt[int64] // messages_dlx: held by an at-least-once quorum queue
 	Delayed       Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
 	HeadTimestamp Opt[time.Time]
-	SingleActive  bool         // a single active consumer was asked for by argument
+	SingleActive  bool         // declared with the single-active-consumer argument
 	ExclusiveHeld bool         // a consumer with exclusive access is attached
 	PublishRate   Opt[float64] // messages that entered, per second
 	DeliverRate   Opt[float64] // messages handed out (deliver and get), per second
-	AckRate       Opt[float64] // per second
-	RedeliverRate Opt[float64] // of these, given again after they had come back, per second
-	PollRate      Opt[float64] // how often somebody asked with basic.get, per second; unknown: nobody ever did
-	// messages that publishers sent here since the broker counts; dead-lettered arrivals are not in it
+	AckRate       Opt[float64] // acknowledged, per second
+	RedeliverRate Opt[float64] // redelivered messages among those handed out, per second
+	PollRate      Opt[float64] // basic.get calls per second; unknown when there never was one
+	// messages that publishers sent here since the broker began to count, without dead-lettered arrivals
 	Published      Opt[int64]
-	Delivered      Opt[int64] // handed out since the broker counts: deliver, deliver_no_ack, get, get_no_ack
-	Redelivered    Opt[int64] // of these, given again after they had come back
-	DeliveredNoAck Opt[int64] // of those handed out, without waiting for an acknowledgement
-	Acked          Opt[int64] // acknowledged since the broker counts
+	Delivered      Opt[int64] // handed out since the broker began to count: deliver, deliver_no_ack, get, get_no_ack
+	Redelivered    Opt[int64] // redelivered messages among those handed out
+	DeliveredNoAck Opt[int64] // those handed out that needed no acknowledgement
+	Acked          Opt[int64] // acknowledged since the broker began to count
 	CountedAt      time.Time  // when these counts were read, by this machine's clock
-	OwnedByAnother bool       // exclusive to a connection: nobody else can touch it (405)
+	OwnedByAnother bool       // exclusive to another connection: nothing else can use it (405)
 }
 
 // ExchangeRef names one exchange of a cluster.
@@ -78,7 +78,7 @@ type ExchangeRef struct {
 // Polled reports whether an application takes messages with basic.get instead of consuming.
 func (q *Queue) Polled() bool { return q.PollRate.Or(0) > 0 && q.Consumers.Or(0) == 0 }
 
-// Exchange is one exchange as the management API told it. The default exchange has the name "".
+// Exchange is one exchange as the management API reported it. The default exchange has the name "".
 type Exchange struct {
 	ExchangeRef
 	Type             string // direct, fanout, topic, headers, or a plugin's
@@ -95,9 +95,9 @@ type Exchange struct {
 // Binding binds a queue or an exchange to an exchange.
 type Binding struct {
 	VHost         string
-	Source        string // exchange: what the default exchange binds, every queue, is not listed
+	Source        string // the default exchange's bindings, one for every queue, are not listed
 	Destination   string
-	ToExchange    bool // the destination is an exchange, else a queue
+	ToExchange    bool // the destination is an exchange, not a queue
 	RoutingKey    string
 	Arguments     Table
 	PropertiesKey string // the management API's identity of the binding
@@ -114,7 +114,7 @@ type Policy struct {
 	Operator   bool
 }
 
-// Overview is what the broker says of itself.
+// Overview is what the broker reports about itself.
 type Overview struct {
 	Node        string
 	ClusterName string
@@ -123,8 +123,8 @@ type Overview struct {
 	User        string
 	UserTags    []string
 	RatesMode   string // basic, detailed, none; "" when unknown
-	StatsOff    bool   // management statistics are disabled on the broker: counts come without rates
-	// the broker's clock minus this machine's, from the HTTP Date header; 0 when they may be the same
+	StatsOff    bool   // management statistics are disabled on the broker: there are counts but no rates
+	// the broker's clock minus this machine's, from the HTTP Date header; 0 when they may be equal
 	ClockSkew   Opt[time.Duration]
 	ClockWithin time.Duration // how far ClockSkew may be off, either way
 }
@@ -138,20 +138,20 @@ type Snapshot struct {
 	Queues    []Queue
 	Exchanges []Exchange
 	Bindings  []Binding
-	Nodes     []Node   // nil when the user may not read them: that takes the tag monitoring
+	Nodes     []Node   // nil when the user may not read them: this needs the tag monitoring
 	Policies  []Policy // policies and operator policies; nil when the user may not read them
 	Missing   []string // in words: what could not be read and why
 
-	Looked map[QueueRef]Looked // what looks have cost, as this machine remembers it
-	Seen   Seen                // the ways of messages that were looked at
+	Looked map[QueueRef]Looked // what earlier peeks have cost, as remembered on this machine
+	Seen   Seen                // where messages that were peeked at came from and go to
 }
 
-// NoDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: a fresh queue's
-// policy is unknown for some seconds.
+// NoDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: the policy of a new
+// queue is unknown for some seconds.
 func (q *Queue) NoDLX(s Settings) bool { return !s.DLX.Set && q.PolicyDefinition != nil }
 
-// DeadLettered is how many dead letters came into the queue since the broker counts, at least: what was taken out of
-// it and what is in it, without what publishers sent. Of a queue without statistics it is unknown.
+// DeadLettered is how many dead letters came into the queue since the broker began to count, at least: what left it
+// plus what is in it, minus what publishers sent. It is unknown without statistics.
 func (q *Queue) DeadLettered() Opt[int64] {
 	taken, known := q.Taken().Get()
 	depth, counted := q.Depth()
@@ -161,8 +161,7 @@ func (q *Queue) DeadLettered() Opt[int64] {
 	return Some(max(taken+depth-q.Published.Or(0), 0))
 }
 
-// Taken is how many messages were taken out of the queue for good since the broker counts; a queue without statistics
-// does not tell.
+// Taken is how many messages left the queue for good since the broker began to count; unknown without statistics.
 func (q *Queue) Taken() Opt[int64] {
 	if q == nil || !q.Published.Known() && !q.Delivered.Known() && !q.Acked.Known() {
 		return Unknown[int64]()

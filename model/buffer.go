@@ -7,23 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// Buffer is a part of a flow whose messages wait: one queue, several that delay as one (Levels), or an exchange that
-// delays (InExchange; then there is no queue to look into).
+// Buffer is a part of a flow in which messages wait: one queue, several queues that delay as one (Levels), or an
+// exchange that delays (InExchange; then there is no queue to look into).
 type Buffer struct {
-	// the queue; of levels the lowest: what leaves the buffer expires there. Zero when the messages wait in an exchange
+	// the queue; with levels the lowest one, from which messages leave. Zero when the messages wait in an exchange
 	Member
 	Role       Role
-	Rejected   bool               // what the worker rejects comes here: its dead-letter settings prove it
+	Rejected   bool               // the worker's dead-letter settings prove that its rejected messages come here
 	TTL        Opt[time.Duration] // the queue's effective message TTL; unknown when each message brings its own
 	TTLSource  Source             // of the TTL; FromMessage when each message brings its own
-	MaxTTL     Opt[time.Duration] // of levels: the longest that a message can wait in all of them; else unknown
-	Levels     []QueueRef         // the queues that delay as one, the shortest TTL first; nil when it is one queue
+	MaxTTL     Opt[time.Duration] // the longest that a message can wait in all levels together; unknown without levels
+	Levels     []QueueRef         // the queues that delay as one, shortest TTL first; nil when it is one queue
 	InExchange string             // the x-delayed-message exchange in which the messages wait; "" when they wait in queues
 	Held       bool               // its consumers hold the messages, unacknowledged, until they are due (Dramatiq)
-	DLX        string             // the exchange that hands on what was waiting
+	DLX        string             // the exchange that receives messages after the wait
 	DLXSource  Source
 	Key        Opt[string] // dead-letter routing key; unknown when the messages' own keys are used
-	Targets    []QueueRef  // the queues that receive what has waited
+	Targets    []QueueRef  // the queues that receive messages after the wait
 }
 
 // Queues are the queues in which the messages of a buffer wait: its levels, its one queue, or none when they wait in an
@@ -46,7 +46,7 @@ func (b *Buffer) Has(ref QueueRef) bool {
 	return b.Queue == ref || slices.Contains(b.Levels, ref)
 }
 
-// Name is what to call the buffer: its queue, its exchange, or the first and the last of its levels.
+// Name is what to call the buffer: its queue, its exchange, or its first and last level.
 func (b *Buffer) Name() string {
 	switch {
 	case b.InExchange != "":
@@ -57,7 +57,7 @@ func (b *Buffer) Name() string {
 	return b.Queue.Name
 }
 
-// ShortName is Name with the last level as short as it can be: "celery_delayed_0…27".
+// ShortName is Name with the last level shortened as far as possible: "celery_delayed_0…27".
 func (b *Buffer) ShortName() string {
 	if len(b.Levels) == 0 {
 		return b.Name()
@@ -73,8 +73,8 @@ func (b *Buffer) ShortName() string {
 	return first + "…" + last[same:]
 }
 
-// Entrance is the queue that what comes into a buffer comes into: of levels the highest, from which on the others are
-// passed. It is false for an exchange that delays.
+// Entrance is the queue through which messages enter a buffer: the highest of its levels. It is false for an exchange
+// that delays.
 func (b *Buffer) Entrance() (QueueRef, bool) {
 	queues := b.Queues()
 	if len(queues) == 0 {
@@ -83,8 +83,8 @@ func (b *Buffer) Entrance() (QueueRef, bool) {
 	return queues[len(queues)-1], true
 }
 
-// Waiting is how many messages wait in a buffer, as far as the broker told: ready ones; those that its consumers hold
-// for it; in an exchange what it delays.
+// Waiting is how many messages wait in a buffer, as far as the broker reported: the ready ones, those that its
+// consumers hold for it, or those that its exchange delays.
 func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 	if b.InExchange != "" && len(b.Targets) > 0 {
 		if x, ok := t.Exchange(ExchangeRef{b.Targets[0].VHost, b.InExchange}); ok {

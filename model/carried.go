@@ -2,21 +2,22 @@ package model
 
 import "math"
 
-// Carried is with which delivery count messages may come into a queue: from 4.3 RabbitMQ keeps the count of a quorum
-// queue in what that dead-letters, through queues of any type. Another quorum queue goes on from it, and drops or
-// dead-letters a message above its own delivery limit at the first return, whatever returns it (4.3.6).
+// Carried is the delivery count with which messages may come into a queue: from 4.3 RabbitMQ keeps the count of a
+// quorum queue in the messages that it dead-letters, through queues of any type. Another quorum queue continues that
+// count, and drops or dead-letters a message above its own delivery limit at the first return, whatever returns it
+// (4.3.6).
 type Carried struct {
 	From  QueueRef // the quorum queue that counted
-	Count int64    // at most; math.MaxInt64 where nothing bounds it
+	Count int64    // at most; math.MaxInt64 where it has no bound
 }
 
-// Carried is with which count messages may come into a queue, by the ways out of all queues.
+// Carried is the highest count with which messages may come into a queue, through the hops of all queues.
 func (t *Topology) Carried(ref QueueRef) (c Carried, ok bool) {
 	c, ok = t.carried[ref]
 	return c, ok
 }
 
-// findCarried follows the counts from the queues that count, until none is raised any more.
+// findCarried follows the counts from the quorum queues until none rises any more.
 func (t *Topology) findCarried() map[QueueRef]Carried {
 	if !t.Behaviour.CarriesDeliveryCount {
 		return nil
@@ -44,7 +45,7 @@ func (t *Topology) findCarried() map[QueueRef]Carried {
 	return carried
 }
 
-// carriedBy is with which count messages leave a queue for a reason; came is with which they came into it.
+// carriedBy is the count with which messages leave a queue for a reason; came is the count with which they entered.
 func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried {
 	own := Carried{From: ref}
 	if t.Queues[ref].Type == Quorum {

@@ -2,12 +2,12 @@ package model
 
 import "slices"
 
-// leads works out for every buffer which queues that are none its messages come to in the end, and finds the circles of
-// buffers: each buffer is looked at once (Tarjan's strongly connected components), however long a chain is.
+// leads works out for every buffer which other queues its messages reach in the end, and finds circles of buffers. It
+// visits each buffer once (Tarjan's strongly connected components), however long a chain is.
 type leads struct {
 	r       *roles
 	workers map[QueueRef][]QueueRef
-	circles [][]QueueRef // of two buffers and more, out of which nothing leads
+	circles [][]QueueRef // of two or more buffers, with no way out
 
 	index, low map[QueueRef]int
 	open       []QueueRef
@@ -55,10 +55,10 @@ func (l *leads) visit(ref QueueRef) {
 	l.close(members)
 }
 
-// close collects the workers of buffers that lead to each other. Those that they lead to are known already.
+// close collects the workers of buffers that lead to each other. The workers behind other buffers are known already.
 func (l *leads) close(members []QueueRef) {
 	var found []QueueRef
-	merged := map[*QueueRef]bool{} // lists are shared: by where they begin
+	merged := map[*QueueRef]bool{} // lists are shared: the key is the address of the first element
 	add := func(refs []QueueRef) {
 		if len(refs) > 0 && !merged[&refs[0]] {
 			merged[&refs[0]] = true
@@ -84,7 +84,7 @@ func (l *leads) close(members []QueueRef) {
 	}
 }
 
-// UnionOf is what is in one of two sorted lists or in both: one of the two lists itself when it has all of the other.
+// UnionOf is the union of two sorted lists. It returns one of them unchanged when that contains the other.
 func UnionOf(a, b []QueueRef) []QueueRef {
 	switch {
 	case len(a) < len(b):

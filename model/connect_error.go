@@ -2,28 +2,28 @@ package model
 
 import "errors"
 
-// ConnectKind is why a broker could not be reached or did not let us in.
+// ConnectKind is why a broker could not be reached or refused the login.
 type ConnectKind string
 
 // The kinds that a caller acts on.
 const (
-	Unreachable    ConnectKind = "unreachable"     // nobody listens; over AMQP also no such host, a timeout
+	Unreachable    ConnectKind = "unreachable"     // nothing listens; over AMQP also no such host, or a timeout
 	NoSuchHost     ConnectKind = "no such host"    // of the management API's URL
-	NoAnswer       ConnectKind = "no answer"       // the management API's port gave none in time, or not a whole one
-	TooSlow        ConnectKind = "too slow"        // it accepted the connection: asked again, it gets more time
+	NoAnswer       ConnectKind = "no answer"       // the management API gave no answer in time, or an incomplete one
+	TooSlow        ConnectKind = "too slow"        // it accepted the connection; the next attempt gets more time
 	BadCredentials ConnectKind = "bad credentials" // user or password
 	NoManagement   ConnectKind = "no management"   // the management plugin does not answer
 	NotAllowed     ConnectKind = "not allowed"     // the user lacks a tag or a permission
 	// of connections or channels, for a user, a vhost, a node or a connection
 	AtLimit     ConnectKind = "limit"
 	NoSuchVHost ConnectKind = "no such vhost"
-	TwoBrokers  ConnectKind = "two brokers" // AMQP and the management API lead to different ones
-	// TLS to a plain port, plain to a TLS port, or a certificate that is not trusted
+	TwoBrokers  ConnectKind = "two brokers" // AMQP and the management API lead to different brokers
+	// TLS to a plain port, plain to a TLS port, or an untrusted certificate
 	TLSMismatch ConnectKind = "tls"
 )
 
-// ConnectError says in one sentence what is wrong and what to do next. It never carries a password. A
-// ConnectTrouble makes it.
+// ConnectError says in one sentence what is wrong and what to do next. It never contains a password.
+// ConnectTrouble.With makes it.
 type ConnectError struct {
 	Kind  ConnectKind
 	Cause string // what happened, with the address: "nothing listens on localhost:5672"

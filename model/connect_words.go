@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// ConnectTrouble is one way in which a broker cannot be reached, with its sentences. All of them are in this file.
-// {at} is the address and {api} that of the management API beside it, {user}, {vhost} and {name} are what was asked
-// for, {detail} is what the other side says, or for how long it said nothing.
+// ConnectTrouble is one way in which a broker cannot be reached, with its sentences; all of them are in this file. {at}
+// is the address and {api} that of the management API beside it; {user}, {vhost} and {name} are what was asked for;
+// {detail} is what the other side answered, or how long it was silent.
 type ConnectTrouble struct {
 	kind        ConnectKind
 	cause, next string
 
-	limited, setting string // of a limit: what it counts, and where it is set; {detail} is then how many it allows
+	limited, setting string // for a limit: what it counts, and where it is set; {detail} is then how many it allows
 }
 
-// ConnectValues are what the sentences of a trouble name. They need not be printable, and hold no password.
+// ConnectValues fill the placeholders of a trouble's sentences. They need not be printable, and hold no password.
 type ConnectValues struct{ At, API, User, VHost, Name, Detail string }
 
-// With is the trouble as an error.
+// With returns the trouble as an error.
 func (t ConnectTrouble) With(v ConnectValues) *ConnectError {
 	if t.limited != "" {
 		v.Detail = t.allowed(v.Detail)
@@ -46,7 +46,7 @@ func (t ConnectTrouble) allowed(number string) string {
 	return Plural(n, t.limited) + " (" + t.setting + "), and all are in use"
 }
 
-// What both ways in say in the same words.
+// Phrases that troubles of AMQP and of the management API share.
 const (
 	noHost         = "there is no host named {name}"
 	nothingListens = "nothing listens on {at}"
@@ -63,12 +63,12 @@ const (
 	writeHTTPS = "write https:// instead of http:// in --api"
 )
 
-// Both ways in.
+// Troubles of both AMQP and the management API.
 var (
 	CertificateExpired = trouble(TLSMismatch, "the certificate of {at} is not valid at this time ({detail})",
 		"renew it, or set this machine's clock")
 	CertificateUntrusted = trouble(TLSMismatch, "the certificate of {at} cannot be trusted ({detail})", "have it replaced")
-	// LeadsElsewhere names the cluster now, and as {detail} the one before.
+	// LeadsElsewhere has the current cluster as {name}, and the previous one as {detail}.
 	LeadsElsewhere = trouble(TwoBrokers, "{at} belongs to the cluster {name} now, and belonged to {detail} when dlxtop "+
 		"began", "to work on that one, start dlxtop again")
 )
@@ -210,7 +210,7 @@ var (
 
 // AMQP and the management API together.
 var (
-	// TwoClusters names the cluster of AMQP, and as {detail} that of the API.
+	// TwoClusters has the cluster of AMQP as {name}, and that of the API as {detail}.
 	TwoClusters = trouble(TwoBrokers, "{at} belongs to the cluster {name}, but the management API at {api} to the "+
 		"cluster {detail}", "name both of one cluster, with --url and --api")
 	AMQPWithoutAPI = trouble(NoManagement, "RabbitMQ answers at {at}, but no management API at {api}",
@@ -220,7 +220,7 @@ var (
 		"broker of your own")
 )
 
-// ButAMQPAnswers is the API's trouble where AMQP has none.
+// ButAMQPAnswers is the API's trouble when AMQP works.
 func (e *ConnectError) ButAMQPAnswers(at string) *ConnectError {
 	return &ConnectError{Kind: e.Kind, Cause: "RabbitMQ answers at " + Printable(at) + ", but " + e.Cause, Next: e.Next}
 }

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// QueueCounts are the counts of one queue as a cheap look between two polls tells them. A queue that did not answer has
-// none.
+// QueueCounts are the counts of one queue, from a cheap look between two polls. A queue that did not answer has none.
 type QueueCounts struct {
 	Ready     Opt[int64]
-	Unacked   Opt[int64] // a passive declare does not tell them
-	Consumers Opt[int64] // totals of the management API do not tell them
-	Held      bool       // dlxtop itself held messages of the queue meanwhile: Ready may miss them
+	Unacked   Opt[int64] // unknown from a passive declare
+	Consumers Opt[int64] // unknown from the management API's totals
+	Held      bool       // dlxtop itself held messages of the queue meanwhile: Ready may lack them
 }
 
 // Counts are the counts of some queues at one moment.
@@ -21,10 +20,10 @@ type Counts struct {
 	Queues map[QueueRef]QueueCounts
 }
 
-// Countable tells how a queue may be counted between two polls. A passive declare is exact and costs one round trip,
-// but it renews the lease of a classic queue with x-expires, is refused where a queue is exclusive to another
-// connection, and says 0 of a stream (all versions), and of a quorum queue without a majority (3.10.8). The management
-// API's totals tell no counts of streams either: those are known from polls only.
+// Countable reports how a queue may be counted between two polls. A passive declare is exact and costs one round trip,
+// but it renews the lease of a classic queue with x-expires, is refused for a queue that is exclusive to another
+// connection, and answers 0 for a stream (all versions) and for a quorum queue without a majority (3.10.8). The
+// management API's totals have no counts of streams either: only polls have those.
 func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 	q, ok := t.Queues[ref]
 	switch {
@@ -37,7 +36,7 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 	return true, false
 }
 
-// CountableOf are those of some queues that a passive declare counts, and those that totals count.
+// CountableOf splits queues into those that a passive declare counts and those that totals count.
 func (t *Topology) CountableOf(queues []QueueRef) (declare, totals []QueueRef) {
 	for _, ref := range queues {
 		switch byDeclare, byTotals := t.Countable(ref); {
@@ -50,9 +49,9 @@ func (t *Topology) CountableOf(queues []QueueRef) (declare, totals []QueueRef) {
 	return declare, totals
 }
 
-// Counted is the topology with what was counted since its poll, the newest counts last, as Queue and Waiting tell it.
-// Queues and the snapshot stay as polled. What dlxtop held meanwhile is still there, and so is what a queue does not
-// count in time. Without counts it is t itself.
+// Counted is the topology with the counts since its poll, newest last, as Queue and Waiting report them. Queues and the
+// snapshot stay as polled. Messages that dlxtop held meanwhile count as still there, and a queue that was not counted
+// in time keeps its count. Without counts it is t itself.
 func (t *Topology) Counted(counts []Counts) *Topology {
 	if len(counts) == 0 {
 		return t
@@ -79,10 +78,10 @@ func (t *Topology) Counted(counts []Counts) *Topology {
 	return &next
 }
 
-// Confirmed is the topology with the consumers that a count found where the statistics told none: those are late by up
-// to StatisticsLag, and a worker that has just started is in none of them. One that dlxtop looked at meanwhile may have
-// had only that consumer. With ready it has the messages that were
-// counted, too: not where polls are compared with each other. It is t itself when nothing differs.
+// Confirmed is the topology with the consumers that a count found where the statistics reported none: statistics lag by
+// up to StatisticsLag and lack a worker that has just started. A queue that dlxtop peeked at meanwhile is left out, as
+// its consumer may have been dlxtop. With ready it takes over the counted messages, too; do not use that where polls
+// are compared with each other. It is t itself when nothing differs.
 func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topology {
 	var queues []Queue
 	change := func(i int) *Queue {

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// DeadEnd is where a message is lost that leaves a queue as a dead letter.
+// DeadEnd is where a dead letter is lost.
 type DeadEnd struct {
-	Queue    QueueRef // the last one that it leaves
-	Exchange string   // its dead-letter exchange, which leads the message to no queue
-	Key      string   // the routing key it has there
+	Queue    QueueRef // the last queue that it leaves
+	Exchange string   // the queue's dead-letter exchange, which routes the message to no queue
+	Key      string   // the message's routing key at that exchange
 }
 
-// DeadEnd follows a message that leaves a queue as a dead letter with these keys (the routing key first, then CC) and
-// headers, and through buffers, until a queue keeps it or, for one reason of leaving or another, it is lost. It is
-// false when it is kept, and when that is not known. Keys and headers that are nil are not known.
+// DeadEnd follows a dead letter with these keys (the routing key first, then CC) and headers, through buffers, until a
+// queue keeps it or it is lost for one of the reasons for which it may leave. It is false when the message is kept, and
+// when that is unknown. Nil keys and headers are unknown.
 func (t *Topology) DeadEnd(ref QueueRef, keys []string, headers Table) (end DeadEnd, lost bool) {
 	for _, hop := range t.hops[ref] {
 		if hop.Reason == Expired && !t.settings.of(ref).TTL.Set {
@@ -26,7 +26,7 @@ func (t *Topology) DeadEnd(ref QueueRef, keys []string, headers Table) (end Dead
 		if headers == nil {
 			return end, true
 		}
-		dead := maps.Clone(headers) // a binding of a headers exchange can ask for what RabbitMQ adds
+		dead := maps.Clone(headers) // a headers exchange may match headers that RabbitMQ adds
 		dead["x-first-death-queue"], dead["x-first-death-reason"] = ref.Name, string(hop.Reason)
 		if end, lost = t.deadEnd(hop, keys, dead, map[QueueRef]bool{}); lost {
 			return end, true
@@ -70,8 +70,8 @@ func (t *Topology) Possible(vhost string, a Address) []QueueRef {
 	return t.deadLetterRoute(vhost, a.Exchange, routed{keys: []string{a.RoutingKey}, keysKnown: true}).Queues
 }
 
-// Hears reports whether a queue can be one of those that an application reaches by this routing key: it is bound for
-// it, or to no exchange at all.
+// Hears reports whether an application may be reached through this queue by the routing key: the queue is bound with
+// it, or has no bindings at all.
 func (t *Topology) Hears(ref QueueRef, key string) bool {
 	bound := false
 	for b := range t.BindingsTo(ref) {

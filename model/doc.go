@@ -1,7 +1,7 @@
 // Package model is what a RabbitMQ broker has, and what follows from it: queues, exchanges, bindings, effective
-// settings, routing, hops, flows and roles. It knows no message and plans nothing: its rooms do.
+// settings, routing, hops, flows and roles. It knows no messages and plans nothing: its rooms do.
 //
-// The way of the data is Snapshot (one poll of a broker) -> Topology (effective settings, routing) -> flows; from there
+// Data flows from Snapshot (one poll of a broker) to Topology (effective settings, routing) to flows; from there
 //
 //	message    one message: properties, deaths, failure, envelope
 //	filter     which messages are meant: texts, expressions, templates
@@ -10,17 +10,17 @@
 //	cause      what several failures have in common
 //	mend       messages changed by a jq program
 //	peek       how to look at a queue, and what that costs
-//	find       a text looked for in many queues
+//	find       searching many queues for a text
 //	story      the past and the future of a message
 //	watch      what moved, from counts
 //	plan       what will be done, and the record of what was done
-//	resume     how a record is gone on with
+//	resume     how a record is resumed
 //	trace      taps and probes
 //	findings   what is wrong
 //	ports      what screens and commands need of the adapters
 //	build      topologies for tests
 //
-// No room does IO, but mend, which runs its programs in a process of their own. Libraries are imported by filter
-// (expressions), mend (jq) and body (its formats), and by build, which is for tests. Units are in the names or the
-// types: durations are time.Duration, sizes are bytes, rates are per second.
+// No room does IO except mend, which runs its programs in a separate process. Only filter (expressions), mend (jq),
+// body (its formats) and build (for tests) import libraries. Units are in the names or the types: durations are
+// time.Duration, sizes are bytes, rates are per second.
 package model

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// ShortDuration is a duration for people, nothing rounded off but what is below a microsecond: "500ms", "1.5s", "30s",
-// "1h30m", "7d".
+// ShortDuration writes a duration for people, rounded only below a microsecond: "500ms", "1.5s", "30s", "1h30m", "7d".
 func ShortDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d < 0 {
-		if d+1 < 0 && -d < 0 { // the least Duration has no positive one
+		if d+1 < 0 && -d < 0 { // the smallest Duration has no positive counterpart
 			d++
 		}
 		return "-" + ShortDuration(-d)
@@ -42,7 +41,7 @@ func ShortDuration(d time.Duration) string {
 	return b.String()
 }
 
-// decimal is d in a unit with up to three decimals more: "1.5s".
+// decimal writes d in a unit with up to three decimals: "1.5s".
 func decimal(d, unit time.Duration, name string) string {
 	s := strconv.FormatFloat(float64(d.Truncate(unit/1000))/float64(unit), 'f', 3, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + name

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// FedThroughRetries reports whether publishers must use the retry buffers of a flow too, because there is no other way
-// in: what comes into them is new, or sent again by the worker, and it is unknown which. What the worker rejects comes
+// FedThroughRetries reports whether publishers, too, must use the retry buffers of a flow because there is no other way
+// in. Its messages are then new or were sent back by the worker, and nothing shows which. What the worker rejects comes
 // back to an exchange (or, through the default one, to its queue) that publishers can use.
 func (t *Topology) FedThroughRetries(f *Flow) bool {
 	return len(t.DirectBindings(f)) == 0 && !slices.ContainsFunc(f.Buffers, func(b *Buffer) bool {
@@ -14,8 +14,9 @@ func (t *Topology) FedThroughRetries(f *Flow) bool {
 	})
 }
 
-// DirectBindings bind the worker of a flow to the exchanges that publishers use: to all but those by which the flow's
-// buffers reach it. When there is no other way in, rejected messages come back to the exchange that publishers use.
+// DirectBindings bind the worker of a flow to the exchanges that publishers use: all except those through which the
+// flow's buffers reach it. When there is no other way in, rejected messages come back to the exchange that publishers
+// use.
 func (t *Topology) DirectBindings(f *Flow) []Binding {
 	direct := t.bindingsBeside(f, func(*Buffer) bool { return true })
 	if len(direct) == 0 && !slices.ContainsFunc(f.Buffers, func(b *Buffer) bool { return b.Role == DelayedBuffer }) {
@@ -27,7 +28,7 @@ func (t *Topology) DirectBindings(f *Flow) []Binding {
 	return direct
 }
 
-// bindingsBeside bind the worker of a flow to exchanges, but for those by which some of its buffers reach it.
+// bindingsBeside are the bindings of a flow's worker, except those through which some of its buffers reach it.
 func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
 	var beside []Binding
 	for binding := range t.BindingsTo(f.Worker.Queue) {

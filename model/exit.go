@@ -2,8 +2,8 @@ package model
 
 import "fmt"
 
-// Exit is a way out of a queue with what becomes of the messages that take it: every reason for which messages can
-// leave, also those that lead nowhere.
+// Exit is a way out of a queue with the fate of the messages that take it, one for every reason to leave, including
+// those that lead nowhere.
 type Exit struct {
 	Hop
 	Fate Fate
@@ -15,17 +15,17 @@ type Fate string
 
 // The fates.
 const (
-	Arrives Fate = "arrives" // in every queue of the route, or, when that is not exact, in some of them
-	Lost    Fate = "lost"    // dropped without a word
-	Held    Fate = "held"    // a quorum queue keeps it until a queue takes it (at-least-once): it, or one behind it
-	Cut     Fate = "cut"     // it comes back by expiry alone, and the broker drops it then (all versions)
-	Endless Fate = "endless" // it comes back after a rejection, as often as it is rejected: no broker ends that
+	Arrives Fate = "arrives" // in every queue of the route, or in some of them when the route is not exact
+	Lost    Fate = "lost"    // dropped silently
+	Held    Fate = "held"    // a quorum queue, this one or one behind it, keeps it until a queue takes it (at-least-once)
+	Cut     Fate = "cut"     // it comes back through expiry alone, and the broker then drops it (all versions)
+	Endless Fate = "endless" // it comes back after each rejection: no broker ends that loop
 	Retried Fate = "retried" // it waits in its own queue and is delivered again (delayed retry, 4.3 and later)
-	Unclear Fate = "unclear" // the exchanges or bindings could not be read, or nothing tells the messages' own keys
+	Unclear Fate = "unclear" // exchanges or bindings could not be read, or the messages' own keys are unknown
 )
 
-// DelayedRetry is the reason for which a quorum queue holds back a returned message (4.3 and later). Such a message
-// does not leave its queue, and gets no death.
+// DelayedRetry is the reason for which a quorum queue delays a returned message (4.3 and later). The message does not
+// leave its queue and gets no x-death entry.
 const DelayedRetry Reason = "delayed_retry"
 
 // Exits are all ways out of a queue, in the order expired, rejected, maxlen, delivery_limit, delayed_retry.
@@ -87,8 +87,8 @@ func (t *Topology) fate(q *Queue, s *Settings, hop Hop) (Fate, string) {
 	return Arrives, ""
 }
 
-// comesBack reports whether all that takes a hop comes back to its queue: there is one way only, and each queue on it
-// lets its messages expire, with no consumer in between. last is the queue that would send it back.
+// comesBack reports whether everything that takes a hop returns to its queue: there is only one way, and each queue on
+// it expires its messages and has no consumers. last is the queue that would send the message back.
 func (t *Topology) comesBack(hop Hop) (last QueueRef, back bool) {
 	last = hop.From
 	seen := map[QueueRef]bool{}

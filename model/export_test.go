@@ -1,6 +1,6 @@
 package model
 
-// What the tests of this package see of it, besides what everybody sees.
+// Unexported functions that the tests of this package use.
 var (
 	HeadersMatch = headersMatch
 	TopicMatches = topicMatches

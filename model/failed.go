@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// addFailed ties the queues that a worker's own dead letters reach, and that are no buffers.
+// addFailed adds the queues that a worker's own dead letters reach and that are not buffers.
 func (b *flowBuilder) addFailed() {
 	sharing := map[QueueRef]int{}
 	for q := range Each(b.t.Snapshot.Queues) {
@@ -27,7 +27,7 @@ func (b *flowBuilder) addFailed() {
 		}
 	}
 	for _, f := range b.flows {
-		shared := map[int]string{} // by how many share it: the reason for all that a worker rejects is the same
+		shared := map[int]string{} // by how many workers share it: the reason is the same for all that it rejects
 		for m := range Each(f.Failed) {
 			if n := sharing[m.Queue]; n > 1 {
 				if shared[n] == "" {
@@ -39,10 +39,10 @@ func (b *flowBuilder) addFailed() {
 	}
 }
 
-// addFailedByName finds failed queues that an application fills by itself: structure does not tie them to a worker, but
-// nothing consumes them, they lead nowhere, and are named like the worker or one of its buffers; or they are the one
-// for all workers (NServiceBus's error, EasyNetQ's), and there is but one. The others are returned: they belong to no
-// flow.
+// addFailedByName finds failed queues that an application fills by itself. Structure does not tie them to a worker, but
+// they have no consumers, lead nowhere, and are named like the worker or one of its buffers; or they are the
+// framework's one queue for all workers (NServiceBus's error, EasyNetQ's), and there is only one. It returns the
+// others, which belong to no flow.
 func (b *flowBuilder) addFailedByName() (alone []Member) {
 	workers, idle := map[namesake][]QueueRef{}, map[namesake][]QueueRef{}
 	inFlow := map[QueueRef]bool{}
@@ -77,7 +77,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			tied = workers[namesake{q.VHost, says.base}]
 		}
 		if same := idle[namesake{q.VHost, says.whole}]; len(tied) == 0 && len(same) == 1 {
-			tied = same // orders of orders_error, while its worker is stopped
+			tied = same // orders belongs to orders_error, even while its worker is stopped
 		}
 		framework, shared := sharedFailed[q.Name]
 		shared = shared || says.base == ""
@@ -98,7 +98,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 				fmt.Sprintf("%s; %s is the only worker here", why, Printable(worker.Name)), true,
 			})
 		case says.weak || served[q.QueueRef] || b.t.worked[q.QueueRef]:
-			// nothing but its name says so: an application's queue whose worker is away
+			// only its name suggests this: it may be an application's queue whose worker is stopped
 		case framework != "":
 			alone = append(alone, Member{
 				q.QueueRef,
@@ -114,7 +114,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 }
 
 // served are queues that receive ordinary messages: from an exchange that also feeds queues not named for failures, is
-// not named for failures itself, and receives dead letters of buffers only.
+// not itself named for failures, and receives no dead letters except from buffers.
 func (b *flowBuilder) served() map[QueueRef]bool {
 	dead, plain := map[ExchangeRef]bool{}, map[ExchangeRef]bool{}
 	for i := range b.t.Snapshot.Queues {
@@ -140,14 +140,14 @@ func (b *flowBuilder) served() map[QueueRef]bool {
 	return served
 }
 
-// FailedWithoutFlow are the failed queues that structure and names tie to no worker, sorted by vhost and name: their
-// messages may tell (Message.Worker).
+// FailedWithoutFlow are the failed queues that neither structure nor names tie to a worker, sorted by vhost and name.
+// Their messages may name it (Message.Worker).
 func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }
 
-// IsFailed reports whether a queue is a failed queue, of a flow or of none.
+// IsFailed reports whether a queue is a failed queue, in a flow or not.
 func (t *Topology) IsFailed(ref QueueRef) bool { return t.failed[ref] }
 
-// FailedQueues are all failed queues, those of flows and those without, each once, sorted by vhost and name.
+// FailedQueues are all failed queues, in flows or not, each once, sorted by vhost and name.
 func (t *Topology) FailedQueues() []QueueRef {
 	var refs []QueueRef
 	for _, f := range t.Flows() {
@@ -162,8 +162,8 @@ func (t *Topology) FailedQueues() []QueueRef {
 	return slices.Compact(refs)
 }
 
-// FailedTogether are the failed queues without consumers of which each gets a copy of what one queue rejects, as far as
-// its keys are known; nil where there are not several.
+// FailedTogether are the failed queues without consumers that each get a copy of what one queue rejects, as far as its
+// keys are known; nil unless there are several.
 func (t *Topology) FailedTogether(ref QueueRef) (queues []QueueRef) {
 	hop, ok := t.Hop(ref, Rejected)
 	if !ok {

@@ -22,9 +22,9 @@ type Flow struct {
 	Name    string
 	VHost   string
 	Worker  Member
-	Buffers []*Buffer // the same one in all flows that have it for the same reason
+	Buffers []*Buffer // flows that have a buffer for the same reason share it
 	Failed  []Member
-	// what the worker itself holds back for a while (all, failed, returned; quorum queues from 4.3); not set: nothing
+	// messages that the worker itself delays (all, failed, returned; quorum queues from 4.3); not set: none
 	DelayedRetry Setting[string]
 }
 
@@ -32,10 +32,10 @@ type Flow struct {
 type Member struct {
 	Queue  QueueRef
 	Reason string
-	ByName bool // nothing but its name ties it to the flow: what a message tells outweighs it
+	ByName bool // only its name ties it to the flow: what a message says outweighs that
 }
 
-// Queues are all queues of the flow: buffers with their levels, worker, failed.
+// Queues are all queues of the flow: buffers with their levels, worker, failed queues.
 func (f *Flow) Queues() []QueueRef {
 	refs := make([]QueueRef, 0, len(f.Buffers)+1+len(f.Failed))
 	for _, b := range f.Buffers {
@@ -48,7 +48,7 @@ func (f *Flow) Queues() []QueueRef {
 	return refs
 }
 
-// Role is the part that a queue plays in this flow, "" when it is not part of it.
+// Role is the part that a queue plays in this flow, "" when it plays none.
 func (f *Flow) Role(ref QueueRef) Role {
 	if f.Worker.Queue == ref {
 		return WorkerRole
@@ -66,8 +66,8 @@ func (f *Flow) Role(ref QueueRef) Role {
 	return ""
 }
 
-// findFlows finds every worker that has buffers or failed queues or retries by itself, and the failed queues that
-// belong to none.
+// findFlows finds every worker that has buffers, failed queues or delayed retries of its own, and the failed queues
+// without a worker.
 func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}}
 	b.addBuffers()
@@ -78,7 +78,7 @@ func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	alone = b.addFailedByName()
 	flows = make([]Flow, 0, len(b.flows))
 	for _, f := range b.flows {
-		f.Buffers, f.Failed = slices.Clone(f.Buffers), slices.Clone(f.Failed) // without the room that they grew into
+		f.Buffers, f.Failed = slices.Clone(f.Buffers), slices.Clone(f.Failed) // without spare capacity
 		slices.SortFunc(f.Buffers, byTTL)
 		slices.SortFunc(f.Failed, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })
 		flows = append(flows, *f)
@@ -89,13 +89,13 @@ func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	return flows, alone
 }
 
-// flowBuilder puts flows together, each under its worker.
+// flowBuilder assembles flows, each under its worker.
 type flowBuilder struct {
 	*roles
 	flows map[QueueRef]*Flow
 }
 
-// of is the flow of a worker; reason is why it is one, as long as nothing has said so before.
+// of is the flow of a worker. The first reason given for the worker stays.
 func (b *flowBuilder) of(worker QueueRef, reason string) *Flow {
 	f := b.flows[worker]
 	if f == nil {
@@ -121,7 +121,7 @@ func (r *roles) consumersWords(ref QueueRef) string {
 	}
 }
 
-// addBuffers ties every buffer to the workers that it leads to: levels that delay as one together.
+// addBuffers ties every buffer to the workers that it leads to. Levels that delay as one count as one buffer.
 func (b *flowBuilder) addBuffers() {
 	for i := range b.t.Snapshot.Queues {
 		ref := b.t.Snapshot.Queues[i].QueueRef
@@ -131,7 +131,7 @@ func (b *flowBuilder) addBuffers() {
 		}
 		as := b.levels[ref]
 		if as != nil && ref != as.highest() {
-			continue // the highest leads to all the others
+			continue // only the highest leads to all the others
 		}
 		buffer := b.bufferOf(ref, as)
 		if as != nil {
@@ -151,15 +151,15 @@ func (b *flowBuilder) addBuffers() {
 	}
 }
 
-// part is what a buffer is for a worker.
+// part is what a buffer does for a worker.
 type part struct {
 	rejected bool
 	role     Role
-	reason   string // for the role
+	reason   string // why it has its role
 }
 
-// add ties a buffer to its workers. why it is a buffer, and what a worker receives from it, is the same for all; role
-// tells what it is for one, and notes whether it gets what that rejects.
+// add ties a buffer to its workers. Why it is a buffer, and what a worker receives from it, is the same for all; role
+// returns its role for one of them, and notes whether the buffer gets what that worker rejects.
 func (b *flowBuilder) add(
 	buffer Buffer, why, receives string, workers []QueueRef, role func(own *Buffer, worker QueueRef) (Role, string),
 ) {
@@ -181,7 +181,7 @@ func (b *flowBuilder) add(
 	}
 }
 
-// bufferOf is what a buffer is for every flow that it belongs to.
+// bufferOf is a buffer as all of its flows share it.
 func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 	buffer := Buffer{TTLSource: Source{Kind: FromMessage}}
 	if as != nil {
@@ -199,8 +199,8 @@ func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 	return buffer
 }
 
-// addDelayingExchanges makes a buffer of every exchange that delays (x-delayed-message plugin): messages wait in it,
-// each for its own x-delay, and then go where a message without delay would go.
+// addDelayingExchanges makes a buffer of every exchange that delays (x-delayed-message plugin): each message waits in
+// it for its own x-delay and then goes where it would have gone without delay.
 func (b *flowBuilder) addDelayingExchanges() {
 	for x := range Each(b.t.Snapshot.Exchanges) {
 		routing := b.t.routings[x.VHost]
@@ -221,8 +221,8 @@ func (b *flowBuilder) addDelayingExchanges() {
 	}
 }
 
-// addDelayedRetries marks the workers that hold their own failures back (quorum queues from 4.3): such a queue is a
-// flow by itself.
+// addDelayedRetries marks the workers that delay their own failures (quorum queues from 4.3): such a queue is a flow by
+// itself.
 func (b *flowBuilder) addDelayedRetries() {
 	for i := range b.t.Snapshot.Queues {
 		ref := b.t.Snapshot.Queues[i].QueueRef
@@ -239,7 +239,7 @@ func (b *flowBuilder) addDelayedRetries() {
 func indexFlows(flows []Flow) map[QueueRef][]*Flow {
 	index := map[QueueRef][]*Flow{}
 	add := func(ref QueueRef, f *Flow) {
-		if has := index[ref]; len(has) == 0 || has[len(has)-1] != f { // a flow's entries follow each other
+		if has := index[ref]; len(has) == 0 || has[len(has)-1] != f { // a flow's entries are consecutive
 			index[ref] = append(has, f)
 		}
 	}

@@ -157,7 +157,7 @@ func TestShortName(t *testing.T) {
 	}
 }
 
-// What goes from level to level is neither in what comes into a buffer nor in what leaves it.
+// Movement between levels counts neither as entering nor as leaving the buffer.
 func TestMovesOfLevels(t *testing.T) {
 	rates := func(in, out, sent float64) model.Movement {
 		return model.Movement{In: model.Some(in), Out: model.Some(out), New: model.Some(sent)}
@@ -192,7 +192,7 @@ func TestMovesOfLevels(t *testing.T) {
 	assert.Equal(t, one.Of(&model.Buffer{Member: model.Member{Queue: refs[0]}}), rates(3, 2, 1), "of one queue")
 }
 
-// Where publishers come in, and whether failures are told apart from what they send.
+// Where publishers come in, and whether failures can be distinguished from what they send.
 func TestEntrances(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -250,7 +250,7 @@ func TestEntrances(t *testing.T) {
 	}
 }
 
-// Without statistics nobody knows consumers: roles stay as they are, and their reasons claim nothing.
+// Without statistics consumers are unknown: roles stay as they are, and their reasons claim nothing.
 func TestRolesWithoutKnownConsumers(t *testing.T) {
 	unknown := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
 	topology := build.TopologyOf("4.0.5", build.Queue("w", unknown),
@@ -263,7 +263,7 @@ func TestRolesWithoutKnownConsumers(t *testing.T) {
 	}
 }
 
-// A poll under way reads what was seen before: a new look leaves that as it was.
+// A poll that is still running reads the earlier Seen: a new look must not change it.
 func TestWhatWasSeenBefore(t *testing.T) {
 	type ways = map[model.QueueRef][]model.QueueRef
 	before := model.Seen{}.With(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}})
@@ -278,7 +278,7 @@ func TestWhatWasSeenBefore(t *testing.T) {
 	}, after))
 }
 
-// A buffer that publishers fill as far as bindings tell: messages in it say which of its workers sends them back.
+// Going by its bindings, publishers fill the buffer; messages in it show which of its workers sends them back.
 func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 	ladder := build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28)
 	for _, test := range []struct {
@@ -334,7 +334,7 @@ func TestCarried(t *testing.T) {
 		name    string
 		version string
 		parts   []build.Part
-		want    string // of failed: from where, and the count
+		want    string // of the failed queue: the origin and the count
 	}{
 		{"by the default limit", "4.3.6", []build.Part{quorum("w", to("failed")), quorum("failed")}, "w 21"},
 		{"by its own limit", "4.3.6", []build.Part{quorum("w", to("failed"), limit(3)), quorum("failed")}, "w 4"},
@@ -347,7 +347,7 @@ func TestCarried(t *testing.T) {
 			"w 21",
 		},
 		{
-			// b keeps what expires at the count with which it came, or was delivered there
+			// b keeps an expiring message's count as it arrived, or as it was delivered there
 			"through a buffer with a higher limit", "4.3.6",
 			[]build.Part{quorum("w", to("b"), limit(3)), quorum("b", to("failed"), limit(9)), quorum("failed")},
 			"b 10",

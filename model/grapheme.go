@@ -2,16 +2,16 @@ package model
 
 import "unicode"
 
-// cluster is the letter, with what belongs to it, that a text has come to. The zero value is none: a mark has nothing
-// to combine with after an escape, and at the beginning.
+// cluster is the grapheme cluster at the current position of a text. The zero value is none: at the beginning and after
+// an escape, a mark has nothing to combine with.
 type cluster struct {
-	last   rune // that is no mark; 0 when there is none
+	last   rune // the last rune that is not a mark; 0 when there is none
 	marks  int  // on last
 	joined int  // letters before last in the same cluster
-	links  bool // one of the marks joins the next letter to this one
+	links  bool // one of the marks joins it to the next letter
 }
 
-// takes takes the next rune in, unless it is a mark without a letter or one too many.
+// takes adds the next rune, unless it is a mark without a letter or exceeds the bounds.
 func (c *cluster) takes(r rune) bool {
 	if unicode.IsMark(r) || isMedial(r) {
 		c.links = c.links || unicode.Is(linkers, r)
@@ -26,16 +26,16 @@ func (c *cluster) takes(r rune) bool {
 	return joined < maxLetters
 }
 
-// isInitial reports whether a Hangul letter begins a syllable: it is one cluster with each letter and syllable behind
-// it.
+// isInitial reports whether a Hangul letter begins a syllable: it forms one cluster with the letters and syllables
+// after it.
 func isInitial(r rune) bool { return r >= 0x1100 && r <= 0x115f || r >= 0xa960 && r <= 0xa97c }
 
-// isMedial reports whether a Hangul letter stands in the middle or at the end of a syllable: alone it takes no cell.
+// isMedial reports whether a Hangul letter belongs to the middle or end of a syllable: alone it takes no cell.
 func isMedial(r rune) bool { return r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7fb }
 
 func isHangul(r rune) bool { return isInitial(r) || r >= 0xac00 && r <= 0xd7a3 }
 
-// linkers are the marks that make one cluster of the consonants around them: InCB=Linker in Unicode's
+// linkers are the marks that join the consonants around them into one cluster: InCB=Linker in Unicode's
 // DerivedCoreProperties.
 var linkers = &unicode.RangeTable{
 	R16: []unicode.Range16{
@@ -63,9 +63,9 @@ var linkers = &unicode.RangeTable{
 	},
 }
 
-// disputed are runes that terminals draw wider than others say: numbers in black squares, signs of music that combine,
-// marks that a terminal with the tables of Unicode 14 or before knows nothing of, and rare letters that are one cluster
-// with whatever follows (Grapheme_Cluster_Break=Prepend).
+// disputed are runes that some terminals draw wider than others: numbers in black squares, combining musical signs,
+// marks that a terminal with tables of Unicode 14 or earlier does not know, and rare letters that form one cluster with
+// whatever follows (Grapheme_Cluster_Break=Prepend).
 var disputed = &unicode.RangeTable{
 	R16: []unicode.Range16{{0xcf3, 0xcf3, 1}, {0xd4e, 0xd4e, 1}, {0xece, 0xece, 1}, {0x3248, 0x324f, 1}},
 	R32: []unicode.Range32{

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// headersMatch reports whether a headers binding takes a message. x-match: all (the default), any, all-with-x,
-// any-with-x; without "-with-x" the binding's own keys that begin with x- do not count. A binding value of nil asks
-// only for presence. Values compare within a class of types: all integers are one class (all versions, from
+// headersMatch reports whether a headers binding matches a message. x-match: all (the default), any, all-with-x,
+// any-with-x; without "-with-x" the binding's own keys that begin with x- do not count. A nil value in the binding only
+// requires presence. Values compare within a class of types: all integers are one class (all versions, from
 // rabbit_exchange_type_headers).
 func headersMatch(binding, headers Table) bool {
 	mode, _ := binding.Text("x-match")

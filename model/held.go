@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// addHeldBuffers finds queues whose consumers hold the messages until they are due, instead of the broker (Dramatiq):
+// addHeldBuffers finds queues whose consumers, and not the broker, hold the messages until they are due (Dramatiq):
 // q.DQ beside q, both dead-lettering into q.XQ.
 func (b *flowBuilder) addHeldBuffers() {
 	for ref, held := range b.held {
@@ -43,7 +43,7 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 	return held
 }
 
-// deadLetterAddress is where a queue's dead letters are published, as far as its settings tell.
+// deadLetterAddress is where a queue's dead letters are published, as far as its settings say.
 func (t *Topology) deadLetterAddress(ref QueueRef) Address {
 	s := t.settings.of(ref)
 	return Address{s.DLX.Value, s.Key.Value}

@@ -7,44 +7,44 @@ type Hop struct {
 	From     QueueRef
 	Reason   Reason
 	Exchange string   // the DLX; "" is the default exchange
-	Keys     []string // the dead-letter routing key; empty: each message's own keys, and Route is then the possible set
+	Keys     []string // the dead-letter routing key; empty: each message keeps its own, and Route is then the possible set
 	Route    Route
 }
 
-// Route is which queues a publish reaches.
+// Route is the queues that a publish reaches.
 type Route struct {
 	Queues []QueueRef // sorted, each once
-	// false: the possible set only (unknown key, or an exchange type whose choice is its own)
+	// false: the possible set only (unknown key, or an exchange type that chooses by itself)
 	Exact           bool
-	MissingExchange string // an exchange that does not exist; "" when all do. The default exchange always exists
+	MissingExchange string // an exchange that does not exist; "" when all exist. The default exchange always does
 	Unread          bool   // the exchanges or bindings could not be read: nothing is known
 	Internal        bool   // the first exchange is internal: the broker refuses a client's publish
-	// an x-delayed-message exchange is on the way: nothing is routed at the moment of the publish
+	// an x-delayed-message exchange is on the way: it routes later, not at the time of the publish
 	Delays  bool
 	Through []ExchangeRef // the exchanges passed, in order of discovery
-	Keys    KeyKind       // of a hop: what is known of the messages' keys
+	Keys    KeyKind       // for a hop: what is known of the messages' keys
 	Why     string        // why the route is not exact, "" when it is
 }
 
-// KeyKind is what is known of the routing keys of the messages that take a hop. Without a dead-letter key each keeps
-// its own, those of CC and BCC too.
+// KeyKind is what is known of the routing keys of the messages that take a hop. Without a dead-letter key each message
+// keeps its own, including CC and BCC.
 type KeyKind int
 
 // The kinds.
 const (
 	KeysKnown  KeyKind = iota // they are known, or do not matter
-	KeysBound                 // the keys that are bound stand for them: with another one a message goes elsewhere
-	KeysBeyond                // no bound key leads on: the queues are those that other keys reach, as CC can have them
-	KeysSeen                  // messages that were looked at are on their way there; others may go elsewhere
+	KeysBound                 // the bound keys are assumed: a message with another key goes elsewhere
+	KeysBeyond                // no bound key leads on: these queues are reached by other keys, which CC may contain
+	KeysSeen                  // peeked messages are on their way to these queues; others may go elsewhere
 	KeysAny                   // nothing is known of them
 )
 
-// findHops works out the ways out of every queue that has a dead-letter exchange. Queues of one vhost with the same
+// findHops works out the hops of every queue that has a dead-letter exchange. Queues of one vhost with the same
 // exchange and key share the work.
 func (t *Topology) findHops() map[QueueRef][]Hop {
 	type way struct {
 		vhost, exchange, key string
-		keyed                bool // false: for messages of which no key is known
+		keyed                bool // false: for messages whose keys are all unknown
 	}
 	routes := map[way]Route{}
 	hops := map[QueueRef][]Hop{}
@@ -74,7 +74,7 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 	return hops
 }
 
-// deadLetterRoute routes a dead letter: it has headers that nobody knows beforehand, and an internal exchange takes it.
+// deadLetterRoute routes a dead letter: its headers are unknown, and an internal exchange accepts it.
 func (t *Topology) deadLetterRoute(vhost, exchange string, m routed) Route {
 	route := t.routings[vhost].route(exchange, m)
 	route.Internal = false
@@ -82,15 +82,15 @@ func (t *Topology) deadLetterRoute(vhost, exchange string, m routed) Route {
 }
 
 // ownKeysRoute routes the dead letters of a queue without a dead-letter key: each keeps the keys it was published with.
-// The keys by which messages get into the queue narrow down where they can go; a message with another key, or with
-// further ones in CC, makes it no longer so, therefore the route is exact only where the key does not matter. any is
-// the route of a message of which no key is known.
+// The keys by which messages enter the queue narrow down where they can go, but a message may have another key, or
+// further ones in CC; so the route is exact only where the key does not matter. any is the route of a message whose
+// keys are all unknown.
 func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry entryKeys) Route {
 	switch {
 	case any.Exact || any.Unread:
 		return any
 	case exchange != "" && len(any.Queues) == 0:
-		any.Exact, any.Why = true, "" // whatever the key is
+		any.Exact, any.Why = true, "" // the key does not matter
 		return any
 	}
 	route := any
@@ -103,7 +103,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		route.Exact, route.Keys = false, KeysBound
 		route.Why = "each message keeps its own routing key; these are for the keys that are bound"
 	}
-	// A queue that exists to expire its messages leads somewhere: by keys that bring no message into it by themselves.
+	// A queue that exists to expire its messages leads somewhere: by keys that do not themselves bring messages into it.
 	if route.Keys == KeysBound && len(route.Queues) == 0 && t.settings.of(ref).TTL.Set {
 		route = any
 		route.Keys = KeysBeyond
@@ -117,13 +117,13 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 	return route
 }
 
-// entryKeys are the routing keys with which messages get into a queue, as far as its bindings show.
+// entryKeys are the routing keys with which messages enter a queue, as far as its bindings show.
 type entryKeys struct {
 	Keys []string
-	Open bool // a binding takes other keys too (fanout, headers, a topic pattern, or through another exchange)
+	Open bool // a binding accepts other keys too (fanout, headers, a topic pattern, or through another exchange)
 }
 
-// OnlyKey is the routing key by which all bindings lead into a queue, if it is one.
+// OnlyKey is the routing key of all bindings of a queue, if they share one.
 func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
 	for b := range t.BindingsTo(ref) {
 		if !t.isLiteral(b) || one && b.RoutingKey != key {
@@ -134,13 +134,13 @@ func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
 	return key, one
 }
 
-// isLiteral reports whether a binding takes one key alone.
+// isLiteral reports whether a binding matches exactly one key.
 func (t *Topology) isLiteral(b *Binding) bool {
 	x := t.routings[b.VHost].exchanges[b.Source]
 	return x != nil && (x.kind == "direct" || x.kind == "topic" && !isTopicPattern(topicWords(b.RoutingKey)))
 }
 
-// EntryKeys are the routing keys with which messages get into a queue.
+// EntryKeys are the routing keys with which messages enter a queue.
 func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 	for b := range t.BindingsTo(ref) {
 		if t.isLiteral(b) {
@@ -152,8 +152,8 @@ func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
 	return e
 }
 
-// reasons are why messages can leave a queue that has a dead-letter exchange. A message with an expiration of its own
-// can expire in any queue.
+// reasons are why messages can leave a queue that has a dead-letter exchange. A message with its own expiration can
+// expire in any queue.
 func (t *Topology) reasons(ref QueueRef) []Reason {
 	s, q := t.settings.of(ref), t.Queues[ref]
 	reasons := []Reason{Expired, Rejected}

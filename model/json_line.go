@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// JSONLine is a value as one line of JSON, without its end, safe for a terminal.
+// JSONLine is a value as one line of JSON, without a newline, safe for a terminal.
 func JSONLine(v any) ([]byte, error) { return EncodeJSON(v, "", "") }
 
 // EncodeJSON is JSONLine, indented as json.Indent does it.
@@ -25,7 +25,7 @@ func EncodeJSON(v any, prefix, indent string) ([]byte, error) {
 	return EscapeJSON(bytes.Clone(bytes.TrimRight(e.line.Bytes(), "\n"))), nil
 }
 
-// jsonEncoder keeps its memory from one value to the next.
+// jsonEncoder reuses its memory from one value to the next.
 type jsonEncoder struct {
 	*json.Encoder
 	line *bytes.Buffer
@@ -38,8 +38,8 @@ var jsonEncoders = sync.Pool{New: func() any {
 	return &jsonEncoder{e, line}
 }}
 
-// EscapeJSON writes every character that is not printable as \u escapes: what a terminal would act on or hide cannot do
-// anything to a person who looks at it, and to a JSON reader it is the same. Outside of strings JSON has only ASCII.
+// EscapeJSON writes every unprintable character as a \u escape: a terminal can then neither act on it nor hide it, and
+// a JSON reader sees no difference. Outside of strings JSON has only ASCII.
 func EscapeJSON(text []byte) []byte {
 	if isVisible(text) || !bytes.ContainsFunc(text, Hidden) {
 		return text
@@ -55,7 +55,7 @@ func EscapeJSON(text []byte) []byte {
 	return safe
 }
 
-// isVisible reports whether a text is ASCII of which nothing is hidden, as most JSON is.
+// isVisible reports whether a text is all visible ASCII, as most JSON is.
 func isVisible(text []byte) bool {
 	for _, b := range text {
 		if (b < ' ' || b > '~') && b != '\n' {
@@ -65,7 +65,7 @@ func isVisible(text []byte) bool {
 	return true
 }
 
-// AppendEscaped writes a character as JSON's escape by its number.
+// AppendEscaped appends a character as JSON's numeric escape.
 func AppendEscaped(b []byte, r rune) []byte {
 	if r > 0xffff {
 		high, low := utf16.EncodeRune(r)
@@ -74,5 +74,5 @@ func AppendEscaped(b []byte, r rune) []byte {
 	return fmt.Appendf(b, `\u%04x`, r)
 }
 
-// Hidden reports whether a character cannot be seen, or acts on a terminal; the end of a line does not count.
+// Hidden reports whether a character is invisible or acts on a terminal; a newline does not count.
 func Hidden(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && !unicode.IsPrint(r) }

@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// leastLevels is how many buffers must be in a chain of doubling TTLs to be taken for the levels of one delay: three
-// can be a ladder that somebody chose so.
+// leastLevels is how many buffers a chain of doubling TTLs needs to count as the levels of one delay: three may be a
+// ladder of retries that someone chose.
 const leastLevels = 4
 
-// levels are the buffers that make up one delay, the shortest TTL first: each holds messages twice as long as the one
-// before it, and expires into it. A message takes the levels that are bits of its delay, and skips the others through
-// bindings between exchanges: so NServiceBus (28 levels from 1 s on) and Celery delay. Structure decides, not names.
+// levels are the buffers that make up one delay, shortest TTL first: each holds messages twice as long as the one
+// before it, and expires into that one. A message takes the levels that are bits of its delay and skips the others
+// through bindings between exchanges. NServiceBus (28 levels from 1 s on) and Celery delay like this. Structure
+// decides, not names.
 type levels struct {
 	queues []QueueRef
 	most   time.Duration // the sum of their TTLs: the longest that a message can wait
 }
 
-// findLevels finds the chains among the buffers, and returns each under all of its levels.
+// findLevels finds the chains among the buffers, and lists each chain under all of its levels.
 func (r *roles) findLevels() map[QueueRef]*levels {
 	type half struct {
 		of  QueueRef
@@ -80,8 +81,8 @@ func (l *levels) reason(r *roles) string {
 		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
 }
 
-// LongDuration is a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". For ranges of
-// TTLs, where ShortDuration's precision hides the size.
+// LongDuration is a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". It is for
+// ranges of TTLs, where ShortDuration's precision hides the magnitude.
 func LongDuration(d time.Duration) string {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 	units := []struct {

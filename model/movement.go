@@ -2,19 +2,19 @@ package model
 
 import "time"
 
-// Movement is what moved at one queue between two polls. The broker keeps no statistic of dead-letter hops, so it is
-// worked out: what left a buffer is what publishers sent to it minus what its depth grew; what arrived in a worker is
-// what its depth grew plus what consumers took.
+// Movement is what moved at one queue between two polls. The broker keeps no statistic of dead-letter hops, so they are
+// derived: what left a buffer is what publishers sent to it minus the growth of its depth; what arrived in a worker is
+// the growth of its depth plus what consumers took.
 type Movement struct {
-	// Rates are per second, and made in model/watch: of what arrived; of what left (expired, taken, or dropped); of what
-	// left without a consumer having taken it.
+	// Rates per second, computed in model/watch: of messages that arrived; that left (expired, taken, or dropped); and
+	// that left without being taken by a consumer.
 	In, Out, Dead Opt[float64]
-	New           Opt[float64] // of what arrived, what publishers sent
+	New           Opt[float64] // of the messages that arrived, those that publishers sent
 
 	Came  Opt[int64] // messages that arrived between the polls
-	Sent  Opt[int64] // of those, how many publishers sent
+	Sent  Opt[int64] // how many of those publishers sent
 	Went  Opt[int64] // messages that left between the polls
-	Gone  Opt[int64] // of those that left, how many no consumer has taken
+	Gone  Opt[int64] // how many of those no consumer took
 	Depth int64      // change of ready + unacknowledged messages between the polls
 }
 
@@ -22,8 +22,8 @@ type Movement struct {
 type Moves map[QueueRef]Movement
 
 // MovesBetween works out what moved between two polls of the same broker. Without an earlier poll there are no
-// movements. A queue that was deleted and declared again between the polls (its totals fell, or are gone) has none
-// either.
+// movements; neither are there for a queue that was deleted and declared again in between (its totals fell, or are
+// gone).
 func MovesBetween(before, after *Snapshot) Moves {
 	if before == nil || after == nil {
 		return nil
@@ -58,9 +58,8 @@ func movement(before, after *Queue, took time.Duration) (Movement, bool) {
 		return Movement{}, false
 	}
 	m := Movement{Depth: depthAfter - depthBefore}
-	// Two equations, came - went = depth. Publishers' messages and consumers' acknowledgements are both only a part:
-	// the rest came or went through a dead-letter exchange. The smaller of the two explanations is what must have
-	// happened.
+	// came - went = depth. Published and acknowledged messages are only parts of came and went: the rest moved through a
+	// dead-letter exchange. The smallest numbers that satisfy both are what must have happened.
 	came := max(published, m.Depth+removed, 0)
 	went := came - m.Depth
 	gone := max(went-removed, 0)
@@ -68,8 +67,8 @@ func movement(before, after *Queue, took time.Duration) (Movement, bool) {
 	return m, true
 }
 
-// Of are the rates of a buffer. What goes from level to level stays inside levels that delay as one: what comes into
-// them is what publishers send, and what leaves them is that without what they grow by.
+// Of are the rates of a buffer. Movement between levels that delay as one stays inside: what enters is what publishers
+// send, and what leaves is that minus the growth of the levels.
 func (m Moves) Of(b *Buffer) Movement {
 	if len(b.Levels) == 0 {
 		return m[b.Queue]
@@ -94,7 +93,7 @@ func (q *Queue) Depth() (int64, bool) {
 	return ready + q.Unacked.Or(0), ok
 }
 
-// Removed is how many messages consumers took for good since the broker counts.
+// Removed is how many messages consumers took for good since the broker began to count.
 func (q *Queue) Removed() Opt[int64] {
 	acked, ok := q.Acked.Get()
 	if !ok {
@@ -103,8 +102,8 @@ func (q *Queue) Removed() Opt[int64] {
 	return Some(acked + q.DeliveredNoAck.Or(0))
 }
 
-// grown is by how much a total grew. A total that appears started at nothing; one that fell, or is gone, belongs to
-// another queue.
+// grown is the growth of a total. A total that appears started at 0; one that fell or disappeared belongs to a new
+// queue.
 func grown(before, after Opt[int64]) (by int64, restarted bool) {
 	n := after.Or(0) - before.Or(0)
 	return max(n, 0), n < 0 || before.Known() && !after.Known()

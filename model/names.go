@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// What names say, when structure leaves a question open. Names never overrule structure.
+// Names decide only when structure leaves a question open. They never overrule structure.
 
 var (
 	delayWords = wordSet("delay delayed delays wait waiting buffer hold holding schedule scheduled defer deferred " +
@@ -14,9 +14,9 @@ var (
 	retryWords  = wordSet("retry retries retrying backoff requeue redeliver again")
 	failedWords = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
 		"parkinglot poison poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
-	// weakWords are among them only where structure or another name says the same: they are words of business, too
+	// these count only where structure or another name agrees: they are business words, too
 	weakWords = wordSet("err errs fault faults invalid quarantine quarantined")
-	// fillerWords belong to a failed queue's name without meaning anything by themselves: dead.letter.queue.
+	// fillerWords occur in a failed queue's name without meaning anything by themselves: dead.letter.queue.
 	fillerWords = wordSet("letter letters lot queue q")
 )
 
@@ -28,7 +28,8 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// nameWords splits a name at everything that is no letter or digit and where lower case turns to upper, in lower case.
+// nameWords splits a name into lower-case words, at everything that is neither letter nor digit, and where lower case
+// turns to upper.
 func nameWords(name string) []string {
 	var words []string
 	var word []rune
@@ -55,12 +56,12 @@ func nameWords(name string) []string {
 	return words
 }
 
-// spoken is what a queue's name says of its role.
+// spoken is what a queue's name says about its role.
 type spoken struct {
-	delay, retry, failed string // the word that says it, "" when none does
-	weak                 bool   // of failed: only a weak word does
-	base                 string // the name without the words that tell a role, to find the queues that belong together
-	whole                string // base with a failed queue's filler words: error.billing.q is that of billing.q
+	delay, retry, failed string // the word that says so, "" when none does
+	weak                 bool   // of failed: only a weak word says so
+	base                 string // the name without the words that name a role; queues that belong together share it
+	whole                string // base without a failed queue's filler words: error.billing.q belongs to billing.q
 }
 
 func listen(name string) spoken {
@@ -96,7 +97,7 @@ func listen(name string) spoken {
 	return s
 }
 
-// NamedForFailures reports whether the name of a queue or an exchange says that failures come there.
+// NamedForFailures reports whether the name of a queue or an exchange says that failures go there.
 func NamedForFailures(name string) bool {
 	s := listen(name)
 	return s.failed != "" || s.retry != ""
@@ -109,20 +110,19 @@ func (s spoken) buffer() string {
 	return s.delay
 }
 
-// sharedFailed are the failed queues that a framework's defaults give to all workers together.
+// sharedFailed are the failed queues that all workers share by a framework's defaults.
 var sharedFailed = map[string]string{
 	"error":                        "NServiceBus and Rebus",
 	"EasyNetQ_Default_Error_Queue": "EasyNetQ",
 	"wolverine-dead-letter-queue":  "Wolverine",
 }
 
-// HeldSuffix ends the name of the queue in which Dramatiq keeps what a worker is to do later. Its workers consume it,
-// and hold what they take from it until it is due; deadSuffix ends the name of the queue into which the worker and it
-// dead-letter.
+// HeldSuffix ends the name of the queue in which Dramatiq keeps delayed work. Its workers consume it, and hold what
+// they take until it is due; deadSuffix ends the name of the queue that both of them dead-letter into.
 const HeldSuffix, deadSuffix = ".DQ", ".XQ"
 
-// NamedLike are the queues of a vhost, sorted by name, whose names begin with the same words as a queue's, without the
-// words that tell a role: billing.invoice is one for billing.parking. Buffers and failed queues are not among them.
+// NamedLike are the queues of a vhost, sorted by name, whose names begin with the same words as a queue's, not counting
+// words that name a role: billing.invoice is one for billing.parking. Buffers and failed queues are left out.
 func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 	own := strings.Fields(listen(ref.Name).base)
 	for q := range Each(t.Snapshot.Queues) {
@@ -140,8 +140,7 @@ func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
 	return found
 }
 
-// Works reports whether a queue may be a worker: it is there, and if flows have it, then not as a buffer or a failed
-// queue only.
+// Works reports whether a queue may be a worker: it exists, and is not only a buffer or a failed queue in its flows.
 func (t *Topology) Works(ref QueueRef) bool {
 	_, exists := t.Queues[ref]
 	flows := t.flowsOf[ref]

@@ -15,13 +15,11 @@ type Opt[T any] struct {
 // Some is a known value.
 func Some[T any](v T) Opt[T] { return Opt[T]{value: v, known: true} }
 
-// Unknown is a value that nobody told.
+// Unknown is a value that is not known.
 func Unknown[T any]() Opt[T] { return Opt[T]{} }
 
-// Get returns the value and whether it is known.
 func (o Opt[T]) Get() (T, bool) { return o.value, o.known }
 
-// Known reports whether the value is known.
 func (o Opt[T]) Known() bool { return o.known }
 
 // Or returns the value, or v when it is unknown.

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Outage is why nobody can use a queue at the moment.
+// Outage is why a queue cannot be used at the moment.
 type Outage string
 
-// The outages. The queue exists, with its messages, and is back when enough of its nodes run.
+// The outages. The queue still exists, with its messages, and is back when enough of its nodes run.
 const (
 	NoOutage   Outage = ""
-	NodeDown   Outage = "node down"   // the one node that has the queue does not run
-	NoMajority Outage = "no majority" // a quorum queue of which half the members or fewer are online
+	NodeDown   Outage = "node down"   // the only node with the queue is down
+	NoMajority Outage = "no majority" // a quorum queue with at most half of its members online
 )
 
-// Outage is why nobody can use the queue; NoOutage also when that is not known. Of a classic queue the broker says
-// state down (3.10.8 to 4.3.6). Of a quorum queue without a majority 3.10.8 tells no state, but who is online; a
-// passive declare answers 0 messages.
+// Outage is why the queue cannot be used; NoOutage also when that is unknown. For a classic queue the broker reports
+// state down (3.10.8 to 4.3.6). For a quorum queue without a majority 3.10.8 reports no state, but the members that are
+// online; a passive declare answers 0 messages.
 func (q *Queue) Outage() Outage {
 	switch {
 	case q.Type == Quorum && q.Members != nil && q.Online != nil && len(q.Online) < Majority(len(q.Members)):
@@ -28,7 +28,7 @@ func (q *Queue) Outage() Outage {
 	return NoOutage
 }
 
-// OutageWords say what an outage of the queue is and what ends it, "" when there is none.
+// OutageWords say what the queue's outage is and what ends it, "" when there is none.
 func (q *Queue) OutageWords() string {
 	switch q.Outage() {
 	case NodeDown:
@@ -67,7 +67,7 @@ func (q *Queue) Offline() []string {
 // Majority is how many of a queue's members must be online.
 func Majority(members int) int { return members/2 + 1 }
 
-// Node is a node of the cluster as the management API told it. What a node that does not run would tell is unknown.
+// Node is a node of the cluster as the management API reported it. The details of a node that is down are unknown.
 type Node struct {
 	Name       string
 	Running    bool
@@ -77,11 +77,11 @@ type Node struct {
 	MemLimit   Opt[int64] // bytes: above it the node raises a memory alarm
 	DiskFree   Opt[int64] // bytes
 	DiskLimit  Opt[int64] // bytes: below it the node raises a disk alarm
-	Partitions []string   // nodes that this one was cut off from, and has not joined again
+	Partitions []string   // nodes that this one was partitioned from and has not rejoined
 }
 
-// Alarm is an alarm that a node of the cluster has raised. While there is one, RabbitMQ blocks all connections that
-// publish, on every node.
+// Alarm is an alarm that a node of the cluster has raised. Meanwhile RabbitMQ blocks all publishing connections, on
+// every node.
 type Alarm struct {
 	Node     string
 	Resource AlarmResource

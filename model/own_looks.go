@@ -1,9 +1,8 @@
 package model
 
-// LeaveOut takes out of a poll what dlxtop itself did to queues: while it holds messages they count as unacknowledged,
-// it counts as a consumer, and what it gives back is delivered again. held are the queues of which it held messages
-// when their counts may have been taken, before is the poll before, nil when there was none. The poll must not be in
-// use yet.
+// LeaveOut removes from a poll what dlxtop itself did to queues: messages that it holds count as unacknowledged, it
+// counts as a consumer, and what it returns is redelivered. held are the queues whose messages it held when they may
+// have been counted; before is the previous poll, nil when there was none. The poll must not be in use yet.
 func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 	if len(held) == 0 || before == nil {
 		return
@@ -23,7 +22,7 @@ func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 			continue
 		}
 		q.ExclusiveHeld = b.ExclusiveHeld
-		if b.Consumers.Known() { // else it stayed unknown for as long as dlxtop looks
+		if b.Consumers.Known() { // otherwise it would stay unknown for as long as dlxtop looks
 			q.Consumers = b.Consumers
 		}
 		depth, known := q.Depth()

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// TapPrefix begins the name of the queue of every tap: the rights that a tap needs are granted on it.
+// TapPrefix begins the queue names of all taps: the permissions for a tap are granted on it.
 const TapPrefix = "dlxtop.tap-"
 
-// isTap reports whether a queue belongs to a tap, of this program or another.
+// isTap reports whether a queue belongs to a tap, of this process or another.
 func isTap(name string) bool { return strings.HasPrefix(name, TapPrefix) }
 
-// withoutTaps is a snapshot without the queues and bindings of taps: they come and go with somebody's look, and are no
-// part of a flow.
+// withoutTaps is a snapshot without the queues and bindings of taps: they exist only while someone watches, and belong
+// to no flow.
 func withoutTaps(s *Snapshot) *Snapshot {
 	if !slices.ContainsFunc(s.Queues, func(q Queue) bool { return isTap(q.Name) }) &&
 		!slices.ContainsFunc(s.Bindings, func(b Binding) bool { return isTap(b.Destination) }) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// appliesTo reports whether a policy's apply-to takes in queues of a type. classic_queues, quorum_queues and streams
+// appliesTo reports whether a policy's apply-to includes queues of a type. classic_queues, quorum_queues and streams
 // came with 3.12.
 func (p *Policy) appliesTo(kind QueueType) bool {
 	switch p.ApplyTo {
@@ -23,17 +23,17 @@ func (p *Policy) appliesTo(kind QueueType) bool {
 	return false
 }
 
-// PolicyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one
-// that Go's engine cannot compile matches nothing here.
+// PolicyMatcher finds the policies whose pattern matches a queue's name. The broker's patterns are Perl-like; one that
+// Go's engine cannot compile matches nothing here.
 type PolicyMatcher map[string][]matchablePolicy // by vhost; highest priority first
 
 type matchablePolicy struct {
 	*Policy
-	pattern, not *regexp.Regexp // not: nil, or what a name must not begin with
+	pattern, not *regexp.Regexp // not: nil, or a prefix that names must not have
 }
 
-// NewPolicyMatcher takes the policies, or the operator policies, among some. One whose pattern is none of Go matches
-// nothing.
+// NewPolicyMatcher takes the policies, or with operator the operator policies, out of a list. A pattern that Go cannot
+// compile matches nothing.
 func NewPolicyMatcher(policies []Policy, operator bool) PolicyMatcher {
 	m := PolicyMatcher{}
 	for i := range policies {
@@ -48,8 +48,8 @@ func NewPolicyMatcher(policies []Policy, operator bool) PolicyMatcher {
 	return m
 }
 
-// compile reads the pattern, also one that leaves names out by their beginning, ^(?!amq\.).*: Go has no such
-// assertions.
+// compile compiles the pattern, including one that excludes a prefix, like ^(?!amq\.).*, which Go's regexp does not
+// support.
 func (p *matchablePolicy) compile() (err error) {
 	pattern := p.Pattern
 	if rest, ok := strings.CutPrefix(pattern, "^(?!"); ok {
@@ -68,10 +68,10 @@ func (p *matchablePolicy) matches(q *Queue) bool {
 	return p.appliesTo(q.Type) && p.pattern.MatchString(q.Name) && (p.not == nil || !p.not.MatchString(q.Name))
 }
 
-// Others are the policies that match a queue beside the one that applies, in the order of their priority. Those
-// above it the broker skipped: it does so with a whole policy when the queue's type does not support one of its keys
-// (measured on 3.10.8, 4.0.5 and 4.3.6; operator policies, too). Those below it, or of the same priority, it hides.
-// When the one that applies is unknown here, nothing can be said of the order.
+// Others are the policies that match a queue besides the one that applies, by priority. The broker skipped those above
+// it: it skips a whole policy when the queue's type does not support one of its keys (measured on 3.10.8, 4.0.5 and
+// 4.3.6; operator policies, too). Those below it, or of the same priority, are overridden. When the one that applies is
+// not known here, the order is unknown.
 func (m PolicyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below []*Policy) {
 	list, name := m[q.VHost], q.Policy
 	if len(list) > 0 && list[0].Operator {
@@ -94,8 +94,8 @@ func (m PolicyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below
 	return above, applied, below
 }
 
-// unsupported are policy keys that a type of queue does not know, as far as dlxtop knows (from the broker's source,
-// 3.10 to 4.3).
+// unsupported are policy keys that a queue type ignores, as far as dlxtop knows (from the broker's source, 3.10 to
+// 4.3).
 var unsupported = map[QueueType][]string{
 	Classic: {
 		"delivery-limit", "dead-letter-strategy", "delayed-retry-type", "delayed-retry-min", "delayed-retry-max", "max-age",

@@ -7,16 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Printable is s on one line with everything escaped that could move a cursor, hide text or change a terminal: control
-// characters (\n, \x1b, \u009b), what has no shape or changes the direction or the shape of others (\u{202e}), what is
-// not assigned, bytes that are no UTF-8 (\xff), and accents beyond the fourth on one letter or without a letter, and
-// letters beyond the fourth that terminals may draw into one cell.
+// Printable is s on one line, with everything escaped that could move a cursor, hide text or change a terminal: control
+// characters (
+// , \x1b, \u009b), characters that are invisible or change the direction or shape of others (\u{202e}), unassigned
+// ones, bytes that are not UTF-8 (\xff), accents without a letter or beyond the fourth on one letter, and letters
+// beyond the fourth that terminals may draw into one cell.
 //
-// Spaces at its beginning and its end are shown as ·: what is blank is not seen, and two names that look alike may
-// differ there.
+// Spaces at the beginning and the end are shown as ·: they would be invisible, and names that look alike may differ in
+// them.
 //
-// Everything that comes from a message or a name goes through it before it is drawn. A backslash stays one: it is a
-// display, not an encoding to be read back.
+// Everything from a message or a name goes through it before it is drawn. A backslash stays one: this is for display,
+// not an encoding to be decoded.
 func Printable(s string) string {
 	if s != "" && (s[0] == ' ' || s[len(s)-1] == ' ') {
 		inner := strings.TrimLeft(s, " ")
@@ -27,7 +28,7 @@ func Printable(s string) string {
 	return Escaped(s)
 }
 
-// Escaped leaves spaces as they are.
+// Escaped is Printable, but leaves spaces as they are.
 func Escaped(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c > '~' {
@@ -37,8 +38,8 @@ func Escaped(s string) string {
 	return s
 }
 
-// Bounds of one grapheme cluster, which some terminals draw into one or two cells, whatever is in it: living languages
-// stay below them.
+// The bounds of one grapheme cluster, which some terminals draw into one or two cells whatever it contains. Living
+// languages stay within them.
 const (
 	maxMarks   = 4 // combining marks of one letter
 	maxLetters = 4 // letters that are one cluster
@@ -48,7 +49,7 @@ const (
 func escape(s string) string {
 	var b strings.Builder
 	var at cluster
-	kept := 0 // s[:kept] is written
+	kept := 0 // s[:kept] has been written
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		invalid := r == utf8.RuneError && size == 1
@@ -76,7 +77,7 @@ func escape(s string) string {
 
 const brailleBlank = '\u2800' // a symbol by its category
 
-// IsHidden reports whether Unicode counts a rune as printable although it draws nothing: fillers, joiners and
+// IsHidden reports whether a rune draws nothing although Unicode counts it as printable: fillers, joiners and
 // selectors.
 func IsHidden(r rune) bool {
 	return r > unicode.MaxLatin1 &&
@@ -101,11 +102,14 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u{%x}`, r)
 }
 
-// tabWidth is the distance of tab stops in a body.
+// tabWidth is the distance between tab stops in a body.
 const tabWidth = 4
 
-// PrintableLines is s line by line, each made printable. Lines end with \n or \r\n; tabs become spaces up to the next
-// of their stops. A last line without text is left out.
+// PrintableLines splits s into lines and makes each printable. Lines end with
+//
+//	or \r
+//
+// ; tabs expand to spaces. An empty last line is left out.
 func PrintableLines(s string) []string {
 	if s == "" {
 		return nil

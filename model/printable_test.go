@@ -103,7 +103,7 @@ func FuzzPrintable(f *testing.F) {
 	})
 }
 
-// drawn are the cells that a terminal without grapheme clusters gives to each rune: what the C library's wcwidth says.
+// drawn are the cells that a terminal without grapheme clusters uses for each rune, by the C library's wcwidth.
 var drawn = sync.OnceValue(func() map[rune]int {
 	file, err := os.Open("testdata/wcwidth.txt")
 	if err != nil {
@@ -135,8 +135,8 @@ func drawnCells(s string) (n int) {
 	return n
 }
 
-// checkCells: what is printable is never drawn wider than it is counted, by terminals of both kinds; and a cluster that
-// some draw into one cell is never more than some letters.
+// checkCells checks that terminals of both kinds never draw printable text wider than it is counted, and that a cluster
+// that some draw into one cell has only a few letters.
 func checkCells(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -164,10 +164,10 @@ func checkCells(t interface {
 
 func isFlag(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// TestPrintableCellsOfEachRune tries each rune alone, behind a letter, and behind what makes clusters.
+// TestPrintableCellsOfEachRune tries each rune alone, after a letter, and after what forms clusters.
 func TestPrintableCellsOfEachRune(t *testing.T) {
 	must.That(t, len(drawn()) >= 100_000, "only %d widths are known", len(drawn()))
-	step := rune(size.Of(5, 1)) // five samples, at random, are all of them
+	step := rune(size.Of(5, 1)) // five random samples cover them all
 	for r := seed.Rand(t).Int32N(step); r <= unicode.MaxRune; r += step {
 		if s := string(r); model.Printable("a"+s) == "a"+s {
 			checkCells(t, model.Printable(s+"a"+s+"क्"+s+"ᄀ"+s))
@@ -175,7 +175,7 @@ func TestPrintableCellsOfEachRune(t *testing.T) {
 	}
 }
 
-// TestPrintableCells tries texts that are made of what forms clusters.
+// TestPrintableCells tries texts made of what forms clusters.
 func TestPrintableCells(t *testing.T) {
 	joining := []rune("aक\u094dाश\u0301\u1100\u1161\u11a8가각\u0e33\uff9e👍🏽\u200d\ufe0f\ufe0e🇩🇪\u0d4e" +
 		"\U000111c2\u0600 世\u302e\u20e3")

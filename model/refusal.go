@@ -2,19 +2,19 @@ package model
 
 import "strings"
 
-// Objection is one reason against a plan, or against the way of a message: a value of the type of its kind. One that a
-// person may override has Override, too.
+// Objection is one reason against a plan, or against sending a message somewhere: a value whose type is its kind. One
+// that a person may override implements Override, too.
 type Objection interface {
-	Words() string // one sentence
+	Words() string // the objection in one sentence
 }
 
-// Refusal is why a plan must not run: everything that speaks against it. Nil: it may run.
+// Refusal is all objections to a plan, which must then not run. Nil: it may run.
 type Refusal []Objection
 
 // Refused reports whether the plan must not run.
 func (r Refusal) Refused() bool { return len(r) > 0 }
 
-// Overridable reports whether a person may insist.
+// Overridable reports whether a person may override the refusal.
 func (r Refusal) Overridable() bool { return r.Override() != "" }
 
 // Words are the reasons, "" when there are none.
@@ -26,7 +26,7 @@ func (r Refusal) Words() string {
 	return strings.Join(said, "; ")
 }
 
-// Override is what insisting would do, "" when insisting does not help, because at least one objection is final.
+// Override is what overriding would do, "" when at least one objection is final.
 func (r Refusal) Override() string {
 	does := make([]string, len(r))
 	for i, o := range r {
@@ -40,20 +40,19 @@ func (r Refusal) Override() string {
 	return strings.Join(does, "; ")
 }
 
-// Said is an objection that nothing is decided by.
+// Said is an objection that is only shown: no code decides by it.
 type Said struct {
 	Says   string // in one sentence
-	Insist string // what insisting would do, "" when nobody may
+	Insist string // what overriding would do, "" when it is not allowed
 }
 
-// Saidf is one that nobody may override, as Sayf says it.
+// Saidf is a final objection with a sentence formatted by Sayf.
 func Saidf(format string, values ...any) Said { return Said{Says: Sayf(format, values...)} }
 
-// Insisting is one that may be overridden, which does that.
+// Insisting is the objection made overridable; does is what overriding would do.
 func (o Said) Insisting(does string) Said { return Said{o.Says, does} }
 
-// Words are the sentence.
 func (o Said) Words() string { return o.Says }
 
-// Override is what insisting would do, "" when it is not possible.
+// Override is what overriding would do, "" when it is not allowed.
 func (o Said) Override() string { return o.Insist }

@@ -7,29 +7,30 @@ import (
 	"strings"
 )
 
-// roles are the parts that queues play, worked out in this order: structure (arguments, policies, bindings, consumers),
-// then names. Every role comes with the reason for it.
+// roles are the roles of queues, worked out first from structure (arguments, policies, bindings, consumers), then from
+// names. Every role comes with the reason for it.
 type roles struct {
 	t      *Topology
 	heard  map[QueueRef]spoken
 	named  map[namesake][]QueueRef
-	buffer map[QueueRef]string // reason
+	buffer map[QueueRef]string // the reason
 	leads  *leads
-	levels map[QueueRef]*levels // buffers that delay as one
-	// queues whose consumers hold messages until they are due, with the worker of each
+	levels map[QueueRef]*levels // the levels that each buffer belongs to
+	// queues whose consumers hold messages until they are due, each with its worker
 	held     map[QueueRef]QueueRef
-	sentBack map[QueueRef]map[QueueRef]bool // of a worker: the buffers that what it rejects passes
+	sentBack map[QueueRef]map[QueueRef]bool // by worker: the buffers that its rejected messages pass
 	rests    map[resting]bool
-	entrance map[QueueRef]string // of a buffer: an exchange that is bound to it and named for retries
+	entrance map[QueueRef]string // by buffer: an exchange that is bound to it and named for retries
 }
 
-// resting is a queue in which what consumers of others reject ends, and the dead-letter exchange that leads there.
+// resting is a queue in which messages rejected by other queues' consumers end, and the dead-letter exchange in front
+// of it.
 type resting struct {
 	queue    QueueRef
 	exchange string
 }
 
-// namesake finds the queues of a vhost whose names differ only in the words that tell a role.
+// namesake is what queues of a vhost share whose names differ only in the words that name a role.
 type namesake struct{ vhost, base string }
 
 func findRoles(t *Topology) *roles {
@@ -67,7 +68,7 @@ func (r *roles) isBuffer(ref QueueRef) bool {
 	return ok
 }
 
-// bufferReason tells why a queue is a buffer, "" when it is none.
+// bufferReason is why a queue is a buffer, "" when it is not one.
 func (r *roles) bufferReason(q *Queue) string {
 	s := r.t.settings.of(q.QueueRef)
 	if !s.DLX.Set {
@@ -94,8 +95,8 @@ func (r *roles) bufferReason(q *Queue) string {
 	case consumed:
 		return ""
 	case r.leadsToFailed(q.QueueRef, targets) && (says.buffer() == "" || !s.TTL.Set):
-		// A worker that is not consumed right now, and dead-letters into its failed queue. A name like RetryQueue alone
-		// makes it no buffer: what a retry waits for is another try, not the failed queue.
+		// This is a worker without consumers at the moment, which dead-letters into its failed queue. A name like RetryQueue
+		// alone does not make it a buffer: after a retry's wait comes another try, not the failed queue.
 		return ""
 	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
 		return fmt.Sprintf("%s; %s, %s", q.unconsumed(), waits, then)
@@ -105,7 +106,7 @@ func (r *roles) bufferReason(q *Queue) string {
 	return ""
 }
 
-// unconsumed says of a queue without consumers whether that is known: statistics are off, or it is new.
+// unconsumed describes a queue without consumers, or one whose consumers are unknown: statistics are off, or it is new.
 func (q *Queue) unconsumed() string {
 	if q.Consumers.Known() {
 		return "no consumers"
@@ -113,31 +114,31 @@ func (q *Queue) unconsumed() string {
 	return "consumers unknown"
 }
 
-// ConsumerTag begins the tags of dlxtop's own consumers.
+// ConsumerTag is the prefix of the tags of dlxtop's own consumers.
 const ConsumerTag = "dlxtop-"
 
-// Unattended reports whether a queue's settings or its name say that messages wait or end in it: no application is
-// expected to consume it.
+// Unattended reports whether a queue's settings or name say that messages wait or end in it: no application is expected
+// to consume it.
 func (q *Queue) Unattended() bool {
 	says := listen(q.Name)
 	return says.failed != "" || says.buffer() != "" || q.sets("message-ttl") && q.sets("dead-letter-exchange")
 }
 
-// sets reports whether an argument or a policy of a queue sets what goes by this name in a policy.
+// sets reports whether an argument or a policy of a queue has a setting, given by its name in policies.
 func (q *Queue) sets(name string) bool {
 	_, byArgument := q.Arguments["x-"+name]
 	_, byPolicy := q.PolicyDefinition[name]
 	return byArgument || byPolicy
 }
 
-// works reports whether applications consume a queue, or did so when it was seen before.
+// works reports whether applications consume a queue, or did so earlier.
 func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worked[q.QueueRef] }
 
-// findResting finds queues that nothing consumes, that lead nowhere, and that get by a named exchange what is rejected
-// from a queue that is consumed, or get it beside a failed queue by an exchange that is named for failures.
+// findResting finds queues that have no consumers, lead nowhere, and get messages rejected from a consumed queue:
+// through a named exchange, or beside a failed queue through an exchange that is named for failures.
 func (r *roles) findResting() map[resting]bool {
 	rests := map[resting]bool{}
-	looked := map[*QueueRef]bool{} // queues with the same way out share one list of targets
+	looked := map[*QueueRef]bool{} // queues with the same hop share one list of targets
 	for q := range Each(r.t.Snapshot.Queues) {
 		hop, ok := r.t.Hop(q.QueueRef, Rejected)
 		if !ok || hop.Exchange == "" || len(hop.Route.Queues) == 0 || looked[&hop.Route.Queues[0]] {
@@ -158,8 +159,8 @@ func (r *roles) findResting() map[resting]bool {
 	return rests
 }
 
-// leadsToFailed reports whether all that a queue dead-letters ends in queues that are named as failed queues, or rest
-// behind its dead-letter exchange.
+// leadsToFailed reports whether everything that a queue dead-letters ends in queues that are named as failed queues, or
+// rest behind its dead-letter exchange.
 func (r *roles) leadsToFailed(from QueueRef, targets []QueueRef) bool {
 	exchange := r.t.settings.of(from).DLX.Value
 	return len(targets) > 0 && !slices.ContainsFunc(targets, func(ref QueueRef) bool {
@@ -174,16 +175,16 @@ func (r *roles) anyConsumed(targets []QueueRef) bool {
 	})
 }
 
-// returnsTo reports whether one of the targets waits and then sends its messages back: then the queue in question is
-// the worker of a retry loop, and the target its buffer.
+// returnsTo reports whether one of the targets delays its messages and sends them back: then the queue is the worker of
+// a retry loop, and the target its buffer.
 func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
 	return slices.ContainsFunc(targets, func(target QueueRef) bool {
 		return r.t.settings.of(target).TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref)
 	})
 }
 
-// freeWorkers finds the workers among queues that look like buffers because nobody consumes any of them: in a circle of
-// buffers that leads out nowhere, the only one whose name tells of no waiting is the worker.
+// freeWorkers finds the workers among queues that look like buffers because they have no consumers: in a circle of
+// buffers without a way out, the only one whose name does not say that messages wait is the worker.
 func (r *roles) freeWorkers() {
 	freed := false
 	for _, circle := range r.leads.circles {
@@ -203,7 +204,7 @@ func (r *roles) freeWorkers() {
 	}
 }
 
-// passes are the buffers that messages go through which begin in some of them.
+// passes are the buffers that messages pass which begin in the given ones.
 func (r *roles) passes(buffers []QueueRef) map[QueueRef]bool {
 	seen := make(map[QueueRef]bool, len(buffers))
 	todo := slices.Clone(buffers)
@@ -223,7 +224,7 @@ func (r *roles) passes(buffers []QueueRef) map[QueueRef]bool {
 	return seen
 }
 
-// workersOf are the workers among some queues, and behind the buffers among them.
+// workersOf are the workers among some queues, and those behind the buffers among them.
 func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 	var workers []QueueRef
 	for _, ref := range targets {
@@ -237,8 +238,8 @@ func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 	return r.withoutFailed(slices.Compact(workers))
 }
 
-// withoutFailed leaves failed queues out that nobody consumes, when there are others: NServiceBus binds its error queue
-// where it binds all endpoints.
+// withoutFailed removes failed queues without consumers when there are other queues: NServiceBus binds its error queue
+// wherever it binds endpoints.
 func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
 	kept := make([]QueueRef, 0, len(workers))
 	for _, ref := range workers {
@@ -252,12 +253,12 @@ func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
 	return kept
 }
 
-// crowd is from how many possible queues on, where each message's own key decides, names are asked which of them are
-// meant.
+// crowd is the number of possible queues from which names decide which of them are meant, where each message's own key
+// decides the route.
 const crowd = 12
 
-// narrowed are the queues that messages reach which leave a queue for this reason. Where that is only the possible set,
-// and a large one, those with the name of the queue stand for it, if there are any.
+// narrowed are the queues that dead letters of this reason reach. A large set of merely possible queues is narrowed to
+// those named like the queue, if there are any.
 func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 	hop, ok := r.t.Hop(ref, reason)
 	if !ok {
@@ -281,8 +282,8 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 	return possible
 }
 
-// bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own
-// dead-letter exchange, directly or through other buffers, or messages or names say so.
+// bufferRole decides between a retry buffer and a delayed one: it is a retry buffer if the worker's own dead-letter
+// exchange leads to it, directly or through other buffers, or if messages or names say so.
 func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 	says, exchange := r.heard[b.Queue], r.entrance[b.Queue]
 	switch {
@@ -315,13 +316,13 @@ func (r *roles) exchangeRole(b *Buffer, worker QueueRef) (Role, string) {
 	return DelayedBuffer, "publishers fill it"
 }
 
-// rejectsPass reports whether what a worker rejects goes through an exchange.
+// rejectsPass reports whether messages rejected by a worker pass an exchange.
 func (r *roles) rejectsPass(exchange ExchangeRef, worker QueueRef) bool {
 	hop, ok := r.t.Hop(worker, Rejected)
 	return ok && slices.Contains(hop.Route.Through, exchange)
 }
 
-// sentBackBy are the buffers that what a worker rejects passes.
+// sentBackBy are the buffers that messages rejected by a worker pass.
 func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
 	sent, ok := r.sentBack[worker]
 	if ok {
@@ -340,7 +341,7 @@ func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
 	return sent
 }
 
-// retryEntrances finds exchanges that are bound to buffers and named for retries: an application fills them by itself.
+// retryEntrances finds exchanges that are bound to buffers and named for retries: the application publishes to them.
 func (r *roles) retryEntrances() map[QueueRef]string {
 	entrances := map[QueueRef]string{}
 	heard := map[string]bool{}
@@ -361,7 +362,7 @@ func (r *roles) retryEntrances() map[QueueRef]string {
 	return entrances
 }
 
-// Hop is the way out of a queue for a reason.
+// Hop is the hop of a queue for a reason.
 func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
 	for hop := range Each(t.hops[ref]) {
 		if hop.Reason == reason {
@@ -371,10 +372,10 @@ func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
 	return nil, false
 }
 
-// ExpiredTargets are the queues that get what expires in a queue; nil where its TTL or its DLX leads nowhere.
+// ExpiredTargets are the queues that get messages which expire in a queue; nil where its TTL or its DLX leads nowhere.
 func (t *Topology) ExpiredTargets(ref QueueRef) []QueueRef { return t.targets(ref, Expired) }
 
-// RejectedTargets are the queues that get what is rejected from a queue; nil where its DLX leads nowhere.
+// RejectedTargets are the queues that get messages rejected from a queue; nil where its DLX leads nowhere.
 func (t *Topology) RejectedTargets(ref QueueRef) []QueueRef { return t.targets(ref, Rejected) }
 
 func (t *Topology) targets(ref QueueRef, reason Reason) []QueueRef {
@@ -388,7 +389,7 @@ func compareRefs(a, b QueueRef) int {
 	return cmp.Or(cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Name, b.Name))
 }
 
-// Names names queues for a sentence, at most three of them.
+// Names lists queues for a sentence, at most three of them.
 func Names(refs []QueueRef) string {
 	const most = 3
 	var names []string
@@ -402,7 +403,7 @@ func Names(refs []QueueRef) string {
 	return strings.Join(names, ", ")
 }
 
-// NamesOr is Names, and none where there are no queues.
+// NamesOr is Names, or none where there are no queues.
 func NamesOr(refs []QueueRef, none string) string {
 	if len(refs) == 0 {
 		return none

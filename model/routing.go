@@ -6,21 +6,20 @@ import (
 	"slices"
 )
 
-// routing answers where a publish goes, for one vhost. It follows RabbitMQ's own order: the exchange's bindings; its
-// alternate exchange when, and only when, none of them matched; the same for each exchange that was reached; each queue
-// once.
+// routing decides where a publish goes in one vhost. It follows RabbitMQ's own order: the exchange's bindings; its
+// alternate exchange only when none of them matched; the same for each exchange that was reached; each queue once.
 type routing struct {
 	vhost     string
-	unknown   string // why nothing can be said of named exchanges: "the bindings could not be read"; "" when they were
+	unknown   string // why routes are unknown: "the bindings could not be read"; "" when they were read
 	queues    map[string]bool
 	exchanges map[string]*exchangeRouting
 }
 
-// exchangeRouting holds the bindings of one exchange, so that a key finds its own without a look at all of them.
+// exchangeRouting indexes the bindings of one exchange, so that a key finds its own without scanning all of them.
 type exchangeRouting struct {
-	kind      string // the type whose rule applies: an x-delayed-message exchange has the rule of its x-delayed-type
-	chooses   bool   // the exchange picks some of its bindings by a rule of its own: they are the possible set
-	delays    bool   // x-delayed-message: nothing is routed at the moment of the publish
+	kind      string // the type whose rule applies: x-delayed-message follows its x-delayed-type
+	chooses   bool   // the exchange chooses among its bindings by a rule of its own: they are the possible set
+	delays    bool   // x-delayed-message: it routes later, not at the time of the publish
 	internal  bool
 	alternate string                      // alternate exchange, "" for none
 	all       []destination               // every binding, each destination once
@@ -75,7 +74,7 @@ func newRoutings(s *Snapshot) map[string]*routing {
 	return byVHost
 }
 
-// indexBindings indexes the bindings of exchanges by where they lead: queues, and other exchanges.
+// indexBindings indexes the bindings of exchanges by their destination, queue or exchange.
 func indexBindings(s *Snapshot) (bound map[QueueRef][]int, into map[ExchangeRef][]int) {
 	bound, into = make(map[QueueRef][]int, len(s.Queues)), map[ExchangeRef][]int{}
 	for i := range s.Bindings {
@@ -90,7 +89,7 @@ func indexBindings(s *Snapshot) (bound map[QueueRef][]int, into map[ExchangeRef]
 	return bound, into
 }
 
-// BindingsTo are the bindings of exchanges to a queue, but for that to the default exchange.
+// BindingsTo are the bindings of a queue, except the one to the default exchange.
 func (t *Topology) BindingsTo(ref QueueRef) iter.Seq[*Binding] {
 	return func(yield func(*Binding) bool) {
 		for _, i := range t.bound[ref] {
@@ -101,7 +100,7 @@ func (t *Topology) BindingsTo(ref QueueRef) iter.Seq[*Binding] {
 	}
 }
 
-// Each are the elements of a list, not copied: for q := range Each(s.Queues).
+// Each iterates over pointers to the elements of a list, without copying them: for q := range Each(s.Queues).
 func Each[T any](list []T) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for i := range list {
@@ -112,7 +111,7 @@ func Each[T any](list []T) iter.Seq[*T] {
 	}
 }
 
-// Unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".
+// Unread names the parts of the routing that a snapshot lacks: nil means unknown, not "none".
 func Unread(s *Snapshot) string {
 	switch {
 	case s.Exchanges == nil:
@@ -177,7 +176,7 @@ func unique(ds []destination) []destination {
 	return slices.Compact(ds)
 }
 
-// matches are the destinations of a message. keysKnown false: any key is possible.
+// matches are the destinations of a message. When its keys are not known, any key is possible.
 func (x *exchangeRouting) matches(m *routed) []destination {
 	if x.chooses || x.kind == "fanout" {
 		return x.all
@@ -221,7 +220,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 	return found
 }
 
-// inexact says why the matches of this exchange are only the possible set, "" when they are exact.
+// inexact is why the matches of this exchange are only the possible set, "" when they are exact.
 func (x *exchangeRouting) inexact(m *routed) string {
 	switch {
 	case x.chooses:
@@ -236,7 +235,7 @@ func (x *exchangeRouting) inexact(m *routed) string {
 	return ""
 }
 
-// routed is what a route depends on: the keys (the routing key, and CC and BCC), and the headers.
+// routed is what a route depends on: the keys (routing key, CC and BCC) and the headers.
 type routed struct {
 	keys         []string
 	keysKnown    bool

@@ -2,9 +2,9 @@ package model
 
 import "slices"
 
-// RouteBetween are the queues that a publish may have reached at some moment between two topologies, of which t is the
-// newer one: what is bound in either may have been, in any order, and an alternate exchange takes what nothing is bound
-// for all the time. What was made and taken back in between is in neither.
+// RouteBetween are the queues that a publish may have reached at some moment between two topologies, t being the newer
+// one. The bindings of either may have existed, in any order, and an alternate exchange gets messages unless some
+// binding matches all the time. Bindings made and removed in between are in neither.
 func (t *Topology) RouteBetween(before *Topology, vhost string, a Address, headers Table) []QueueRef {
 	then, now := before.routings[vhost], t.routings[vhost]
 	if then == nil || now == nil || a.Exchange == "" {
@@ -39,8 +39,8 @@ func (t *Topology) RouteBetween(before *Topology, vhost string, a Address, heade
 	return now.refs(queues)
 }
 
-// passing are the destinations of a message at an exchange, and its alternate exchange; none when there is no such
-// exchange.
+// passing are a message's destinations at an exchange, and its alternate exchange; none when the exchange does not
+// exist.
 func (r *routing) passing(exchange string, m *routed) (to []destination, alternate string) {
 	if x := r.exchanges[exchange]; x != nil {
 		return x.matches(m), x.alternate

@@ -198,7 +198,7 @@ func TestTopicMatches(t *testing.T) {
 	}
 }
 
-// The rule of the specification, word by word and without cleverness.
+// The rule of the specification, literally.
 func topicRule(pattern, key []string) bool {
 	switch {
 	case len(pattern) == 0:
@@ -251,7 +251,7 @@ func TestHeadersMatch(t *testing.T) {
 
 func with(parts []build.Part, more ...build.Part) []build.Part { return slices.Concat(parts, more) }
 
-// Without a dead-letter key messages keep their own, and CC adds to them what no binding shows.
+// Without a dead-letter key messages keep their own, and CC adds keys that no binding shows.
 func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 	audited := with(build.CopyKeyParts, build.Queue("audit", build.Consumers(1)), build.Bind("retry", "delay.#", "audit"))
 	for _, test := range []struct {
@@ -301,7 +301,8 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 	}
 }
 
-// A worker whose rejected messages keep their keys is not said to lose them, nor to have the failed queues of others.
+// A worker whose rejected messages keep their keys must not be said to lose them, nor to have other workers' failed
+// queues.
 func TestRejectsThatKeepTheirKeys(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Exchange("direct", "in"), build.Exchange("direct", "dead"),
 		build.Queue("w", build.Consumers(1), build.DLX("dead")), build.Bind("in", "w", "w"), build.Queue("v.dead"),

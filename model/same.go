@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// sameStructure reports whether two polls saw the same queues, exchanges, bindings and policies, whatever is in the
-// queues, and knew the same ways from messages: then settings, routing and hops are the same too. A broker that lists
-// the same in another order counts as changed.
+// sameStructure reports whether two polls saw the same queues, exchanges, bindings and policies, whatever the queues
+// contain, and the same Seen: then settings, routing and hops are the same too. The same objects in another order count
+// as a change.
 func sameStructure(a, b *Snapshot) bool {
 	return a.Overview.Version == b.Overview.Version &&
 		(a.Exchanges == nil) == (b.Exchanges == nil) && (a.Bindings == nil) == (b.Bindings == nil) &&
@@ -33,8 +33,8 @@ func sameStructure(a, b *Snapshot) bool {
 		reflect.DeepEqual(a.Seen, b.Seen)
 }
 
-// sharing is a snapshot that has what it repeats of an earlier one with the same structure from that one, so that it is
-// in memory once: on a broker with 10,000 queues and 30,000 bindings most of a poll is names and tables.
+// sharing is a snapshot that takes unchanged parts from an earlier one with the same structure, so that they are in
+// memory once: on a broker with 10,000 queues and 30,000 bindings most of a poll is names and tables.
 func sharing(earlier, s *Snapshot) *Snapshot {
 	shared := *s
 	shared.Bindings = earlier.Bindings

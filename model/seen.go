@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Seen are the ways of messages that were looked at, which no binding shows. Each list is sorted.
+// Seen is where peeked messages came from and go to, which no binding shows. Each list is sorted.
 type Seen struct {
-	To   map[QueueRef][]QueueRef // where they go from a queue without a dead-letter key, by their own keys
-	From map[QueueRef][]QueueRef // from which queues their workers sent them into a queue
-	// queues with messages in which the application counts tries by itself
+	To   map[QueueRef][]QueueRef // from a queue without a dead-letter key: where messages go by their own keys
+	From map[QueueRef][]QueueRef // into a queue: the queues whose workers sent messages there
+	// queues with messages in which the application itself counts tries
 	Counted map[QueueRef]bool
 }
 
-// Any reports whether something was seen.
+// Any reports whether Seen has anything.
 func (s Seen) Any() bool { return len(s.To)+len(s.From)+len(s.Counted) > 0 }
 
-// With is what was seen before and now; neither of both is changed.
+// With merges both, and changes neither.
 func (s Seen) With(other Seen) Seen {
 	both := Seen{To: joined(s.To, other.To), From: joined(s.From, other.From), Counted: s.Counted}
 	if len(other.Counted) > 0 {
@@ -41,7 +41,7 @@ func joined(a, b map[QueueRef][]QueueRef) map[QueueRef][]QueueRef {
 	return all
 }
 
-// seenFrom reports whether messages that were looked at came into a buffer from a worker.
+// seenFrom reports whether peeked messages in a buffer came from a worker.
 func (t *Topology) seenFrom(b *Buffer, worker QueueRef) bool {
 	return slices.ContainsFunc(b.Queues(), func(ref QueueRef) bool {
 		return slices.Contains(t.Snapshot.Seen.From[ref], worker)

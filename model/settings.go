@@ -11,7 +11,7 @@ type Source struct {
 	Name string // of the policy
 }
 
-// SourceKind is the kind of place where a setting can be made.
+// SourceKind is the kind of place where a setting is made.
 type SourceKind string
 
 // The places, as flows -o json names them.
@@ -20,7 +20,7 @@ const (
 	FromPolicy         SourceKind = "policy"
 	FromOperatorPolicy SourceKind = "operator policy"
 	FromMessage        SourceKind = "message"
-	FromDefault        SourceKind = "default" // the broker's own
+	FromDefault        SourceKind = "default" // the broker's default
 )
 
 // String is "argument", "policy retry-30s", "operator policy cap".
@@ -38,11 +38,12 @@ type Setting[T any] struct {
 	Source Source
 }
 
-// Settings are the effective settings of one queue: arguments, policy and operator policy merged as the broker does it.
+// Settings are the effective settings of one queue: arguments, policy and operator policy merged as the broker merges
+// them.
 type Settings struct {
 	TTL           Setting[time.Duration] // message TTL of the queue; a message's own expiration may be lower
-	Expires       Setting[time.Duration] // x-expires: the queue itself is deleted when unused for so long
-	DLX           Setting[string]        // "" with Set is the default exchange
+	Expires       Setting[time.Duration] // x-expires: the queue itself is deleted when unused for this long
+	DLX           Setting[string]        // "" with Set: the default exchange
 	Key           Setting[string]        // dead-letter routing key; not set: the message's own keys
 	Strategy      Setting[string]        // at-most-once or at-least-once (quorum)
 	MaxLength     Setting[int64]         // messages
@@ -52,14 +53,14 @@ type Settings struct {
 	DelayedRetry  Setting[string]        // delayed-retry-type of a quorum queue, 4.3 and later
 }
 
-// drop-head is what a queue without an overflow setting does (all versions).
+// DropHead is what a queue without an overflow setting does (all versions).
 const DropHead = "drop-head"
 
-// settingsOfAll are the settings of queues. Those that have the same share them: a broker has many queues and few ways
-// to declare one.
+// settingsOfAll are the settings of all queues. Queues with equal settings share them: a broker has many queues and few
+// ways to declare one.
 type settingsOfAll map[QueueRef]*Settings
 
-// of are a queue's settings, nothing set when it is not there.
+// of returns a queue's settings; for an unknown queue nothing is set.
 func (all settingsOfAll) of(ref QueueRef) *Settings {
 	if s := all[ref]; s != nil {
 		return s
@@ -87,8 +88,8 @@ func findSettings(s *Snapshot, b Behaviour) settingsOfAll {
 
 // settingsOf merges the arguments of a queue with its policies. The rules (measured on 3.10.8, 4.0.5 and 4.3.6):
 // dead-letter exchange, key and strategy: the argument wins; TTL, expiry and lengths: the lower wins; delivery limit:
-// the lower wins, from 4.0 the higher when one is negative; overflow: the argument wins on classic, the policy on
-// quorum queues, which take reject-publish-dlx for drop-head (rabbit_quorum_queue: it logs "Invalid overflow
+// the lower wins, from 4.0 the higher when one is negative; overflow: the argument wins on classic queues, the policy
+// on quorum queues, which treat reject-publish-dlx as drop-head (rabbit_quorum_queue: it logs "Invalid overflow
 // strategy").
 func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings {
 	if q.Type == Stream {
@@ -129,13 +130,14 @@ func settingsOf(q *Queue, policies map[policyKey]*Policy, b Behaviour) Settings 
 // Bounded reports whether the queue has a maximum length, in messages or bytes.
 func (s Settings) Bounded() bool { return s.MaxLength.Set || s.MaxBytes.Set }
 
-// KeepsDeadLetters reports whether a quorum queue keeps a dead letter until the queues behind its exchange have taken
-// it (rabbit_fifo_dlx, 3.10 and later): without overflow reject-publish the broker falls back to at-most-once.
+// KeepsDeadLetters reports whether a quorum queue keeps a dead letter until the queues behind its exchange have
+// confirmed it (rabbit_fifo_dlx, 3.10 and later). Without overflow reject-publish the broker falls back to
+// at-most-once.
 func (s Settings) KeepsDeadLetters() bool {
 	return s.DLX.Set && s.Strategy.Value == "at-least-once" && s.Overflow.Value == "reject-publish"
 }
 
-// settingReader reads one queue's settings by their policy names; the argument of each is the same name behind "x-".
+// settingReader reads one queue's settings by their policy names; the argument's name is the same with "x-" in front.
 type settingReader struct {
 	queue    *Queue
 	policies map[policyKey]*Policy
@@ -159,7 +161,8 @@ func (r settingReader) lower(name string) Setting[int64] {
 	return r.number(name, func(policy, argument int64) bool { return policy < argument })
 }
 
-// number is a setting of which the argument and the policy are numbers; wins says whether that of the policy does.
+// number reads a numeric setting from argument and policy; wins reports whether the policy's value is the effective
+// one.
 func (r settingReader) number(name string, wins func(policy, argument int64) bool) Setting[int64] {
 	argument, byArgument := r.queue.Arguments.Integer("x-" + name)
 	policy, byPolicy := r.queue.PolicyDefinition.Integer(name)
@@ -188,7 +191,7 @@ func (r settingReader) deliveryLimit(b Behaviour) Setting[int64] {
 	return s
 }
 
-// source tells which of the queue's two policies gave a key of the merged definition. When both have it, it is the one
+// source finds which of the queue's two policies gave a key of the merged definition. When both have it, it is the one
 // whose value the broker chose.
 func (r settingReader) source(name string) Source {
 	q := r.queue
@@ -215,7 +218,7 @@ type policyKey struct {
 	operator    bool
 }
 
-// milliseconds turns the broker's unit into a duration; what no duration can hold (292 years) is the longest there is.
+// milliseconds converts the broker's unit, and caps it at the longest duration (292 years).
 func milliseconds(ms int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Millisecond)
 	return time.Duration(min(max(ms, 0), most)) * time.Millisecond

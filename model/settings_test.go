@@ -155,8 +155,7 @@ func TestTheSourceOfAMergedPolicy(t *testing.T) {
 	}
 }
 
-// TestConfirmedConsumers: a worker that has just started is one before the statistics know of it, and what dlxtop reads
-// is none by that.
+// A worker that has just started counts before the statistics know of it; dlxtop's own consumer does not.
 func TestConfirmedConsumers(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("mail"), build.Queue("letters"))
 	worker, read := model.QueueRef{VHost: "/", Name: "mail"}, model.QueueRef{VHost: "/", Name: "letters"}
@@ -169,7 +168,7 @@ func TestConfirmedConsumers(t *testing.T) {
 	assert.That(t, n.Or(0) == 0, "what dlxtop read has %v consumers", n)
 }
 
-// What dlxtop holds is still in the queue, and dlxtop is none of its consumers.
+// What dlxtop holds is still in the queue, and dlxtop is not one of its consumers.
 func TestOwnLooksAreLeftOut(t *testing.T) {
 	unacked := func(n int64) build.Setting { return func(q *model.Queue) { q.Unacked = model.Some(n) } }
 	untold := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
@@ -190,7 +189,7 @@ func TestOwnLooksAreLeftOut(t *testing.T) {
 	after.LeaveOut(map[model.QueueRef]bool{build.Ref("w"): true}, nil)
 }
 
-// A version that is known is written as it is read.
+// A known version is written as it was read.
 func FuzzParseVersion(f *testing.F) {
 	for _, s := range []string{
 		"3.10.8", "4.0.5", "4.1.0-rc.1", "3.13", "4.3.6+2.g1", "", "4", "-1.2",

@@ -13,9 +13,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// Structures that nobody named: each with the flows it is, and words of the reasons for its parts.
+// Structures without telling names: each with its flows, and words of the reasons for their parts.
 func TestFlowsOfStructures(t *testing.T) {
-	type reasons map[string]string // queue or exchange, and what its reason says
+	type reasons map[string]string // queue or exchange, and words of its reason
 	for _, test := range []struct {
 		name    string
 		version string
@@ -396,7 +396,7 @@ func elsewhere(vhost string, p build.Part) build.Part {
 	}
 }
 
-// Each change of a broker has to be seen by the next topology, as if it were made from nothing.
+// The next topology must see each change of a broker, as if it were made from scratch.
 func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 	structure := []build.Part{
 		build.Exchange("direct", "x"), build.Queue("w", build.Consumers(1)), build.Bind("x", "k", "w"),
@@ -461,7 +461,7 @@ func TestWhatAPollRepeatsIsInMemoryOnce(t *testing.T) {
 	assert.That(t, &polled.Bindings[0] != &after.Bindings[0], "the poll itself was changed")
 }
 
-// TestWhatFlowsShareIsInMemoryOnce: in a tangle, each buffer belongs to dozens of flows.
+// In a tangle of queues, each buffer belongs to dozens of flows.
 func TestWhatFlowsShareIsInMemoryOnce(t *testing.T) {
 	topology := model.NewTopology(build.Broker("3.10.8", build.Exchange("fanout", "x"),
 		build.Queue("a", build.Consumers(1)), build.Queue("b", build.Consumers(1)),
@@ -475,7 +475,7 @@ func TestWhatFlowsShareIsInMemoryOnce(t *testing.T) {
 	}
 }
 
-// TestRolesAreRemembered: a flow stays when its worker stops, as long as the queues exist.
+// A flow stays when its worker stops, as long as the queues exist.
 func TestRolesAreRemembered(t *testing.T) {
 	at := func(consumers int64, parts ...build.Part) *model.Snapshot {
 		work := build.Queue("work", build.Consumers(consumers), build.DLX("", "graveyard"))
@@ -498,7 +498,7 @@ func TestRolesAreRemembered(t *testing.T) {
 	}
 }
 
-// A queue that has just been declared has no statistics: what is taken for a worker then is forgotten.
+// A new queue has no statistics: what is taken for a worker then is forgotten.
 func TestUnknownConsumersMakeNoWorkers(t *testing.T) {
 	at := func(settings ...build.Setting) *model.Snapshot {
 		return build.TopologyOf("4.0.5", build.Exchange("headers", "dead"), build.Queue("late", settings...),

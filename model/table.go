@@ -2,10 +2,10 @@ package model
 
 import "time"
 
-// Table is an AMQP field table: headers, queue arguments. The values have the Go types of AMQP's field types: nil,
-// bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, Decimal, string, []byte,
-// time.Time, []any and Table, or are Repeated or a RawValue where the table is odd. A table that came through the
-// management API has only JSON's types: nil, bool, int64, float64, string, []any and Table.
+// Table is an AMQP field table: headers, queue arguments. Its values have the Go types of AMQP's field types: nil,
+// bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, Decimal, string, []byte, time.Time,
+// []any and Table; or Repeated and RawValue where the table is odd. A table from the management API has only JSON's
+// types: nil, bool, int64, float64, string, []any and Table.
 type Table map[string]any
 
 // Decimal is AMQP's decimal: Value / 10^Scale.
@@ -14,13 +14,13 @@ type Decimal struct {
 	Value int32
 }
 
-// Integer returns the value under key when it is a whole number of any integer type (or a float without a fraction,
-// as JSON may carry it). A string that looks like a number is not a number: RabbitMQ refuses it too.
+// Integer returns the value of key when it is a whole number of any integer type (or a float without a fraction, as in
+// JSON). A string that looks like a number is not a number: RabbitMQ refuses it too.
 func (t Table) Integer(key string) (int64, bool) {
 	return AsInteger(t[key])
 }
 
-// AsTable is a table of headers, as clients and as JSON give it.
+// AsTable returns a table of headers, as clients and JSON represent it.
 func AsTable(v any) (Table, bool) {
 	switch v := v.(type) {
 	case Table:
@@ -31,7 +31,7 @@ func AsTable(v any) (Table, bool) {
 	return nil, false
 }
 
-// AsInteger is Integer of a value by itself.
+// AsInteger is Integer for a single value.
 func AsInteger(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -64,12 +64,12 @@ func AsInteger(v any) (int64, bool) {
 	return 0, false
 }
 
-// Text returns the value under key when it is a string or bytes.
+// Text returns the value of key when it is a string or bytes.
 func (t Table) Text(key string) (string, bool) {
 	return AsText(t[key])
 }
 
-// AsText is Text of a value by itself.
+// AsText is Text for a single value.
 func AsText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -80,7 +80,7 @@ func AsText(v any) (string, bool) {
 	return "", false
 }
 
-// Time returns the value under key when it is an AMQP timestamp.
+// Time returns the value of key when it is an AMQP timestamp.
 func (t Table) Time(key string) (time.Time, bool) {
 	v, ok := t[key].(time.Time)
 	return v, ok

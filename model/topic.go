@@ -6,7 +6,7 @@ import (
 )
 
 // topicWords splits a topic key or pattern as RabbitMQ does: the empty key has no words, and each dot separates two
-// words, which may be empty.
+// words, either of which may be empty.
 func topicWords(key string) []string {
 	if key == "" {
 		return nil
@@ -17,9 +17,9 @@ func topicWords(key string) []string {
 // topicMatches reports whether a pattern's words match a key's words: * is exactly one word, # any number of them.
 func topicMatches(pattern, key []string) bool { return matches(pattern, key, "#", "*") }
 
-// matches reports whether a pattern takes a text: many stands for any number of its elements, one for exactly one.
+// matches reports whether a pattern matches a text: many stands for any number of elements, one for exactly one.
 func matches[T comparable](pattern, text []T, many, one T) bool {
-	// Two pointers with one point of return: the last many seen takes one element more each time the rest does not fit.
+	// Two pointers with a single backtrack point: when the rest does not match, the last many takes one element more.
 	p, at := 0, 0
 	back, taken := -1, 0
 	for at < len(text) {

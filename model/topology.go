@@ -13,8 +13,8 @@ type Topology struct {
 	settings    settingsOfAll
 	exchanges   map[ExchangeRef]*Exchange
 	routings    map[string]*routing
-	bound       map[QueueRef][]int    // indexes of the bindings of exchanges to a queue
-	into        map[ExchangeRef][]int // and to another exchange
+	bound       map[QueueRef][]int    // indexes of a queue's bindings to exchanges
+	into        map[ExchangeRef][]int // the same for exchanges as destinations
 	hops        map[QueueRef][]Hop
 	gone        map[QueueRef][]QueueRef
 	carried     map[QueueRef]Carried
@@ -22,14 +22,14 @@ type Topology struct {
 	failedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
 	failed      map[QueueRef]bool
-	worked      map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and what had consumers
+	worked      map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and queues that had consumers
 }
 
-// NewTopology works a snapshot out. The snapshot must not change afterwards.
+// NewTopology derives a topology from a snapshot, which must not change afterwards.
 func NewTopology(s *Snapshot) *Topology { return (*Topology)(nil).Next(s) }
 
-// Next works the next poll of the same broker out. What depends on parts that did not change is taken over: most polls
-// change counts only. The snapshot must not change afterwards; t may be nil.
+// Next derives the topology of the next poll of the same broker. It reuses whatever depends only on unchanged parts:
+// most polls change only counts. The snapshot must not change afterwards; t may be nil.
 func (t *Topology) Next(s *Snapshot) *Topology {
 	s = withoutTaps(s)
 	same := t != nil && sameStructure(t.Snapshot, s)
@@ -81,7 +81,7 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	return next
 }
 
-// remembered are the queues that were workers and still exist: a flow does not vanish when its worker stops.
+// remembered are the former workers that still exist: a flow does not vanish when its worker stops.
 func (t *Topology) remembered(exist map[QueueRef]*Queue) map[QueueRef]bool {
 	worked := map[QueueRef]bool{}
 	if t == nil {
@@ -95,8 +95,8 @@ func (t *Topology) remembered(exist map[QueueRef]*Queue) map[QueueRef]bool {
 	return worked
 }
 
-// goneIn are the buffers with a lease to which dead letters went at this poll or one before it, by the queues from
-// which they go nowhere in the next one.
+// goneIn are the buffers with a lease that dead letters reached at this poll or an earlier one, by the queues whose
+// dead letters go nowhere in the next one.
 func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 	if t == nil {
 		return nil
@@ -118,11 +118,10 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 	return gone
 }
 
-// Gone are the buffers with a lease to which the dead letters of a queue went at an earlier poll, when they go nowhere
-// now.
+// Gone are the buffers with a lease that a queue's dead letters reached at an earlier poll, when they go nowhere now.
 func (t *Topology) Gone(ref QueueRef) []QueueRef { return t.gone[ref] }
 
-// Queue finds a queue, with its newest counts.
+// Queue returns a queue with its newest counts.
 func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
 	if q, ok := t.counted[ref]; ok {
 		return q, true
@@ -137,10 +136,10 @@ func (t *Topology) Exchange(ref ExchangeRef) (*Exchange, bool) {
 	return x, ok
 }
 
-// Settings are the effective settings of a queue; nothing is set for a queue that is not there.
+// Settings are the effective settings of a queue; for an unknown queue nothing is set.
 func (t *Topology) Settings(ref QueueRef) Settings { return *t.settings.of(ref) }
 
-// Route tells which queues a message reaches that is published to an exchange ("" is the default exchange) with these
+// Route is the queues that a message reaches which is published to an exchange ("" is the default exchange) with these
 // keys (the routing key first, then CC and BCC) and headers. A client's publish to an internal exchange is refused:
 // Route.Internal.
 func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) Route {
@@ -151,14 +150,14 @@ func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) R
 	return r.route(exchange, routed{keys: keys, keysKnown: true, headers: headers, headersKnown: true})
 }
 
-// Handing is how an exchange hands messages to its bindings.
+// Handing is how an exchange routes messages to its bindings.
 type Handing struct {
-	Kind      string // the type whose rule applies: an x-delayed-message exchange has the rule of its x-delayed-type
-	Chooses   bool   // it picks some of its bindings by a rule of its own (consistent hash, random)
+	Kind      string // the type whose rule applies: x-delayed-message follows its x-delayed-type
+	Chooses   bool   // it chooses among its bindings by a rule of its own (consistent hash, random)
 	Alternate string // its alternate exchange, "" for none
 }
 
-// Handing tells how a named exchange hands messages on; false when there is none of that name.
+// Handing returns how an exchange routes messages; false when there is no exchange of that name.
 func (t *Topology) Handing(ref ExchangeRef) (Handing, bool) {
 	r := t.routings[ref.VHost]
 	if r == nil || r.exchanges[ref.Name] == nil {
@@ -168,7 +167,7 @@ func (t *Topology) Handing(ref ExchangeRef) (Handing, bool) {
 	return Handing{Kind: x.kind, Chooses: x.chooses, Alternate: x.alternate}, true
 }
 
-// LeadsToQueue reports whether some message that passes a binding can reach a queue.
+// LeadsToQueue reports whether any message that passes a binding can reach a queue.
 func (t *Topology) LeadsToQueue(b *Binding) bool {
 	if b.ToExchange {
 		return len(t.routings[b.VHost].route(b.Destination, routed{}).Queues) > 0
@@ -177,11 +176,11 @@ func (t *Topology) LeadsToQueue(b *Binding) bool {
 	return exists
 }
 
-// Hops are the ways out of a queue: none when it has no dead-letter exchange.
+// Hops are the hops of a queue: none when it has no dead-letter exchange.
 func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 
-// DeadLetter is the queues that a dead letter from ref is routed to, with these keys of its own
-// (the routing key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
+// DeadLetter is the queues that a dead letter from ref is routed to, with its own keys (the routing key first, then CC
+// and BCC) and headers. Without a dead-letter exchange there are none.
 func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route {
 	s := t.settings.of(ref)
 	if !s.DLX.Set {
@@ -199,7 +198,7 @@ func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route 
 // Flows are all flows, sorted by vhost and name.
 func (t *Topology) Flows() []Flow { return t.flows }
 
-// FlowsOf are the flows that a queue belongs to: those whose worker it is first, then as a buffer, then as a failed
+// FlowsOf are the flows that a queue belongs to: first those whose worker it is, then as a buffer, then as a failed
 // queue.
 func (t *Topology) FlowsOf(ref QueueRef) []*Flow { return t.flowsOf[ref] }
 
@@ -223,7 +222,7 @@ func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) {
 	return nil, false
 }
 
-// WaitsByMessage reports whether a queue is a buffer in which each message has a TTL of its own.
+// WaitsByMessage reports whether a queue is a buffer in which each message has its own TTL.
 func (t *Topology) WaitsByMessage(ref QueueRef) bool {
 	return slices.ContainsFunc(t.flowsOf[ref], func(f *Flow) bool {
 		return slices.ContainsFunc(f.Buffers, func(b *Buffer) bool { return b.Queue == ref && !b.TTL.Known() && !b.Held })

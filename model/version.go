@@ -11,7 +11,7 @@ type Version struct {
 	Major, Minor, Patch int
 }
 
-// ParseVersion reads "4.0.5", "3.10.8", "4.1.0-rc.1" or "3.13". A text that is no version is the unknown Version.
+// ParseVersion reads "4.0.5", "3.10.8", "4.1.0-rc.1" or "3.13". Any other text gives the unknown Version.
 func ParseVersion(s string) Version {
 	s, _, _ = strings.Cut(s, "-")
 	s, _, _ = strings.Cut(s, "+")
@@ -26,10 +26,9 @@ func ParseVersion(s string) Version {
 	return Version{n[0], n[1], n[2]}
 }
 
-// Known reports whether the version is known.
 func (v Version) Known() bool { return v != Version{} }
 
-// AtLeast reports whether v is major.minor or later. An unknown version is at least nothing.
+// AtLeast reports whether v is major.minor or later. For an unknown version it is always false.
 func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
@@ -42,27 +41,28 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// Behaviour is what differs between versions of RabbitMQ, named by what differs. It is the only place that compares
-// versions. Measured on 3.10.8, 4.0.5 and 4.3.6 unless a field says otherwise.
+// Behaviour is what differs between versions of RabbitMQ; each field is named for one difference. Only this file
+// compares versions. Measured on 3.10.8, 4.0.5 and 4.3.6 unless a field says otherwise.
 type Behaviour struct {
-	// NackScramblesQuorum: a nack sends a quorum queue's messages to its tail or scrambles them (before 4.0): close the
-	// channel.
+	// NackScramblesQuorum: a nack sends a quorum queue's messages to its tail or reorders them (before 4.0): close the
+	// channel instead.
 	NackScramblesQuorum bool
-	// ReturnCountsAsDelivery: each message that a quorum queue gets back counts against its delivery limit (before 4.3).
-	// From 4.3 one nack(multiple, requeue) does not count.
+	// ReturnCountsAsDelivery: each message returned to a quorum queue counts against its delivery limit (before 4.3). From
+	// 4.3 one nack(multiple, requeue) does not count.
 	ReturnCountsAsDelivery bool
-	// CloseCountsAsFailure: a channel that closes with messages of a quorum queue counts as a failed delivery (4.3 and
+	// CloseCountsAsFailure: closing a channel that holds messages of a quorum queue counts as a failed delivery (4.3 and
 	// later).
 	CloseCountsAsFailure bool
-	// CarriesDeliveryCount: what a quorum queue dead-letters keeps its delivery count in the next one (4.3 and later).
+	// CarriesDeliveryCount: a message that a quorum queue dead-letters keeps its delivery count in the next one (4.3 and
+	// later).
 	CarriesDeliveryCount bool
 	// DefaultDeliveryLimit is the delivery limit of a quorum queue that has none set: 20 from 4.0, 0 (none) before.
 	DefaultDeliveryLimit int64
-	// CountsRepublishedDeaths: the broker goes on counting in an x-death that a client published (before 4.0, by source
-	// also not in 3.13.0 to 3.13.2). From 4.0 it ignores what clients send.
+	// CountsRepublishedDeaths: the broker continues to count in an x-death that a client published (before 4.0; by source
+	// not in 3.13.0 to 3.13.2). From 4.0 it ignores an x-death from clients.
 	CountsRepublishedDeaths bool
-	// ReversesDeaths: each death turns the order of those before it in x-death around (before 3.13 by source; measured
-	// on 3.10.8), and it looks for cycles in that order.
+	// ReversesDeaths: each death reverses the order of the earlier ones in x-death (before 3.13 by source; measured on
+	// 3.10.8), and cycles are detected in that order.
 	ReversesDeaths bool
 	// CyclesDropOnReplayedDeaths: a replay that keeps x-death can be dropped as a cycle at its next expiry (3.x).
 	CyclesDropOnReplayedDeaths bool
@@ -70,19 +70,19 @@ type Behaviour struct {
 	NegativeDeliveryLimitDrops bool
 	// MaxMessageSize is how many bytes a body may have where max_message_size is not set: 16 MiB from 4.0, 128 MiB before.
 	MaxMessageSize int64
-	// RefusesDeliveryModes: a delivery_mode beside 1 and 2 closes the connection of who publishes it (3.x).
+	// RefusesDeliveryModes: publishing a delivery_mode other than 1 and 2 closes the publisher's connection (3.x).
 	RefusesDeliveryModes bool
-	// DelayedRetry: quorum queues know delayed-retry-type (4.3 and later).
+	// DelayedRetry: quorum queues support delayed-retry-type (4.3 and later).
 	DelayedRetry bool
-	// ConvertsAMQP10: a message of an AMQP 1.0 client is stored as it came, and what AMQP 0-9-1 has no place for is
-	// missing in what dlxtop gets (4.0 and later; before, it was converted when it came).
+	// ConvertsAMQP10: a message of an AMQP 1.0 client is stored as it arrived, and dlxtop does not see what AMQP 0-9-1 has
+	// no place for (4.0 and later; earlier versions converted it on arrival).
 	ConvertsAMQP10 bool
-	// DelaysByHeader: a quorum queue confirms a message with message.DeliveryTimeHeader, and keeps it back until then
-	// (4.4 and later, by what its authors say of its source: not measured).
+	// DelaysByHeader: a quorum queue confirms a message with message.DeliveryTimeHeader, and holds it back until then (4.4
+	// and later, by its authors' description of the source: not measured).
 	DelaysByHeader bool
 }
 
-// BehaviourOf tells how a version behaves. Of an unknown version it says the most careful of everything.
+// BehaviourOf is the behaviour of a version. For an unknown version every field has its most cautious value.
 func BehaviourOf(v Version) Behaviour {
 	if !v.Known() {
 		return Behaviour{

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Count writes a number for people: 88,310.
+// Count formats a number for people: 88,310.
 func Count[N ~int | ~int32 | ~int64](n N) string {
 	s := strconv.FormatInt(int64(n), 10)
 	start := 0
@@ -35,7 +35,7 @@ func PluralAre(n int64, noun string) string {
 	return Plural(n, noun) + " are"
 }
 
-// Sayf is fmt.Sprintf for people: queues are printable, lists of them are Names, durations are short.
+// Sayf is fmt.Sprintf for people: queues become printable, lists of them become Names, durations are short.
 func Sayf(format string, values ...any) string {
 	for i, v := range values {
 		switch v := v.(type) {
