@@ -7,11 +7,11 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// DeliveryTimeHeader has the time before which RabbitMQ is not to deliver a message: model.Behaviour.DelaysByHeader.
+// DeliveryTimeHeader holds the time before which RabbitMQ must not deliver a message: model.Behaviour.DelaysByHeader.
 const DeliveryTimeHeader = "x-opt-delivery-time"
 
-// FromAMQP10 reports whether a message shows that RabbitMQ 4 converted it for AMQP 0-9-1: by a body that is no data, by
-// an id that is no text, or by an annotation. One with a plain body may show nothing.
+// FromAMQP10 reports whether a message shows that RabbitMQ 4 converted it for AMQP 0-9-1: a body that is not data, an
+// id that is not text, or an annotation. A converted message with a plain body may show nothing.
 func (m *Message) FromAMQP10() bool {
 	if m.Properties.Type == "amqp-1.0" {
 		return true

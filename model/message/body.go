@@ -12,7 +12,7 @@ import (
 // maxPreview bounds a preview, in characters.
 const maxPreview = 64 << 10
 
-// bodyEncoding is how a body is written as text: "utf-8" when it is UTF-8, else "base64".
+// bodyEncoding is how a body is written as text: "utf-8" when it is UTF-8, otherwise "base64".
 func bodyEncoding(body []byte) string {
 	if utf8.Valid(body) {
 		return "utf-8"
@@ -20,8 +20,8 @@ func bodyEncoding(body []byte) string {
 	return "base64"
 }
 
-// BodyPreview is the beginning of the body on one printable line, of about that many characters, with its white space
-// folded: for tables. It reads no more of the body than that, but for a pickled one.
+// BodyPreview is the beginning of the body on one printable line for tables, with its white space folded. It has about
+// that many characters and reads no more of the body, except for a pickled one.
 func (m *Message) BodyPreview(characters int) string {
 	if characters <= 0 || len(m.Body) == 0 {
 		return ""
@@ -43,7 +43,7 @@ func (m *Message) BodyPreview(characters int) string {
 	return model.Escaped(line)
 }
 
-// WholeRunes is the beginning of a text, at most limit bytes, without the half of a rune at its end.
+// WholeRunes is the beginning of a text, at most limit bytes, without an incomplete rune at its end.
 func WholeRunes[T string | []byte](b T, limit int) T {
 	if len(b) <= limit {
 		return b
@@ -77,8 +77,8 @@ func Size(bytes int64) string {
 
 const pickleType = "application/x-python-serialize"
 
-// Pickled is a body that Python pickled, as JSON that is made of its structure. whole is false where the JSON does not
-// have all of it.
+// Pickled is a body that Python pickled, as JSON made from its structure. whole is false when the JSON lacks a part of
+// it.
 func (m *Message) Pickled() (text []byte, whole, ok bool) {
 	if !m.looksPickled() {
 		return nil, false, false
@@ -91,8 +91,8 @@ func (m *Message) Pickled() (text []byte, whole, ok bool) {
 	return text, whole, true
 }
 
-// looksPickled reports whether a body is worth reading as a pickle: protocols from 2 on begin with their number, of the
-// older ones only the content type says it.
+// looksPickled reports whether a body is worth reading as a pickle: from protocol 2 on it begins with the protocol's
+// number; for older ones only the content type says so.
 func (m *Message) looksPickled() bool {
 	if !m.whole() || m.Body[len(m.Body)-1] != '.' {
 		return false

@@ -46,7 +46,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// Whatever the case and separators of a name, it is the same counter, and goes back to 0 in its own type.
+// Whatever the case and separators of its name, a counter is recognized, and reset to 0 in its own type.
 func TestCountersOfApplications(t *testing.T) {
 	for _, name := range []string{
 		"retryCount", "retry_count", "X-Retry-Count", "x-retryCount", "_retryCount", "RETRY-COUNT", "retries", "tries",
@@ -74,8 +74,8 @@ func TestCountersOfApplications(t *testing.T) {
 	}
 }
 
-// What may be business data counts with evidence only: its value is of that kind, and the message died or was
-// published again.
+// Names that may be business data count only with evidence: the value has the right kind, and the message died or was
+// republished.
 func TestVagueNamesNeedEvidence(t *testing.T) {
 	died := []Death{{Reason: model.Rejected, Queue: "mail"}}
 	dead := func(headers model.Table) Message { return Message{Headers: headers, Deaths: died} }
@@ -162,7 +162,7 @@ func TestLaravel(t *testing.T) {
 	}
 }
 
-// An error as applications write it: in headers of any name for it, in a table, and in a body where no header has one.
+// Errors as applications write them: in headers of any known name, in a table, or in the body when no header has one.
 func TestFailureOfApplications(t *testing.T) {
 	body := func(text string, deaths ...Death) Message {
 		return Message{Body: []byte(text), BodyBytes: len(text), Deaths: deaths}
@@ -201,8 +201,8 @@ func TestFailureOfApplications(t *testing.T) {
 	}
 }
 
-// pickles are a task, a result that is an exception, and a list that is in itself, as Python 3.11 pickles them, by name
-// and protocol.
+// pickles are a task, a result that is an exception, and a list that contains itself, as Python 3.11 pickles them, by
+// name and protocol.
 func pickles(t testing.TB) map[string][]byte {
 	t.Helper()
 	text := must.Get(os.ReadFile("testdata/pickles.txt"))(t)
@@ -244,7 +244,7 @@ func TestPickled(t *testing.T) {
 	}
 }
 
-// A pickled task says what a JSON one does; its count is not written, and the replay says so.
+// A pickled task says what a JSON one does; its count is not reset, and the replay says so.
 func TestPickledTask(t *testing.T) {
 	m := pickledMessage(pickles(t)["task 4"])
 	assert.Equal(t, m.FrameworkWords(), "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.000Z")
@@ -263,9 +263,9 @@ func TestPickledTask(t *testing.T) {
 	}
 }
 
-// What is no pickle, or one that calls for more than a body has, stays a body of bytes.
+// A body that is not a pickle, or needs more memory or steps than a body may, stays bytes.
 func TestNoPickle(t *testing.T) {
-	bomb := append([]byte("\x80\x02]"), bytes.Repeat([]byte("2a"), 100_000)...) // more steps than are read
+	bomb := append([]byte("\x80\x02]"), bytes.Repeat([]byte("2a"), 100_000)...) // more steps than the reader takes
 	for name, body := range map[string]string{
 		"empty": "\x80\x02.", "no end": "\x80\x02N", "more behind the end": "\x80\x02N..",
 		"a huge length":       "\x80\x02X\xff\xff\xff\x7fa.",
@@ -280,7 +280,7 @@ func TestNoPickle(t *testing.T) {
 	}
 }
 
-// A call of whatever a class is called stays a name with its arguments.
+// A call of any class stays a name with its arguments.
 func TestPickledCallIsAName(t *testing.T) {
 	m := pickledMessage([]byte("cos\nsystem\n(S'touch pickled'\ntR."))
 	text, whole, ok := m.Pickled()
@@ -288,7 +288,7 @@ func TestPickledCallIsAName(t *testing.T) {
 	assert.That(t, ok && whole && string(text) == want, "%s, want %s", text, want)
 }
 
-// A pickle is read within bounds, as the same thing twice, and its body stays as it is.
+// Reading a pickle is bounded and deterministic, and leaves the body as it is.
 func FuzzPickle(f *testing.F) {
 	for _, body := range pickles(f) {
 		f.Add(body)

@@ -8,12 +8,12 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// place is where a convention writes something.
+// place is the part of a message where a convention writes something.
 type place string
 
 const (
-	inHeaders place = "headers" // a header; a further step of a path goes into a nested table, or into JSON text
-	inBody    place = "body"    // a JSON body, or one that Python pickled (Pickled)
+	inHeaders place = "headers" // a header; further steps of a path lead into a nested table, or into JSON text
+	inBody    place = "body"    // a JSON body, or a pickled one (Pickled)
 )
 
 // path leads to a value: a header or JSON key, then the keys below it.
@@ -34,24 +34,24 @@ var originConventions = []originConvention{
 	{"the application", header("x-orig-exchange"), header("x-orig-routing-key"), nil},
 }
 
-// reader finds what conventions write in one message.
+// reader finds in one message what conventions write.
 type reader struct {
 	m     *Message
-	body  []byte // as JSON, of a pickled one; nil until asked for
+	body  []byte // as JSON, also of a pickled body; nil until needed
 	marks marks
 }
 
-// MaxEnvelope bounds the JSON that is read for an envelope, in bytes.
+// MaxEnvelope is the size in bytes up to which JSON is read for an envelope.
 const MaxEnvelope = 4 << 20
 
-// text is the text at a spot; numbers in JSON count as their text.
+// text is the text at a spot; a JSON number counts as its text.
 func (r *reader) text(s spot) (string, bool) {
 	p := s.path
 	if s.in == inBody {
 		if r.m.looksPickled() {
 			return r.pickledText(p)
 		}
-		if !r.marks.of(r.m.Body).has(p[0]) { // most bodies are no envelope
+		if !r.marks.of(r.m.Body).has(p[0]) { // most bodies are not envelopes
 			return "", false
 		}
 		return jsonText(r.m.Body, p)
@@ -74,7 +74,7 @@ func (r *reader) text(s spot) (string, bool) {
 	return "", false
 }
 
-// pickledText is the text or number at a path of a pickled body, which is read when it has the keys.
+// pickledText is the text or number at a path of a pickled body, which is only decoded when it has the keys.
 func (r *reader) pickledText(p path) (string, bool) {
 	for _, key := range p {
 		if !bytes.Contains(r.m.Body, []byte(key)) {
@@ -99,7 +99,7 @@ func (r *reader) has(spots []spot) bool {
 	return true
 }
 
-// first is the first text that is there and not empty.
+// first is the first text that is present and not empty.
 func (r *reader) first(alternatives []spot) string {
 	for _, at := range alternatives {
 		if s, ok := r.text(at); ok && strings.TrimSpace(s) != "" {
@@ -109,8 +109,8 @@ func (r *reader) first(alternatives []spot) string {
 	return ""
 }
 
-// jsonText is the text or number at a path of a JSON object. It reads one level after the other, so that a large body
-// is not turned into values, and looks for the keys first.
+// jsonText is the text or number at a path of a JSON object. It decodes one level after the other, so that a large body
+// is not decoded as a whole, and looks for the keys first.
 func jsonText(raw []byte, p path) (string, bool) {
 	if len(raw) == 0 || len(raw) > MaxEnvelope {
 		return "", false

@@ -11,29 +11,29 @@ import (
 )
 
 // Death is one entry of x-death: all deaths in one queue for one reason. Exchange, RoutingKeys and Time are those of
-// the FIRST death of the group; the broker does not tell the others.
+// the FIRST death of the group; the broker does not report them for later ones.
 type Death struct {
 	Queue              string
 	Reason             model.Reason
-	Count              int64 // 0 when the broker or a client did not say
+	Count              int64 // 0 when neither the broker nor a client set it
 	Exchange           string
 	RoutingKeys        []string  // with CC, without BCC
 	Time               time.Time // zero when absent
 	OriginalExpiration string    // milliseconds, as text: the message's own TTL, when it had one
 }
 
-// ParseDeaths reads the header x-death, the newest death first. Applications republish the header, so it can be
-// anything: what is readable of a malformed x-death is kept, and problem says in one sentence what could not be read.
-// Without the header both are zero.
+// ParseDeaths reads the header x-death, newest death first. Applications republish the header, so it can be anything:
+// the readable part of a malformed x-death is kept, and problem says in one sentence what could not be read. Without
+// the header both are zero.
 func ParseDeaths(headers model.Table) (deaths []Death, problem string) {
 	deaths, problem = WrittenDeaths(headers)
 	return newestFirst(headers, deaths), problem
 }
 
-// newestFirst sorts deaths as the broker wrote them. From 3.13 it writes the newest first, and x-last-death-queue
-// beside it. Before, each death goes to the front and turns those behind it around (measured on 3.10.8): from the
-// second on, the newest is in turn the last and the first of the rest. A group that died several times in a row has
-// turned them without a trace; that is undone where times or the first death prove it.
+// newestFirst sorts the deaths in the order of x-death. From 3.13 the broker writes the newest first, and
+// x-last-death-queue beside them. Before, each death goes to the front and reverses those behind it (measured on
+// 3.10.8): from the second on, the newest is alternately the last and the first of the rest. A group that died several
+// times in a row reversed them without a trace; that is undone where times or the first death prove it.
 func newestFirst(headers model.Table, deaths []Death) []Death {
 	_, ordered := headers.Text("x-last-death-queue")
 	if ordered || len(deaths) < 3 {
@@ -41,7 +41,7 @@ func newestFirst(headers model.Table, deaths []Death) []Death {
 	}
 	queue, _ := headers.Text("x-first-death-queue")
 	reason, _ := headers.Text("x-first-death-reason")
-	before := func(a, b *Death) bool { // a is surely older: it died once
+	before := func(a, b *Death) bool { // a is certainly older: it died once
 		return a.Count == 1 && (a.Queue == queue && string(a.Reason) == reason || earlier(a, b) && !b.Time.IsZero())
 	}
 	sorted, rest, atEnd := deaths[:1:1], deaths[1:], true
@@ -60,14 +60,14 @@ func newestFirst(headers model.Table, deaths []Death) []Death {
 	return sorted
 }
 
-// WrittenDeaths are those of ParseDeaths in the order of x-death, by which the broker looks for cycles.
+// WrittenDeaths are the deaths of ParseDeaths in the order of x-death, in which the broker looks for cycles.
 func WrittenDeaths(headers model.Table) (deaths []Death, problem string) {
 	v, ok := headers["x-death"]
 	if !ok {
 		return nil, ""
 	}
 	var p deathParser
-	if entry, ok := model.AsTable(v); ok { // some clients unwrap an array of one
+	if entry, ok := model.AsTable(v); ok { // some clients unwrap an array with one element
 		p.complain("x-death is a table, not an array of tables")
 		v = []any{entry}
 	}
@@ -84,7 +84,7 @@ func WrittenDeaths(headers model.Table) (deaths []Death, problem string) {
 	return deaths, p.problem()
 }
 
-// deathParser remembers the first complaint and counts the others: x-death may hold a million bad entries.
+// deathParser keeps the first problem and counts the others: x-death may hold a million bad entries.
 type deathParser struct {
 	entry int
 	first string
@@ -179,7 +179,7 @@ func (p *deathParser) keys(v any) []string {
 	return keys
 }
 
-// time reads a timestamp of AMQP, or its seconds since 1970: so the management API and some clients write it.
+// time reads an AMQP timestamp, or seconds since 1970, which the management API and some clients write.
 func (p *deathParser) time(v any) time.Time {
 	t, _ := v.(time.Time)
 	if s, ok := model.AsInteger(v); ok {
@@ -204,7 +204,7 @@ func (p *deathParser) expiration(v any) string {
 	return ""
 }
 
-// kindOf names the type of a header's value for people.
+// kindOf is the type of a header's value, for people.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -232,7 +232,7 @@ func kindOf(v any) string {
 	return "of an unknown type"
 }
 
-// DeathCount is how often the message died, as far as the broker counted.
+// DeathCount is how often the message died, as counted by the broker.
 func (m *Message) DeathCount() int64 {
 	var n int64
 	for i := range m.Deaths {
@@ -241,9 +241,9 @@ func (m *Message) DeathCount() int64 {
 	return n
 }
 
-// DeathSummary is "expired ×3, rejected ×3": the deaths by reason, the reason of the newest first; "" without deaths.
+// DeathSummary is "expired ×3, rejected ×3": the deaths by reason, beginning with the newest reason; "" without deaths.
 func (m *Message) DeathSummary() string {
-	const shown = 4 // RabbitMQ knows four reasons; what a client invents beyond them is summed up
+	const shown = 4 // RabbitMQ has four reasons; further ones that clients invent are summed up
 	var reasons []model.Reason
 	counts := map[model.Reason]int64{}
 	for i := range m.Deaths {
@@ -266,10 +266,10 @@ func (m *Message) DeathSummary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Times is the count of the group: an entry stands for at least one death.
+// Times is the count of the group, at least 1: an entry stands for at least one death.
 func (d *Death) Times() int64 { return max(d.Count, 1) }
 
-// Died is how often messages died for a reason, in words: "expired ×3".
+// Died says how often messages died for a reason: "expired ×3".
 func Died(r model.Reason, times int64) string {
 	if r == "" {
 		r = "died"
@@ -280,7 +280,7 @@ func Died(r model.Reason, times int64) string {
 	return string(r) + " ×" + model.Count(times)
 }
 
-// AddCapped is the sum of two counts, neither of them negative; too large a one is the largest number.
+// AddCapped adds two counts, neither of them negative, and caps the sum at the largest number.
 func AddCapped(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -43,12 +43,12 @@ func TestParseDeaths(t *testing.T) {
 	}{
 		{"count", int32(3), all, ""},
 		{"count", uint8(3), all, ""},
-		{"count", 3.0, all, ""}, // as JSON has it
+		{"count", 3.0, all, ""}, // as in JSON
 		{"count", "3", all, "count is a text, not an integer"},
 		{"count", 2.5, noCount, "count is a number, not an integer"},
 		{"count", math.NaN(), noCount, "count is a number"},
 		{"count", int64(-1), noCount, "count is negative"},
-		{"time", build.Noon.Unix(), all, ""}, // as the management API has it
+		{"time", build.Noon.Unix(), all, ""}, // as the management API writes it
 		{"time", build.Noon.Format(time.RFC3339), all, ""},
 		{"time", "yesterday", noTime, "time is a text"},
 		{"time", time.Unix(0, 0), noTime, "time is a time"},
@@ -108,7 +108,7 @@ func TestParseDeathsOfManyEntries(t *testing.T) {
 	assert.That(t, took <= 20*time.Second, "took %v", took)
 }
 
-// What 3.10.8, 4.0.5 and 4.3.6 wrote, recorded: queue, r for rejected or e for expired, count, and second of the first.
+// Recorded from 3.10.8, 4.0.5 and 4.3.6: queue, r for rejected or e for expired, count, and second of the first.
 func TestNewestDeathIsFirst(t *testing.T) {
 	for _, c := range []struct{ name, first, last, header, want string }{
 		{"3.10.8: rejected, and waited, twice", "a", "", "r2e1@48 r1e1@47 ar1@45 br1@47", "r2 b r1 a"},

@@ -2,13 +2,13 @@ package message
 
 import "github.com/dlxtop/dlxtop/model"
 
-// Counted is how often a delivered message has come back before. A quorum queue tells that in x-delivery-count, and
-// newer ones in x-acquired-count. On a message that was never delivered such a header is what its publisher wrote
-// (4.0.5); written twice, both are there (3.10.8), and the higher one counts.
+// Counted is how often a delivered message was returned before. A quorum queue writes that into x-delivery-count, newer
+// ones also into x-acquired-count. On a message that was never delivered the publisher wrote the header (4.0.5); if
+// both wrote it, both are there (3.10.8), and the higher one counts.
 func (m *Message) Counted() int64 { return m.highest(DeliveryCounters...) }
 
-// Delivered is the part of it that counts towards a delivery limit from 4.3 on: failed deliveries, also those in an
-// earlier quorum queue that dead-lettered it.
+// Delivered is the part of Counted that counts towards a delivery limit from 4.3 on: failed deliveries, including those
+// in an earlier quorum queue that dead-lettered the message.
 func (m *Message) Delivered() int64 { return m.highest("x-delivery-count") }
 
 func (m *Message) highest(keys ...string) (n int64) {

@@ -1,6 +1,7 @@
 // Package message is one message: its properties, headers, deaths and failure, the envelope that a framework put around
-// it, its fingerprint, and its JSON. What a queue does with it is story's, what a person does with it is plan's.
+// it, its fingerprint, and its JSON. What a queue does with it belongs to package story, what a person does with it to
+// package plan.
 //
-// It has more than 6,000 lines: why a message failed and where it came from stands in the envelopes of a dozen
-// frameworks. They read the message, and the message asks them, so that neither can do without the other.
+// It has more than 6,000 lines: why a message failed and where it came from is in the envelopes of a dozen frameworks.
+// Reading an envelope needs the message, and the message needs its envelope, so they cannot be separate packages.
 package message

@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Task is what the worker is to do, by its framework's name for it: a task, an actor, a type of message.
+// Task is what the worker should do, by its framework's name for it: a task, an actor, a type of message.
 func (m *Message) Task() (string, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
@@ -23,7 +23,7 @@ func (m *Message) Task() (string, bool) {
 
 const maxTask = 300
 
-// Eta is the time before which its worker does not run the message. held is false where the worker looks at it no more
+// Eta is the time before which the worker does not run the message. held is false where the worker no longer checks it
 // once the message is in its queue.
 func (m *Message) Eta() (at time.Time, held, ok bool) {
 	for k := range m.rows() {
@@ -44,7 +44,7 @@ func (m *Message) Expires() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// timeAt reads a time with its offset from UTC. One without an offset could be of any zone: it is unknown.
+// timeAt reads a time with its offset from UTC. A time without an offset is unknown: it could be in any zone.
 func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 	r := reader{m: m}
 	for _, s := range spots {
@@ -59,8 +59,8 @@ func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Retried is how often the message was tried, as its framework counts it in it. more is true where it counts what came
-// after the first try: a message that has failed has had one more.
+// Retried is how often the message was tried, as counted by its framework. more is true where the count leaves out the
+// first try: a message that has failed was then tried once more.
 func (m *Message) Retried() (n int64, more, ok bool) {
 	for k := range m.rows() {
 		for i := range k.tries {
@@ -79,7 +79,7 @@ func (m *Message) Retried() (n int64, more, ok bool) {
 	return 0, false, false
 }
 
-// RetriesLeft is how many retries its framework still allows, where it counts down.
+// RetriesLeft is how many retries its framework still allows, for frameworks that count down.
 func (m *Message) RetriesLeft() (int64, bool) {
 	r := reader{m: m}
 	for k := range m.rows() {
@@ -114,8 +114,8 @@ func (m *Message) counted(c *counter) (most int64, ok bool) {
 	return most, ok
 }
 
-// WantsReply reports whether an answer is expected where the message names a queue for it. Celery names one in every
-// task, also where nobody waits.
+// WantsReply reports whether the sender expects a reply, where the message names a queue for it. Celery names one in
+// every task, even when nothing waits for it.
 func (m *Message) WantsReply() bool {
 	for k := range m.rows() {
 		if k.namesReply {
@@ -125,8 +125,8 @@ func (m *Message) WantsReply() bool {
 	return m.Properties.ReplyTo != ""
 }
 
-// FrameworkWords are what the framework that wrote the message says of it: "Celery: shop.charge, counts 2, due
-// 2026-11-22T07:00:05.000Z"; "" where none did.
+// FrameworkWords describe what the message's framework wrote into it: "Celery: shop.charge, counts 2, due
+// 2026-11-22T07:00:05.000Z"; "" without a framework.
 func (m *Message) FrameworkWords() string {
 	f := m.frameworkJSON()
 	if f == nil {

@@ -16,18 +16,18 @@ import (
 )
 
 // Envelope is what a framework made of a message when it failed, opened: the message as it was before. A replay
-// publishes Original; what is peeked, journaled and compared (Fingerprint) is the message as it lies in the queue.
+// publishes Original; peeks, the journal and comparisons (Fingerprint) use the message as it is in the queue.
 type Envelope struct {
 	Framework string
 	Original  Message  // address, properties, headers and body as its worker received them
-	Worker    string   // the queue in which it failed; "" when it does not tell
+	Worker    string   // the queue in which it failed; "" when unknown
 	Does      string   // what a replay does about it: "unwraps the EasyNetQ envelope"
-	Doubts    []string // what may be other than it was, in words
-	Problem   string   // why it cannot be opened although it looks like an envelope: it then stays as it is
+	Doubts    []string // what may differ from the original, in words
+	Problem   string   // why something that looks like an envelope cannot be opened; the message then stays as it is
 }
 
 // Envelope opens what a framework wrapped around the message, or wrote into its body, when it failed. It is false for a
-// message that is as it was published, and for one whose body was not kept whole.
+// message that is as it was published, and for one without its whole body.
 func (m *Message) Envelope() (Envelope, bool) {
 	return m.envelope(ResetWish{})
 }
@@ -36,7 +36,7 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 	if !m.whole() {
 		return Envelope{}, false
 	}
-	members := membersOf(m.Body) // most bodies are in no envelope
+	members := membersOf(m.Body) // most bodies are not in an envelope
 	if members.hasAll(easyNetQMembers) || strings.Contains(m.Properties.Type, EasyNetQType) {
 		return m.easyNetQ(), true
 	}
@@ -46,29 +46,29 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 	return Envelope{}, false
 }
 
-// Opened is a message as a replay publishes it: the original when it is in an envelope, else the message itself.
+// Opened is a message as a replay publishes it: the original from its envelope, or the message itself when it has none.
 type Opened struct {
 	*Message
-	Envelope *Envelope // nil when it is in none, or in one that cannot be opened
+	Envelope *Envelope // nil without an envelope, or with one that cannot be opened
 }
 
-// Opening is OpeningWith without a wish about what is reset.
+// Opening is OpeningWith the default resets.
 func Opening(m *Message) Opened { return OpeningWith(m, ResetWish{}) }
 
-// OpeningWith is Opening for a replay that may keep the tries that an envelope counts.
+// OpeningWith opens a message for a replay that may keep the tries counted in an envelope.
 func OpeningWith(m *Message, wish ResetWish) Opened {
 	e, ok := m.envelope(wish)
 	if !ok || e.Problem != "" {
 		return Opened{m, nil}
 	}
-	envelope := e // most messages are in none, and need no memory for it
+	envelope := e // most messages have no envelope, and need no memory for one
 	return Opened{&envelope.Original, &envelope}
 }
 
 // EasyNetQType is in the type property of what EasyNetQ publishes to its error queue.
 const EasyNetQType = "EasyNetQ.SystemMessages.Error"
 
-// easyNetQMembers are what an EasyNetQ error message has at least.
+// easyNetQMembers are the members that every EasyNetQ error message has.
 var easyNetQMembers = []string{"Exception", "RoutingKey", "Exchange", "BasicProperties", "Message"}
 
 // easyNetQ opens EasyNetQ's error message: a JSON object with the body as text, the properties, and where it was
@@ -96,7 +96,7 @@ func (m *Message) easyNetQ() Envelope {
 	if !jsonString(raw["Message"], &body) {
 		return fail("has no Message that is a text")
 	}
-	// EasyNetQ turns the body into text: what is no UTF-8 in it is lost, and this character stands for it.
+	// EasyNetQ converts the body to text: bytes that are not UTF-8 are lost, and this character replaces them.
 	if strings.ContainsRune(body, utf8.RuneError) {
 		return fail("its Message was not text: EasyNetQ has lost bytes of it")
 	}
@@ -134,7 +134,7 @@ func easyNetQProperties(raw map[string]json.RawMessage) (p Properties, ok bool) 
 		"CorrelationId": &p.CorrelationID, "ReplyTo": &p.ReplyTo, "MessageId": &p.MessageID, "Timestamp": &timestamp,
 		"Type": &p.Type, "UserId": &p.UserID, "AppId": &p.AppID, "Expiration": &expiration,
 	} {
-		var present *bool // older versions write every property, and beside it whether it was there
+		var present *bool // older versions write every property, with a flag whether it was present
 		if v, told := raw[name+"Present"]; told && json.Unmarshal(v, &present) == nil && present != nil && !*present {
 			continue
 		}
@@ -153,11 +153,11 @@ func easyNetQProperties(raw map[string]json.RawMessage) (p Properties, ok bool) 
 var timeSpan = regexp.MustCompile(`^(?:(\d{1,8})\.)?(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,7}))?$`)
 
 // milliSpan reads an expiration, which may be absent: milliseconds, or the time span of later versions. It is false for
-// what RabbitMQ would refuse.
+// values that RabbitMQ would refuse.
 func milliSpan(s string) (ms string, ok bool) {
 	if part := timeSpan.FindStringSubmatch(s); part != nil {
 		number := func(i int) (n int64) {
-			n, _ = strconv.ParseInt(part[i], 10, 64) // what is not there is 0
+			n, _ = strconv.ParseInt(part[i], 10, 64) // a missing part is 0
 			return n
 		}
 		part[5] = (part[5] + "000")[:3]
@@ -169,8 +169,7 @@ func milliSpan(s string) (ms string, ok bool) {
 	return s, true
 }
 
-// easyNetQHeaders reads headers as .NET wrote them: whole numbers become long, as when EasyNetQ's own tool publishes
-// them again.
+// easyNetQHeaders reads headers as .NET wrote them: integers become long, as when EasyNetQ's own tool republishes them.
 func easyNetQHeaders(raw json.RawMessage) (model.Table, bool) {
 	if len(raw) == 0 {
 		return nil, true
@@ -181,7 +180,7 @@ func easyNetQHeaders(raw json.RawMessage) (model.Table, bool) {
 	if d.Decode(&headers) != nil {
 		return nil, false
 	}
-	delete(headers, "$type") // Newtonsoft's name of the dictionary
+	delete(headers, "$type") // the dictionary's type, as Newtonsoft writes it
 	if len(headers) == 0 {
 		return nil, true
 	}

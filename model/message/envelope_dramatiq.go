@@ -12,15 +12,15 @@ import (
 
 // dramatiqMarks are the options that Dramatiq's retries and delays write into a message
 // (dramatiq/middleware/retries.py, worker.py): the count of retries, which a worker compares with max_retries, so that
-// a dead message that kept it would die at its first error; the last traceback and when it was tried again; and when a
-// delayed one is due. All else (its arguments, its id, the time at which it was first enqueued, the options that the
-// publisher chose) is the original's.
+// a dead message that kept it would die at its first error; the last traceback and when it was requeued; and when a
+// delayed one is due. Everything else (its arguments, its id, the time at which it was first enqueued, the options that
+// the publisher chose) belongs to the original.
 var dramatiqMarks = []string{"retries", "traceback", "requeue_timestamp", "eta"}
 
-// dramatiqMembers are what a Dramatiq message has at least.
+// dramatiqMembers are the members that every Dramatiq message has.
 var dramatiqMembers = []string{"actor_name", "queue_name", "options", "message_id"}
 
-// dramatiq takes out of a Dramatiq message what its failures wrote into it, and leaves every other byte as it is.
+// dramatiq removes from a Dramatiq message what its failures wrote into it, and leaves every other byte as it is.
 func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 	e := Envelope{Framework: "Dramatiq"}
 	object, ok := objectIn(m.Body)
@@ -74,7 +74,8 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 	return e, true
 }
 
-// jsonObject is the text of a JSON object with the places of its members, to change it without touching what stays.
+// jsonObject is the text of a JSON object with the positions of its members, so that it can be edited without touching
+// the rest.
 type jsonObject struct {
 	text    []byte
 	members []JSONPart
@@ -87,7 +88,8 @@ func objectIn(text []byte) (o jsonObject, ok bool) {
 	return jsonObject{text, slices.Collect(JSONParts(text))}, true
 }
 
-// member is the one of this name, the last one when there are several, as readers of JSON take it; nil is none.
+// member returns the member of this name, the last one when there are several, as JSON decoders do; nil when there is
+// none.
 func (o *jsonObject) member(name string) *JSONPart {
 	for i := range slices.Backward(o.members) {
 		if o.members[i].Name() == name {
@@ -97,7 +99,7 @@ func (o *jsonObject) member(name string) *JSONPart {
 	return nil
 }
 
-// value is that of a member, nil where there is none.
+// value is the value of a member, nil without one.
 func (o *jsonObject) value(m *JSONPart) []byte {
 	if m == nil {
 		return nil
@@ -105,7 +107,7 @@ func (o *jsonObject) value(m *JSONPart) []byte {
 	return o.text[m.From:m.To]
 }
 
-// with is the text with other values for some members.
+// with is the text with some values replaced.
 func (o *jsonObject) with(values map[*JSONPart][]byte) []byte {
 	var out []byte
 	at := 0
@@ -119,7 +121,7 @@ func (o *jsonObject) with(values map[*JSONPart][]byte) []byte {
 	return append(out, o.text[at:]...)
 }
 
-// without is the text without some members. What stands between two members that stay is what stood before the second.
+// without is the text without some members. Between two remaining members stands what stood before the second.
 func (o *jsonObject) without(names []string) []byte {
 	if len(o.members) == 0 {
 		return o.text

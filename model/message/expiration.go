@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ParseExpiration reads the expiration of a message as RabbitMQ does, which refuses all else: whole milliseconds, ten
-// years at most. A sign and leading zeros are taken (3.10.8, 4.0.5, 4.3.6).
+// ParseExpiration reads the expiration of a message as RabbitMQ does: whole milliseconds, at most ten years; RabbitMQ
+// refuses anything else. It accepts a sign and leading zeros (3.10.8, 4.0.5, 4.3.6).
 func ParseExpiration(s string) (d time.Duration, ok bool) {
 	ms, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || ms < 0 || ms > longestExpiration {
@@ -15,6 +15,5 @@ func ParseExpiration(s string) (d time.Duration, ok bool) {
 	return time.Duration(ms) * time.Millisecond, true
 }
 
-// longestExpiration is ten years: RabbitMQ refuses a longer expiration with the channel on which it is published
-// (3.10.8, 4.0.5, 4.3.6).
+// longestExpiration is ten years: on a longer one RabbitMQ closes the publisher's channel (3.10.8, 4.0.5, 4.3.6).
 const longestExpiration = 315_360_000_000 // ms

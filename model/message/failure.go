@@ -9,17 +9,17 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Failure is why a message failed, as far as the message itself tells.
+// Failure is why a message failed, as far as the message itself says.
 type Failure struct {
-	Kind    string // the exception's type or the death's reason: "TimeoutError", "rejected"; "" when not told
-	Message string // "smtp gateway"; "" when not told
+	Kind    string // the exception's type or the death's reason: "TimeoutError", "rejected"; "" when unknown
+	Message string // "smtp gateway"; "" when unknown
 	Source  string // the convention that it was read from: "Spring AMQP", "x-death"
 }
 
-// FromDeaths is the source of a failure that only the broker tells.
+// FromDeaths is the source of a failure that only x-death shows.
 const FromDeaths = "x-death"
 
-// The sources of what workers without a framework write.
+// The sources of failures written by workers without a framework.
 const (
 	fromHeader = "an error header"
 	fromBody   = "an error in the body"
@@ -28,7 +28,7 @@ const (
 const maxFailureText = 2000
 
 // Failure reads why a message failed from the headers or the body that its framework writes, then from headers that
-// applications use for it, else from the newest death. It is false when nothing tells of a failure.
+// applications commonly use, then from the newest death. It is false without any of them.
 func (m *Message) Failure() (Failure, bool) {
 	r := reader{m: m}
 	for i := range frameworks {
@@ -39,7 +39,7 @@ func (m *Message) Failure() (Failure, bool) {
 	if f, ok := failureOf(fromHeader, m.plainFields()); ok {
 		return f, true
 	}
-	// Nothing writes into the body of what a consumer rejects.
+	// A rejection writes nothing into the body.
 	if !slices.ContainsFunc(m.Deaths, func(d Death) bool { return d.Reason != model.Expired }) {
 		if f, ok := failureOf(fromBody, m.bodyFields()); ok {
 			return f, true
@@ -55,8 +55,8 @@ func (m *Message) Failure() (Failure, bool) {
 	return Failure{}, false
 }
 
-// FailureTitle is what a table calls the failures of the messages of a queue. In a buffer they have not failed for
-// good: they wait to be tried again.
+// FailureTitle is the title of the column with the failures of a queue's messages. In a buffer they have not failed for
+// good: they wait for another try.
 func FailureTitle(buffer bool) string {
 	if buffer {
 		return "LAST FAILURE"
@@ -64,8 +64,8 @@ func FailureTitle(buffer bool) string {
 	return "FAILURE"
 }
 
-// FailureIn is what a table says below FailureTitle, "" when the message says of no failure. In a buffer that is why
-// the last try failed: that a message which waits has expired on its way is no failure.
+// FailureIn is the text below FailureTitle, "" without a failure. In a buffer it is why the last try failed: that a
+// waiting message has expired on its way is not a failure.
 func (m *Message) FailureIn(buffer bool) string {
 	f, ok := m.Failure()
 	if buffer && f.Source == FromDeaths {
@@ -84,7 +84,7 @@ func (d *Death) failure() Failure {
 	return Failure{Kind: Died(d.Reason, 1), Message: inQueue(d.Queue), Source: FromDeaths}
 }
 
-// failure is why a message failed as this framework writes it down.
+// failure is why a message failed, as this framework writes it.
 func (k *framework) failure(r *reader) (Failure, bool) {
 	for i := range k.failures {
 		c := &k.failures[i]
@@ -102,7 +102,7 @@ func (k *framework) failure(r *reader) (Failure, bool) {
 	return Failure{}, false
 }
 
-// failureOf is what the fields of a worker without a framework say of a failure.
+// failureOf is the failure in the fields of a worker without a framework.
 func failureOf(source string, fields []plainField) (Failure, bool) {
 	kind, message := firstText(fields, kindRole), firstText(fields, messageRole)
 	trace := firstText(fields, traceRole)
@@ -112,7 +112,7 @@ func failureOf(source string, fields []plainField) (Failure, bool) {
 	return newFailure(source, kind, message, trace)
 }
 
-// String is "TimeoutError: smtp gateway", or the half of it that is known. The kind loses its package or namespace.
+// String is "TimeoutError: smtp gateway", or the half that is known. The kind is written without package or namespace.
 func (f Failure) String() string {
 	kind := ShortKind(f.Kind)
 	switch {
@@ -133,7 +133,7 @@ func inQueue(queue string) string {
 	return "in " + queue
 }
 
-// newFailure fills what kind and message do not tell from a trace: both halves must tell of the same exception.
+// newFailure fills in a missing kind or message from a trace: both halves must belong to the same exception.
 func newFailure(source, kind, message, trace string) (Failure, bool) {
 	kind, message = strings.TrimSpace(kind), strings.TrimSpace(message)
 	if kind == "" && message != "" && trace != "" {
@@ -158,16 +158,16 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 const maxKind = 300
 
 // typed matches "java.lang.IllegalStateException: text", "Net::OpenTimeout: text", `App\MailException: text`. The colon
-// behind the name is not that of a ::, as in "DBD::Pg::st execute failed".
+// after the name must not be part of a ::, as in "DBD::Pg::st execute failed".
 var typed = regexp.MustCompile(`^([A-Za-z_][\w.$+:\\` + "`" + `]*\w):( +.*|[^ :].*|)$`)
 
-// errorEndings are the last part of names that errors have.
+// errorEndings are the last parts of typical names of errors.
 var errorEndings = []string{
 	"Error", "Exception", "Fault", "Failure", "Timeout", "Interrupt", "Exit", "Warning", "Panic",
 }
 
-// namedLikeError reports whether a name is one that errors have: TimeoutError, ECONNREFUSED. It is asked of each
-// message of a queue, and a regular expression takes fifty times as long.
+// namedLikeError reports whether a name is typical of errors: TimeoutError, ECONNREFUSED. It runs for each message of a
+// queue, and a regular expression takes fifty times as long.
 func namedLikeError(name string) bool {
 	for _, ending := range errorEndings {
 		if strings.HasSuffix(name, ending) {
@@ -179,8 +179,8 @@ func namedLikeError(name string) bool {
 		!strings.ContainsFunc(capitals, func(r rune) bool { return r < 'A' || r > 'Z' })
 }
 
-// splitError splits the text of one error into its kind and message when it begins with the name of a type. "dial tcp:
-// i/o timeout" does not: it is all message.
+// splitError splits an error's text into kind and message when it begins with the name of a type. "dial tcp: i/o
+// timeout" does not: all of it is the message.
 func splitError(s string) (kind, message string) {
 	s = strings.TrimSpace(s)
 	line, rest, _ := strings.Cut(WholeRunes(s, 4*maxFailureText), "\n")
@@ -205,8 +205,8 @@ func splitError(s string) (kind, message string) {
 	return match[1], message
 }
 
-// splitTrace finds the error that a text tells of: one line, or a stack trace as Python, Java and .NET write it. Of
-// nested exceptions it takes the direct cause where the outer one is only a wrapper.
+// splitTrace finds the error in a text: one line, or a stack trace as Python, Java and .NET write it. Of nested
+// exceptions it takes the direct cause when the outer one is only a wrapper.
 func splitTrace(trace string) (kind, message string) {
 	trace = strings.TrimSpace(WholeRunes(trace, 64<<10))
 	if !strings.Contains(trace, "\n") && !strings.Contains(trace, "---> ") {
@@ -240,7 +240,7 @@ func splitTrace(trace string) (kind, message string) {
 	return "", lines[0]
 }
 
-// kindOfMessage is the type that a stack trace gives beside a message.
+// kindOfMessage is the type that a stack trace names for a message.
 func kindOfMessage(trace, message string) string {
 	firstLine, _, _ := strings.Cut(message, "\n")
 	for _, line := range errorLines(WholeRunes(trace, 64<<10)) {
@@ -249,7 +249,7 @@ func kindOfMessage(trace, message string) string {
 		}
 	}
 	if kind, _ := splitError(message); kind != "" {
-		return "" // the message tells it itself
+		return "" // the message names it itself
 	}
 	kind, _ := splitTrace(trace)
 	return kind
@@ -258,8 +258,7 @@ func kindOfMessage(trace, message string) string {
 // dated matches what Rebus writes before each exception: "2024-05-01 12:00:00 +02:00: ".
 var dated = regexp.MustCompile(`^\d[\d/.\-]*[ T][\d:.]+( ?[AP]M)?( ?[+-][\d:]+|Z)?: `)
 
-// errorLines are the lines of a trace that can name an error, each without what is written before the name; at least
-// one.
+// errorLines are the lines of a trace that can name an error, each without what stands before the name; at least one.
 func errorLines(trace string) []string {
 	var lines []string
 	for _, line := range strings.Split(strings.TrimSpace(trace), "\n") {
@@ -282,7 +281,7 @@ func errorLines(trace string) []string {
 	return lines
 }
 
-// wrappers are exceptions that only carry the one that failed.
+// wrappers are exceptions that only wrap the actual one.
 var wrappers = []string{
 	"ListenerExecutionFailedException", "AggregateException", "TargetInvocationException",
 	"MessagingException", "MessageHandlingException", "InvocationTargetException",

@@ -211,7 +211,7 @@ func TestNoFailure(t *testing.T) {
 	for _, m := range []Message{
 		{},
 		{Body: []byte(`{"Exception":"none","note":"no envelope"}`)},
-		{Headers: model.Table{"x-delay": int32(-5000)}}, // as the x-delayed-message plugin hands it on
+		{Headers: model.Table{"x-delay": int32(-5000)}}, // as the x-delayed-message plugin passes it on
 		{Body: []byte(`{"actor_name":"send","queue_name":"mail","options":{}}`)},
 		{Headers: model.Table{"x-error": "", "error": model.Table{}, "retry_info": "no JSON", "rascal": "text"}},
 	} {
@@ -270,7 +270,7 @@ func TestFailureIsBounded(t *testing.T) {
 }
 
 // In a buffer a message has not failed for good: a table shows why its last try failed, and not that it expired there
-// before. As JSON it is the same everywhere.
+// before. Its JSON is the same everywhere.
 func TestFailureInABuffer(t *testing.T) {
 	rejected := Death{Queue: "w", Reason: model.Rejected, Count: 2}
 	expired := Death{Queue: "w.retry", Reason: model.Expired, Count: 1}

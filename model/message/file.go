@@ -10,13 +10,13 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// ErrFile is that a file of messages cannot be used. Errors that wrap it are one sentence that names the file.
+// ErrFile means that a file of messages cannot be used. Errors that wrap it are one sentence with the file's name.
 var ErrFile = errors.New("the file")
 
-// LineError is what is wrong with a message of a file; what reads the file adds the line.
+// LineError is what is wrong with a message in a file; the reader of the file adds the line number.
 type LineError struct{ error }
 
-// BadLine makes a LineError of an error, and nil of nil.
+// BadLine makes a LineError of an error; nil stays nil.
 func BadLine(err error) error {
 	if err == nil {
 		return nil
@@ -24,8 +24,8 @@ func BadLine(err error) error {
 	return &LineError{err}
 }
 
-// FileName is the name of a new file for the messages of a queue: "orders.failed-20260506-070809.jsonl". What a file
-// name or a shell would take amiss is replaced.
+// FileName is the name of a new file for the messages of a queue: "orders.failed-20260506-070809.jsonl". Characters
+// that file systems or shells treat specially are replaced.
 func FileName(queue model.QueueRef, at time.Time) string {
 	const longest = 100
 	name := strings.Map(func(r rune) rune {

@@ -13,18 +13,17 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Fingerprint identifies a message by everything that its publisher set, and by nothing that a peek changes: exchange,
-// routing key, properties, headers (without the broker's counters of deliveries) and body. Two messages with the same
-// fingerprint are twins: acting on either is the same. It is the beginning of a SHA-256 of all that; of a body of more
-// than smallBody it has the length and the SHA-256, so that original and copy need the body hashed once.
+// Fingerprint identifies a message by everything that its publisher set and nothing that a peek changes: exchange,
+// routing key, properties, headers (without the broker's delivery counters) and body. Two messages with the same
+// fingerprint are twins: acting on either is the same. It is the beginning of a SHA-256 of all that; a body larger than
+// smallBody is included by its length and SHA-256, so that for original and copy the body is hashed once.
 type Fingerprint [16]byte
 
-// FingerprintKind numbers what a fingerprint is made of: by those of another kind no message can be recognized. What
-// keeps fingerprints for longer than the program runs keeps it, too. The first kind had a body of any size in the one
-// hash.
+// FingerprintKind is the version of what a fingerprint is made of: fingerprints of another kind recognize no message.
+// Store it with fingerprints that outlive the program. Kind 1 hashed a body of any size together with the rest.
 const FingerprintKind = 2
 
-// String is the fingerprint in hexadecimal.
+// String returns the fingerprint in hexadecimal.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
 // MarshalText writes what String shows.
@@ -39,7 +38,7 @@ func (f *Fingerprint) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DeliveryCounters are headers that a quorum queue adds on its way out and counts up at each delivery.
+// DeliveryCounters are headers that a quorum queue adds to a delivery and increments each time.
 var DeliveryCounters = []string{"x-delivery-count", "x-acquired-count"}
 
 // FingerprintOf computes the fingerprint of a message whose body is present.
@@ -47,7 +46,7 @@ func FingerprintOf(m *Message) Fingerprint {
 	return inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers).Sum(m.Body)
 }
 
-// Identify sets the fingerprint of a message whose body is present, and keeps the sum of a large body for
+// Identify sets the fingerprint of a message whose body is present, and keeps the hash of a large body for
 // FingerprintOfCopy.
 func (m *Message) Identify() {
 	if m.hashed = nil; len(m.Body) > smallBody {
@@ -56,8 +55,8 @@ func (m *Message) Identify() {
 	m.Fingerprint = m.sum(inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers), m.Body)
 }
 
-// FingerprintOfCopy computes the fingerprint of what a queue gets when p is published of m. The body is not hashed
-// again where it is the one that m was identified with.
+// FingerprintOfCopy computes the fingerprint of the message that a queue gets when p is published for m. It does not
+// hash the body again when it is the one that m was identified with.
 func (m *Message) FingerprintOfCopy(p *Publishing) Fingerprint {
 	return m.sum(inFront(p.Exchange, p.RoutingKey, &p.Properties, p.Headers), p.Body)
 }
@@ -69,21 +68,21 @@ func (m *Message) sum(w *fingerprinter, body []byte) Fingerprint {
 	return w.Sum(body)
 }
 
-// DropBody lets go of the body, to free its memory.
+// DropBody drops the body to free its memory.
 func (m *Message) DropBody() { m.Body, m.hashed = nil, nil }
 
-// hashedBody is the sum of a large body, with the body that it is the sum of: a message may get another one.
+// hashedBody is the hash of a large body, with that body: a message may get another one.
 type hashedBody struct {
 	body []byte
 	sum  [sha256.Size]byte
 }
 
-// is reports whether the sum is that of a body: the same memory, which nobody writes to.
+// is reports whether the hash belongs to a body: the same memory, which is never written to.
 func (h *hashedBody) is(body []byte) bool {
 	return h != nil && len(body) == len(h.body) && &body[0] == &h.body[0]
 }
 
-// inFront begins the fingerprint of a message with all that stands in front of its body.
+// inFront begins a message's fingerprint with everything in front of its body.
 func inFront(exchange, routingKey string, p *Properties, headers model.Table) *fingerprinter {
 	w := NewFingerprinter()
 	w.Text(exchange)
@@ -96,7 +95,7 @@ func inFront(exchange, routingKey string, p *Properties, headers model.Table) *f
 	w.Number('p', uint64(p.DeliveryMode)<<8|uint64(p.Priority))
 	w.Value(p.Timestamp)
 	w.Table(headers, DeliveryCounters)
-	// A message without these has the fingerprint that it had before they were read. An empty table of headers does not
+	// A message without these keeps the fingerprint from before they were included. An empty table of headers does not
 	// count: a quorum queue puts its counters into it.
 	if zeros := p.Zeros &^ PropHeaders; zeros != 0 || p.ClusterID != "" {
 		w.Number('z', uint64(zeros))
@@ -105,27 +104,27 @@ func inFront(exchange, routingKey string, p *Properties, headers model.Table) *f
 	return w
 }
 
-// fingerprinter writes each value with its type and length in front, so that no two different messages write the same.
-// It writes into memory first: a hash takes one long text much faster than many short ones.
+// fingerprinter writes each value after its type and length, so that two different messages never write the same bytes.
+// It buffers them: hashing one long text is much faster than many short ones.
 type fingerprinter struct {
 	written []byte
 	keys    []string
 }
 
-// smallBody is a body that is copied and hashed with all in front of it, in bytes. A larger one is hashed apart. To
-// change it makes another FingerprintKind.
+// smallBody is the size in bytes up to which a body is copied and hashed with everything in front of it. A larger one
+// is hashed separately. Changing it makes another FingerprintKind.
 const smallBody = 512
 
 var fingerprints = sync.Pool{New: func() any { return &fingerprinter{} }}
 
-// NewFingerprinter begins a fingerprint; its Sum gives back the memory that it used.
+// NewFingerprinter begins a fingerprint; Sum releases its memory.
 func NewFingerprinter() *fingerprinter {
 	w := fingerprints.Get().(*fingerprinter)
 	w.written = w.written[:0]
 	return w
 }
 
-// Sum is the fingerprint of all that was written, and of a body behind it. Nothing more can be written.
+// Sum is the fingerprint of everything written, followed by a body. Nothing can be written after it.
 func (w *fingerprinter) Sum(body []byte) Fingerprint {
 	if len(body) > smallBody {
 		sum := sha256.Sum256(body)
@@ -136,26 +135,26 @@ func (w *fingerprinter) Sum(body []byte) Fingerprint {
 	return w.end()
 }
 
-// sumApart is Sum for a large body that was hashed before: its size in bytes, and its SHA-256.
+// sumApart is Sum for a large body that is already hashed: its size in bytes, and its SHA-256.
 func (w *fingerprinter) sumApart(size int, sum *[sha256.Size]byte) Fingerprint {
 	w.Number('b', uint64(size))
 	w.written = append(w.written, sum[:]...)
 	return w.end()
 }
 
-// end is the fingerprint of all that was written.
+// end is the fingerprint of everything written.
 func (w *fingerprinter) end() Fingerprint {
 	defer fingerprints.Put(w)
 	sum := sha256.Sum256(w.written)
 	return Fingerprint(sum[:len(Fingerprint{})])
 }
 
-// Number writes a number behind the letter of its kind.
+// Number writes a number after the letter of its kind.
 func (w *fingerprinter) Number(kind byte, n uint64) {
 	w.written = binary.BigEndian.AppendUint64(append(w.written, kind), n)
 }
 
-// Text writes a text behind its length, in bytes.
+// Text writes a text after its length in bytes.
 func (w *fingerprinter) Text(s string) { writeSized(w, 's', s) }
 
 func writeSized[T string | []byte](w *fingerprinter, kind byte, s T) {
@@ -163,9 +162,9 @@ func writeSized[T string | []byte](w *fingerprinter, kind byte, s T) {
 	w.written = append(w.written, s...)
 }
 
-// Table writes a table, sorted by its keys, but those of without.
+// Table writes a table sorted by key, leaving out the keys in without.
 func (w *fingerprinter) Table(t model.Table, without []string) {
-	first := len(w.keys) // those before are of the table around this one
+	first := len(w.keys) // earlier ones belong to the surrounding table
 	for k := range t {
 		if !slices.Contains(without, k) {
 			w.keys = append(w.keys, k)
@@ -182,7 +181,7 @@ func (w *fingerprinter) Table(t model.Table, without []string) {
 	w.keys = w.keys[:first]
 }
 
-// Value writes a value of a table with its AMQP type.
+// Value writes a table's value with its AMQP type.
 func (w *fingerprinter) Value(v any) {
 	switch v := v.(type) {
 	case nil:
@@ -219,7 +218,7 @@ func (w *fingerprinter) Value(v any) {
 		w.Number('?', uint64(v.Type))
 		writeSized(w, 'x', v.Bytes)
 	case uint64:
-		w.Value(int64(v)) // a quorum queue makes a signed one of it, and so does every broker from 4.0 on
+		w.Value(int64(v)) // a quorum queue makes it signed, as does every broker from 4.0 on
 	default:
 		if n, ok := model.AsInteger(v); ok {
 			w.Text(fmt.Sprintf("%T", v))

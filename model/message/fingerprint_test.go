@@ -17,7 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// sameMessage compares all of a message but the sum that is kept beside it.
+// sameMessage compares messages without the stored hash.
 var sameMessage = cmpopts.IgnoreUnexported(Message{})
 
 func fingerprinted() Message {
@@ -83,10 +83,10 @@ func TestFingerprintTellsMessagesApart(t *testing.T) {
 	assert.That(t, len(FingerprintOf(&m).String()) == 32, "not 32 digits")
 }
 
-// bodySizes are small bodies, and those that are hashed apart.
+// bodySizes are sizes of small bodies, and of those that are hashed separately.
 var bodySizes = []int{0, 1, smallBody - 1, smallBody, smallBody + 1, 4 * smallBody, 1 << 20}
 
-// asRead is the message that a queue gives of what was published into it: all of it is in memory of its own.
+// asRead is the message that a queue delivers after p is published into it, in memory of its own.
 func asRead(p *Publishing) *Message {
 	return &Message{
 		Position: 7, Redelivered: true, Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties,
@@ -102,8 +102,8 @@ func randomBody(r *rand.Rand, size int) []byte {
 	return body
 }
 
-// TestFingerprintOfACopy: it is that of the copy when it is read from its queue, whatever was done about the body since
-// the original was identified, and so is that of the original.
+// The fingerprint predicted for a copy is the one that it has when it is read from its queue, whatever was done with
+// the body since the original was identified; the original keeps its own.
 func TestFingerprintOfACopy(t *testing.T) {
 	r := seed.Rand(t)
 	for change, bodyOf := range map[string]func(m *Message) []byte{
@@ -135,7 +135,7 @@ func TestFingerprintOfACopy(t *testing.T) {
 	}
 }
 
-// TestFingerprintOfLargeBodies: each of its bytes counts, also where the body is hashed apart.
+// Every byte of a body counts, even where it is hashed separately.
 func TestFingerprintOfLargeBodies(t *testing.T) {
 	r := seed.Rand(t)
 	for _, size := range bodySizes[1:] {
@@ -151,15 +151,15 @@ func TestFingerprintOfLargeBodies(t *testing.T) {
 	}
 }
 
-// TestSmallBodiesHaveAllInOneHash: fingerprints that are kept stay what they are.
+// Stored fingerprints stay valid.
 func TestSmallBodiesHaveAllInOneHash(t *testing.T) {
 	m := fingerprinted()
 	m.Body = bytes.Repeat([]byte("b"), smallBody)
 	assert.Equal(t, FingerprintOf(&m).String(), "52beab0a973576e0aba1d8d31c6cc458", "it")
 }
 
-// Error messages as EasyNetQ writes them: version 3 with every property and whether it was there, version 6 with
-// Newtonsoft's types, version 8 with what is there.
+// Error messages as EasyNetQ writes them: version 3 with every property and a flag whether it was present, version 6
+// with Newtonsoft's types, version 8 with only what is present.
 const (
 	easyNetQ6 = `{"RoutingKey":"#","Exchange":"Mail, Messages","Queue":"Mail, Messages_mailer","Exception":"System.Exception: no","Message":"<xml>ä</xml>\n","DateTime":"2024-05-01T12:00:00Z","BasicProperties":{"ContentType":"application/xml","DeliveryMode":2,"Headers":{"$type":"System.Collections.Generic.Dictionary` + "`" + `2[[System.String],[System.Object]], mscorlib","blob":{"$type":"System.Byte[], mscorlib","$value":"AAH/"},"list":["a",1]},"Expiration":"00:01:30.5000000","Priority":7,"Timestamp":0}}`
 )
@@ -212,7 +212,7 @@ func TestNoEnvelope(t *testing.T) {
 		{},
 		{Body: []byte(`{"Exception":"none"}`)},
 		{Body: []byte(`{"note":"\"Exception\" \"RoutingKey\"","a":{"Exception":"","RoutingKey":"","Exchange":"","Message":"","BasicProperties":{}}}`)},
-		{Body: []byte(build.EasyNetQ3)[:500], BodyBytes: len(build.EasyNetQ3)}, // cut by the peek: nobody knows the rest
+		{Body: []byte(build.EasyNetQ3)[:500], BodyBytes: len(build.EasyNetQ3)}, // cut by the peek: the rest is unknown
 		{Body: []byte(`{"queue_name":"mail","actor_name":"send","args":[121],"kwargs":{},"options":{},"message_id":"1","message_timestamp":1714564700000}`)},
 		{Body: []byte(`{"queue_name":1,"actor_name":"send","options":{"retries":1},"message_id":"1"}`)},
 		{Body: []byte(`{"queue_name":"q","actor_name":"send","options":[{"retries":1}],"message_id":"1"}`)},

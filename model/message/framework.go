@@ -9,27 +9,28 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Framework is a client framework by its name: what dlxtop knows of its messages is its row in the table of frameworks.
+// Framework is the name of a client framework: its row in the table of frameworks has what dlxtop knows of its
+// messages.
 type Framework string
 
-// framework is one row of the table: where one framework writes what people ask about its messages. Data only: the
-// functions of Message interpret it.
+// framework is one row of the table: where a framework writes what people want to know about its messages. It is only
+// data: the methods of Message interpret it.
 type framework struct {
 	name       Framework
-	evidence   []evidence    // alternatives; none: nothing tells who wrote it
-	failures   []failureForm // alternatives, the best first
+	evidence   []evidence    // alternatives; none: its messages cannot be recognized
+	failures   []failureForm // alternatives, best first
 	stack      []spot        // alternatives for the stack trace of a failure
-	failedAt   []spot        // times at which it failed
-	task       []spot        // alternatives for what the worker is to do: a task, an actor, a type
+	failedAt   []spot        // times of failures
+	task       []spot        // alternatives for what the worker should do: a task, an actor, a type
 	tries      []counter     // all of them are counted and reset
-	eta        []spot        // alternatives for the time before which its worker does not run it
-	expires    []spot        // alternatives for the time after which its worker discards it
-	stale      []spot        // what tells of a failure that is over; the name of a header may end in *
-	recovery   []path        // headers that make the next worker fail it again at once
-	left       []spot        // how many retries are left, where nothing tells how many there were
-	namesReply bool          // every message names a queue for an answer, also where nobody waits for one
-	stamps     bool          // of Symfony, in headers or in a body of PHP's serialize: symfony reads and removes them
-	earlyRun   bool          // its worker does not look at eta again: a replay runs it at once
+	eta        []spot        // alternatives for the time before which the worker does not run it
+	expires    []spot        // alternatives for the time after which the worker discards it
+	stale      []spot        // traces of a past failure; the name of a header may end in *
+	recovery   []path        // headers with which the next worker fails it again at once
+	left       []spot        // how many retries are left, where the total is unknown
+	namesReply bool          // every message names a reply queue, even when nothing waits for a reply
+	stamps     bool          // Symfony's, in headers or in a body of PHP's serialize: symfony reads and removes them
+	earlyRun   bool          // its worker does not check eta again: a replay runs it at once
 }
 
 type spot struct {
@@ -41,7 +42,7 @@ type spot struct {
 type counter struct {
 	spot
 	attempts bool // it counts tries; false: those after the first
-	absent   bool // a message that was not tried does not have it; false: it is 0 then
+	absent   bool // missing before the first try; false: it is 0 then
 }
 
 // header is the spot of a header, or of a value in its table.
@@ -60,27 +61,27 @@ func spotsOf(of func(...string) spot, names []string) (spots []spot) {
 	return spots
 }
 
-// evidence is what only one framework writes. The name of a queue is none: applications choose it. All that it names
-// must be there.
+// evidence is what only one framework writes. The name of a queue does not count: applications choose it. All of the
+// fields that are set must be present.
 type evidence struct {
-	texts   []spot   // headers that are texts
+	texts   []spot   // headers whose values are texts
 	headers []string // headers of any type
 	prefix  string   // of a header's name
-	kind    string   // that is in the type property
-	begins  []string // one of which the body begins with
-	words   []string // that are in the body
-	members []string // of the JSON object that the body is
+	kind    string   // contained in the type property
+	begins  []string // the body begins with one of them
+	words   []string // contained in the body
+	members []string // members of the body, a JSON object
 }
 
 type failureForm struct {
-	needs   []spot // all must be there, so that a body or header that only looks alike is not taken for it
+	needs   []spot // all must be present, so that a similar body or header is not mistaken for it
 	kind    []spot // alternatives for the exception's type
 	message []spot // alternatives for its message
 	trace   []spot // alternatives for a text that holds both: "TimeoutError: smtp gateway", or a stack trace
 }
 
-// Framework is the framework that wrote the message or its failure; the first in the table when it has marks of
-// several, and false when it has none.
+// Framework is the framework that wrote the message or its failure: the first in the table when it has marks of
+// several, false when it has none.
 func (m *Message) Framework() (Framework, bool) {
 	for k := range m.rows() {
 		return k.name, true
@@ -88,7 +89,7 @@ func (m *Message) Framework() (Framework, bool) {
 	return "", false
 }
 
-// Frameworks are all frameworks of which the message has marks, in the order of the table.
+// Frameworks are all frameworks whose marks the message has, in the order of the table.
 func (m *Message) Frameworks() []Framework {
 	var found []Framework
 	for k := range m.rows() {
@@ -97,7 +98,7 @@ func (m *Message) Frameworks() []Framework {
 	return found
 }
 
-// rows are the rows of the table that the message has evidence of.
+// rows are the rows of the table for which the message has evidence.
 func (m *Message) rows() iter.Seq[*framework] {
 	return func(yield func(*framework) bool) {
 		marks := marks{prefixes: prefixesOf(m.Headers)}
@@ -113,7 +114,7 @@ func (k *framework) wrote(m *Message, marks *marks) bool {
 	return slices.ContainsFunc(k.evidence, func(e evidence) bool { return e.in(m, marks) })
 }
 
-// in reports whether the evidence is in a message. What is cheap to look at comes first.
+// in reports whether a message has the evidence. Cheap checks come first.
 func (e *evidence) in(m *Message, marks *marks) bool {
 	if !marks.prefixes.has(e.prefix) || len(m.Headers) == 0 && (len(e.headers) > 0 || len(e.texts) > 0) {
 		return false
@@ -143,14 +144,14 @@ func (e *evidence) inBody(body []byte, marks *marks) bool {
 	return len(e.members) == 0 || marks.of(body).hasAll(e.members)
 }
 
-// marks is what a message is gone through for only once, whatever is asked about it.
+// marks are what scanning a message finds; it is scanned once, whatever is asked about it.
 type marks struct {
 	prefixes prefixSet
 	members  members
-	read     bool // members are
+	read     bool // whether members are read
 }
 
-// of are the members of a body, which is always the same.
+// of are the members of a body, which must be the same at each call.
 func (s *marks) of(body []byte) members {
 	if !s.read {
 		s.members, s.read = membersOf(body), true
@@ -158,7 +159,7 @@ func (s *marks) of(body []byte) members {
 	return s.members
 }
 
-// prefixSet tells which of headerPrefixes the headers of a message begin with: they are gone through once.
+// prefixSet is which of headerPrefixes occur in the headers of a message, so that they are scanned once.
 type prefixSet uint64
 
 func prefixesOf(headers model.Table) (found prefixSet) {

@@ -16,7 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// Messages as the frameworks write them, and bodies of the same kind that are nobody's.
+// Messages as the frameworks write them, and similar bodies without a framework.
 const (
 	machineryTask = `{"UUID":"task_5c7b5b4a-6c3f-4f8a-9a53-2f9ab6a4c4d1","Name":"ship","RoutingKey":"machinery_task",` +
 		`"ETA":"2026-11-22T07:00:05.123456789Z","GroupUUID":"","GroupTaskCount":0,"Args":[{"Name":"","Type":"int64",` +
@@ -33,7 +33,7 @@ const (
 	sneakersBody = `{"error":"smtp gateway","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z","payload":"e30="}`
 )
 
-// celeryHeaders are those of a task of protocol 2.
+// celeryHeaders are the headers of a task of protocol 2.
 func celeryHeaders() model.Table {
 	return model.Table{
 		"lang": "py", "task": "shop.charge", "id": "3f8a", "shadow": nil, "eta": "2026-11-22T07:00:05.123456+00:00",
@@ -43,7 +43,7 @@ func celeryHeaders() model.Table {
 	}
 }
 
-// rascalHeaders are those of a message that was forwarded twice.
+// rascalHeaders are the headers of a message that was forwarded twice.
 func rascalHeaders() model.Table {
 	return model.Table{"rascal": model.Table{
 		"originalQueue": "shop:user:save", "originalVhost": "/", "restoreRoutingHeaders": true,
@@ -53,7 +53,7 @@ func rascalHeaders() model.Table {
 	}}
 }
 
-// written is a message of each row of the table.
+// written is one message for each row of the table.
 func written() map[Framework]Message {
 	return map[Framework]Message{
 		"Spring AMQP":       headed(model.Table{"x-exception-message": "no", "x-exception-stacktrace": "E: no"}),
@@ -99,7 +99,7 @@ func TestEachFrameworkIsRecognizedByWhatItWrites(t *testing.T) {
 	}
 }
 
-// A queue's name is no evidence, nor is a word inside of a text or a nested object, nor a header of another type.
+// Not evidence: a queue's name, a word inside a text or a nested object, a header of another type.
 func TestNoFrameworkWithoutEvidence(t *testing.T) {
 	for _, m := range []Message{
 		{},
@@ -130,7 +130,7 @@ func TestTwoFrameworksInOneMessage(t *testing.T) {
 	assert.That(t, got == "Spring AMQP", "%v", got)
 }
 
-// What it costs to recognize a message, the mean of all frameworks and as many of none: under 2 µs.
+// The cost of recognizing a message: the mean over all frameworks and as many messages without one; under 2 µs.
 func BenchmarkFramework(b *testing.B) {
 	var messages []Message
 	for _, m := range written() {
@@ -145,7 +145,7 @@ func BenchmarkFramework(b *testing.B) {
 	}
 }
 
-// phpText is a text of PHP's serialize, phpStamps an array of one class of stamps.
+// phpText is a text in PHP's serialize format, phpStamps an array of one class of stamps.
 func phpText(s string) string { return fmt.Sprintf(`s:%d:"%s";`, len(s), s) }
 
 func phpObject(class string, properties ...string) string {
@@ -186,7 +186,7 @@ var (
 	symfonyFailure = phpStamps(symfonyFailed, phpObject(symfonyFailed, "originalReceiverName", phpText("async")))
 )
 
-// failedOfSymfony are one failed message in each of its two serializers.
+// failedOfSymfony are one failed message in each of Symfony's two serializers.
 func failedOfSymfony() (php, json Message) {
 	php.Body = symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries, symfonyDetails, symfonyFailure)
 	php.BodyBytes = len(php.Body)
@@ -213,7 +213,7 @@ func TestSymfonyIsReadFromHeadersAndBodies(t *testing.T) {
 	}
 }
 
-// The stamps that a first try does not have go, and every other byte stays.
+// The stamps that a first try does not have are removed, and every other byte stays.
 func TestSymfonyIsReset(t *testing.T) {
 	php, json := failedOfSymfony()
 	want := []Reset{
@@ -234,7 +234,7 @@ func TestSymfonyIsReset(t *testing.T) {
 		symfonyStamp + busStamp: `[{"busName":"messenger.bus.default"}]`,
 	}
 	assert.NoDiff(t, cmp.Diff(left, got.Headers))
-	// A value that refers to another by its number would mean another one: the body stays.
+	// A value that refers to another one by its number would refer to the wrong one: the body stays.
 	referring := symfonyEnvelope("r:1;", symfonyBus, symfonyRetries)
 	m := bodied(string(referring))
 	got, resets = m.Reset(ResetWish{})
@@ -267,7 +267,7 @@ func TestBadSymfony(t *testing.T) {
 	}
 }
 
-// What PHP serialized is read in bounds, and a body from which stamps were taken is one that can be read again.
+// Reading what PHP serialized is bounded, and a body stays readable after stamps are removed.
 func FuzzSymfonyBody(f *testing.F) {
 	php, _ := failedOfSymfony()
 	f.Add(php.Body)
@@ -287,7 +287,7 @@ func FuzzSymfonyBody(f *testing.F) {
 	})
 }
 
-// When a worker sent a message again stands in its last RedeliveryStamp.
+// The last RedeliveryStamp has the time at which a worker resent a message.
 func TestWhenSymfonySentAMessageAgain(t *testing.T) {
 	at := time.Date(2026, 11, 22, 7, 0, 1, 0, time.UTC)
 	inBody := func(date, zone string) Message {

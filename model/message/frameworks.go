@@ -1,7 +1,7 @@
 package message
 
-// frameworks is the table of what dlxtop knows: one row, one framework, and its evidence. Where two would read the same
-// message the one above does. docs/frameworks describes each.
+// frameworks is the table of what dlxtop knows: one row for each framework and its evidence. When two match a message,
+// the upper one wins. docs/frameworks describes each.
 var frameworks = []framework{
 	{
 		name: "Spring AMQP",
@@ -105,8 +105,8 @@ var frameworks = []framework{
 			{spot: header("rascal", "recovery", "*", "republished")},
 		},
 		stale: []spot{header("rascal", "error")},
-		// With x-death stripped, nothing tells its worker that the nack has been (SubscriberSession: the mark goes only when
-		// x-death grew), so both go, as Rascal itself takes them off. Kept, x-death could lose the message on 3.x.
+		// With x-death stripped, the worker cannot see that the nack has happened (SubscriberSession: it removes the mark
+		// only when x-death grew), so both are removed, as Rascal itself does. Keeping x-death could lose the message on 3.x.
 		recovery: []path{{"rascal", "recovery", "*", "immediateNack"}, {"rascal", "recovery", "*", "xDeath"}},
 	},
 	{
@@ -144,7 +144,7 @@ var frameworks = []framework{
 				kind:    []spot{header("retry_info", "error_class"), header("retry_info", "error")},
 				message: []spot{header("retry_info", "error_message")},
 			},
-			{ // the envelope of the older handlers, its payload in base64
+			{ // the envelope of the older handlers, with its payload in base64
 				needs: bodies("num_attempts", "failed_at", "payload"), kind: bodies("error_class", "error"),
 				message: bodies("error_message"),
 			},
@@ -172,7 +172,7 @@ var frameworks = []framework{
 		}},
 		stack: []spot{body("options", "traceback")},
 		task:  bodies("actor_name"),
-		tries: []counter{{spot: body("options", "retries"), absent: true}}, // its envelope resets it
+		tries: []counter{{spot: body("options", "retries"), absent: true}}, // resetting its envelope does it
 	},
 	{
 		name: "Machinery",
@@ -214,17 +214,17 @@ var frameworks = []framework{
 	{name: "Nameko", evidence: []evidence{{prefix: "nameko."}}},
 }
 
-// headerPrefixes are all prefixes of headers that are evidence.
+// headerPrefixes are all header prefixes that are evidence.
 var headerPrefixes = []string{"MT-", "NServiceBus.", "rbs2-", symfonyStamp, "nameko."}
 
-// jsonObjects are how JSON objects begin: as frameworks write them, without a line before.
+// jsonObjects are the beginnings of JSON objects, as frameworks write them, without a preceding line.
 var jsonObjects = []string{"{"}
 
-// symfonyStamp begins the headers in which Symfony's serializer for JSON writes a stamp each.
+// symfonyStamp begins the headers in which Symfony's JSON serializer writes one stamp each.
 const symfonyStamp = "X-Message-Stamp-"
 
-// symfonyBodies are how the body begins that Symfony's PHP serializer writes: an envelope with slashes before its
-// quotes and backslashes, in base64 when it is no UTF-8.
+// symfonyBodies are the beginnings of bodies that Symfony's PHP serializer writes: an envelope with escaped quotes and
+// backslashes, in base64 when it is not UTF-8.
 var symfonyBodies = []string{
 	`O:36:\"Symfony\\Component\\Messenger\\Envelope\":`,
 	"TzozNjpcIlN5bWZvbnlcXENvbXBvbmVudFxcTWVzc2VuZ2VyXFxFbnZlbG9wZVwi",

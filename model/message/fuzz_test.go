@@ -17,7 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// A line is a message, which is written and read again as the same one, or an error in one sentence.
+// A line is a message that survives writing and reading, or an error in one sentence.
 func FuzzParseMessage(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
 		f.Add(line)
@@ -44,7 +44,7 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// What can be read of x-death is kept, and what cannot is told in one sentence; the header stays as it is.
+// The readable part of x-death is kept, and one sentence says what is unreadable; the header stays as it is.
 func FuzzParseDeaths(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
 		var in struct {
@@ -95,7 +95,7 @@ func FuzzParseDeaths(f *testing.F) {
 
 func fingerprintOfTable(t model.Table) Fingerprint { return FingerprintOf(&Message{Headers: t}) }
 
-// Two header names in the file can be one name in the message.
+// Two header names in the file can be the same name in the message.
 func TestAHeaderThatIsThereTwice(t *testing.T) {
 	for _, headers := range []string{`{"a":1,"$base64:YQ==":2}`, `{"t":{"a":1,"$base64:YQ==":2}}`} {
 		_, err := ParseMessage([]byte(`{"properties":{},"headers":` + headers + `,"body":"","body_bytes":0}`))
@@ -103,7 +103,7 @@ func TestAHeaderThatIsThereTwice(t *testing.T) {
 	}
 }
 
-// deadBodies are bodies as frameworks write them when a message has failed.
+// deadBodies are bodies of failed messages as frameworks write them.
 var deadBodies = []string{
 	build.EasyNetQ3, easyNetQ6,
 	`{"Exception":"e","RoutingKey":"","Exchange":"","Queue":"q","Message":"","BasicProperties":{"Expiration":"1.02:03:04.5"}}`,
@@ -117,8 +117,8 @@ var deadBodies = []string{
 	`{"error":{"name":"TypeError","message":"x is undefined"}}`,
 }
 
-// An envelope is opened to the message that was in it, the same one each time, or says what is wrong; the message in
-// the queue stays as it is.
+// Opening an envelope gives the same original each time, or says what is wrong; the message in the queue stays as it
+// is.
 func FuzzEnvelope(f *testing.F) {
 	for _, body := range deadBodies {
 		f.Add(EasyNetQType, []byte(body))
@@ -159,8 +159,7 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
-// checkDramatiq checks that nothing but the marks of failures is missing in the original, and that it is no envelope
-// any more.
+// checkDramatiq checks that the original lacks only the marks of failures, and is no longer an envelope.
 func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 	t.Helper()
 	if again, ok := e.Original.Envelope(); ok && again.Framework == e.Framework {
@@ -183,7 +182,7 @@ func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 	assert.NoDiff(t, cmp.Diff(was, is), "%s\nbecame %s", m.Body, e.Original.Body)
 }
 
-// The .NET time span of an EasyNetQ message is milliseconds that a broker takes, or is refused.
+// The .NET time span of an EasyNetQ message becomes milliseconds that a broker accepts, or is refused.
 func FuzzExpirationOfEasyNetQ(f *testing.F) {
 	for _, s := range []string{
 		"60000", "00:01:30.5000000", "1.02:03:04", "-1.00:00:00", "1:2:nan", "1:2:inf",
@@ -203,7 +202,7 @@ func FuzzExpirationOfEasyNetQ(f *testing.F) {
 	})
 }
 
-// A failure that is told of is told of in a bounded text, the same one each time, whichever framework wrote it.
+// A failure has a bounded text, the same each time, whichever framework wrote it.
 func FuzzFailure(f *testing.F) {
 	const java = "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener threw exception\n" +
 		"\tat org.springframework.amqp.Container.invoke(Container.java:1700)\nCaused by: " +
@@ -255,7 +254,7 @@ func FuzzFailure(f *testing.F) {
 	})
 }
 
-// put puts a text where a path leads to, in tables when it has steps.
+// put sets the text at a path, in nested tables when it has several steps.
 func put(t model.Table, p path, text string) {
 	for _, step := range p[:len(p)-1] {
 		inner, ok := t[step].(model.Table)
@@ -268,7 +267,7 @@ func put(t model.Table, p path, text string) {
 	t[p[len(p)-1]] = text
 }
 
-// An expiration of a message is a duration that can be added to a time, or none.
+// An expiration is a duration that can be added to a time, or invalid.
 func FuzzParseExpiration(f *testing.F) {
 	for _, s := range []string{
 		"0", "5000", "-1", "1e3", " 5", "99999999999999999999", "315360000000", "315360000001",

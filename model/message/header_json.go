@@ -17,9 +17,9 @@ type typedJSON struct {
 	Value any    `json:"value"`
 }
 
-// HeadersJSON is a table as JSON has it. Texts, booleans, nothing, 64-bit integers, floats with a fraction, arrays and
-// tables are plain: read again, they have the AMQP type that they had. Every other value is typed, because AMQP
-// distinguishes what JSON does not. Names are texts as TextJSON writes them.
+// HeadersJSON is a table as JSON. Texts, booleans, null, 64-bit integers, floats with a fraction, arrays and tables are
+// plain: reading them restores their AMQP type. Every other value is typed, because AMQP distinguishes what JSON does
+// not. Names are texts as TextJSON writes them.
 func HeadersJSON(t model.Table) map[string]any {
 	out := make(map[string]any, len(t))
 	for key, v := range t {
@@ -28,7 +28,7 @@ func HeadersJSON(t model.Table) map[string]any {
 	return out
 }
 
-// HeaderJSON is a value of a header as JSON: what JSON has no type for is {"$type": …, "value": …}.
+// HeaderJSON is a header's value as JSON: a type that JSON lacks becomes {"$type": …, "value": …}.
 func HeaderJSON(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64:
@@ -69,7 +69,7 @@ func HeaderJSON(v any) any {
 	case model.RawValue:
 		return typedJSON{"raw", rawJSON{string(rune(v.Type)), base64.StdEncoding.EncodeToString(v.Bytes)}}
 	case model.Table:
-		if _, odd := v["$type"]; odd { // else it would be read as a typed value
+		if _, odd := v["$type"]; odd { // otherwise it would be read as a typed value
 			return typedJSON{"table", HeadersJSON(v)}
 		}
 		return HeadersJSON(v)
@@ -85,14 +85,14 @@ func listJSON(values []any) []any {
 	return list
 }
 
-// rawJSON is a RawValue: AMQP's letter for its type, U+0000 for none, and the bytes in base64.
+// rawJSON is a RawValue: AMQP's letter for its type, U+0000 without one, and the bytes in base64.
 type rawJSON struct {
 	Letter string `json:"letter"`
 	Bytes  string `json:"bytes"`
 }
 
-// oddFloat is a text for what JSON has no number for: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with the bits of a NaN
-// that is not the usual one.
+// oddFloat is a text for a float that JSON cannot write as a number: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with the
+// bits of an unusual NaN.
 func oddFloat(v float64, size int, bits, usual uint64) (text string, odd bool) {
 	switch {
 	case math.IsNaN(v) && bits != usual:
@@ -105,5 +105,5 @@ func oddFloat(v float64, size int, bits, usual uint64) (text string, odd bool) {
 	return "", false
 }
 
-// nanPrefix marks a NaN that is written by its bits.
+// nanPrefix marks a NaN that is written as its bits.
 const nanPrefix = "NaN:"

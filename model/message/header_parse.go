@@ -29,7 +29,7 @@ func parseTable(fields map[string]any) (model.Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := out[key]; twice { // once as it is and once in base64
+		if _, twice := out[key]; twice { // once as plain text and once in base64
 			return nil, &HeaderError{key, errTwice}
 		}
 		if out[key], err = parseValue(field); err != nil {
@@ -47,7 +47,7 @@ type HeaderError struct {
 	err  error
 }
 
-// Error names the outermost header only: tables may be nested thousands deep.
+// Error names only the outermost header: tables may be nested thousands deep.
 func (e *HeaderError) Error() string {
 	err := e.err
 	for inner, nested := err.(*HeaderError); nested; inner, nested = err.(*HeaderError) {
@@ -62,13 +62,12 @@ type PropertyError struct {
 	err  error
 }
 
-// Error names the property.
 func (e *PropertyError) Error() string { return e.Name + ": " + e.err.Error() }
 
-// Unwrap is what is wrong with it.
+// Unwrap returns the error about its value.
 func (e *PropertyError) Unwrap() error { return e.err }
 
-// Excerpt is the beginning of a text that somebody wrote, for an error.
+// Excerpt is the beginning of a foreign text, for an error.
 func Excerpt(text string) string {
 	const longest = 80 // bytes
 	short := WholeRunes(text, longest)
@@ -175,7 +174,7 @@ var integerKinds = map[string]reflect.Type{
 	"uint32": reflect.TypeFor[uint32](), "uint64": reflect.TypeFor[uint64](),
 }
 
-// Integer is a json.Number as an integer of a type of Go; false where it is none, or does not fit.
+// Integer converts a json.Number to a Go integer type; false when it is not an integer or does not fit.
 func Integer(kind string, number any) (v any, ok bool) {
 	text, ok := number.(json.Number)
 	if !ok || integerKinds[kind] == nil {
@@ -205,14 +204,14 @@ func parseFloat(text string, short bool) (v any, ok bool) {
 	return f, err == nil
 }
 
-// Text is a text in JSON. TextOf makes one to be written, and reading one decodes it. It has no MarshalText, as that
-// would cost six allocations for each entry of the journal.
+// Text is a text in JSON. Make one with TextOf; decoding JSON restores the original. It has no MarshalText, which would
+// cost six allocations for each entry of the journal.
 type Text string
 
-// TextOf is a text as TextJSON writes it.
+// TextOf encodes a text with TextJSON.
 func TextOf(s string) Text { return Text(TextJSON(s)) }
 
-// UnmarshalText is ParseText.
+// UnmarshalText decodes with ParseText.
 func (t *Text) UnmarshalText(text []byte) error {
 	read, err := ParseText(string(text))
 	*t = Text(read)
@@ -237,7 +236,7 @@ func ParseText(s string) (string, error) {
 	return string(b), nil
 }
 
-// parseTime reads what JSONTime wrote, and every other time in RFC 3339.
+// parseTime reads the output of JSONTime, and any other time in RFC 3339.
 func parseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -69,14 +69,14 @@ func (m *Message) frameworkJSON() *frameworkJSON {
 	return out
 }
 
-// JSON is the message as JSON has it.
+// JSON is the message as MessageJSON.
 func (m *Message) JSON() MessageJSON {
 	out := m.headJSON()
 	out.Body, out.BodyEncoding = EncodeBody(m.Body)
 	return out
 }
 
-// PlainJSON is JSON without the body, and without what only describes the message: its headers and body have that.
+// PlainJSON is JSON without the body and without what is only derived from headers and body.
 func (m *Message) PlainJSON() MessageJSON {
 	return MessageJSON{
 		Position: m.Position, Exchange: TextOf(m.Exchange), RoutingKey: TextOf(m.RoutingKey), Redelivered: m.Redelivered,
@@ -104,7 +104,7 @@ func (m *Message) headJSON() MessageJSON {
 	return out
 }
 
-// EncodeBody is a body as JSON can carry it: itself where it is UTF-8, else base64, and which of them.
+// EncodeBody is a body as JSON can carry it, UTF-8 as it is and anything else in base64, and the name of the encoding.
 func EncodeBody(body []byte) (text, encoding string) {
 	encoding = bodyEncoding(body)
 	if encoding == "base64" {
@@ -133,7 +133,7 @@ func JSONTime(t time.Time) string {
 	return timeJSON(t)
 }
 
-// timeJSON is JSONTime of a time that is known, be it Go's zero.
+// timeJSON is JSONTime for a known time, which may be Go's zero time.
 func timeJSON(t time.Time) string {
 	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
 		return "@" + strconv.FormatInt(t.Unix(), 10)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// members is a set of names of members that a JSON object has: of those by which the frameworks' bodies are known.
+// members is a set of member names of a JSON object, limited to those that identify frameworks.
 type members uint64
 
 // memberBits has a bit for each of these names.
@@ -47,8 +47,8 @@ func bitsOfMembers() map[string]members {
 	return bits
 }
 
-// membersOf reads the names of a body that begins like a JSON object, in one pass over it and without making values of
-// it: a word inside of a text or a nested object is no member.
+// membersOf finds the members of a body that begins like a JSON object, in one pass and without decoding values: a word
+// inside a text or a nested object does not count.
 func membersOf(text []byte) (found members) {
 	text = bytes.TrimLeft(text, " \t\r\n")
 	if len(text) == 0 || len(text) > MaxEnvelope || text[0] != '{' {
@@ -60,10 +60,10 @@ func membersOf(text []byte) (found members) {
 	return found
 }
 
-// JSONPart is a member of a JSON object, or an element of an array, as it stands in its text.
+// JSONPart is a member of a JSON object, or an element of an array, by its position in the text.
 type JSONPart struct {
-	Quoted          []byte // the name of a member, as it is written; nil of an element
-	Begin, From, To int    // where it begins, where its value does, and where that ends
+	Quoted          []byte // a member's name with its quotes, as written; nil for an element
+	Begin, From, To int    // where it begins, and where its value begins and ends
 }
 
 // Name is the name of a member.
@@ -72,8 +72,8 @@ func (p JSONPart) Name() (name string) {
 	return name
 }
 
-// JSONParts goes through the members of a JSON object, or the elements of an array, in one pass. It does not check that
-// the text is JSON: what is none ends it.
+// JSONParts iterates over the members of a JSON object, or the elements of an array, in one pass. It does not check
+// that the text is JSON: it stops at the first error.
 func JSONParts(text []byte) iter.Seq[JSONPart] {
 	return func(yield func(JSONPart) bool) {
 		at := spaceAt(text, 0)
@@ -119,7 +119,7 @@ func valueAt(text []byte, at int) int {
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth == 0 { // of what the number before it stands in
+			if depth == 0 { // it ends the object or array with the number before it
 				return at
 			}
 			if depth--; depth == 0 {
@@ -134,10 +134,10 @@ func valueAt(text []byte, at int) int {
 	return at
 }
 
-// has reports whether a name is among them; it must be one that a framework writes.
+// has reports whether a name is in the set; it must be a name that a framework writes.
 func (s members) has(name string) bool { return s&memberBits[name] != 0 }
 
-// hasAll reports whether all names are among them.
+// hasAll reports whether all names are in the set.
 func (s members) hasAll(names []string) bool {
 	for _, name := range names {
 		if !s.has(name) {
@@ -147,7 +147,7 @@ func (s members) hasAll(names []string) bool {
 	return true
 }
 
-// EndOfText is behind the quote that ends the JSON text which begins here, behind its first quote.
+// EndOfText is the index after the closing quote of a JSON string; at is the index after its opening quote.
 func EndOfText(text []byte, at int) int {
 	for at < len(text) {
 		next := bytes.IndexByte(text[at:], '"')

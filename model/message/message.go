@@ -2,7 +2,7 @@ package message
 
 import "github.com/dlxtop/dlxtop/model"
 
-// Message is one message as it was peeked.
+// Message is one peeked message.
 type Message struct {
 	Position    int    // 1 is the head of the queue at the time of the peek
 	Exchange    string // where it was last published or dead-lettered to; "" is the default exchange

@@ -5,26 +5,25 @@ import (
 	"io"
 )
 
-// Messages are messages in their order. They may be on disk, so that a hundred thousand of them need no memory: each
-// call of At reads it once more. They are safe for concurrent use.
+// Messages is an ordered list of messages. They may be on disk, so that a hundred thousand of them need no memory: each
+// call of At then reads again. It is safe for concurrent use.
 type Messages interface {
 	Len() int
-	// At is the message at an index, 0 is the first, with at most body bytes of its body; 0 is all of it. BodyBytes
-	// and the fingerprint are of the whole.
+	// At returns the message at an index from 0, with at most body bytes of its body; 0 is all of it. BodyBytes and the
+	// fingerprint are those of the whole.
 	At(i, body int) (Message, error)
-	// Range calls f with what At tells of one message after the other, from an index up to before another, until there
-	// is an error. It is faster than At where they are on disk. f may keep the messages, but a body keeps others in
-	// memory, too.
+	// Range calls f with the messages from an index up to, but not including, another, as At returns them, until an error.
+	// It is faster than At when they are on disk. f may keep the messages, but a body also keeps others in memory.
 	Range(from, to, body int, f func(*Message) error) error
-	// ReadBody reads of the body of the message at an index from an offset on, as io.ReaderAt does.
+	// ReadBody reads the body of the message at an index, beginning at an offset, like io.ReaderAt.
 	ReadBody(i int, b []byte, from int64) (int, error)
-	// InMemory reports whether At and ReadBody read no disk.
+	// InMemory reports whether At and ReadBody work without the disk.
 	InMemory() bool
-	// Close lets go of them. Nothing can be read then.
+	// Close releases the messages. Nothing can be read afterwards.
 	Close() error
 }
 
-// MessageList are messages in memory.
+// MessageList is Messages in memory.
 type MessageList []Message
 
 func (l MessageList) Len() int { return len(l) }
@@ -47,7 +46,7 @@ func (l MessageList) ReadBody(i int, b []byte, from int64) (int, error) {
 	return bytes.NewReader(l[i].Body).ReadAt(b, from)
 }
 
-// BodyOf is the body of the message at an index, where it is.
+// BodyOf reads the body of the message at an index from where it is stored.
 func BodyOf(messages Messages, i int) io.ReaderAt { return bodyOf{messages, i} }
 
 type bodyOf struct {
@@ -59,7 +58,7 @@ func (o bodyOf) ReadAt(b []byte, from int64) (int, error) { return o.messages.Re
 
 func (l MessageList) Close() error { return nil }
 
-// Part are some of the messages, by their indexes.
+// Part is a selection of messages, by their indexes.
 type Part struct {
 	Messages
 	Indexes []int
@@ -90,7 +89,7 @@ func oneByOne(messages Messages, from, to, body int, f func(*Message) error) err
 	return nil
 }
 
-// Each calls f with one message after the other, with so much of its body, until one cannot be read.
+// Each calls f with each message, with up to body bytes of its body, until one cannot be read.
 func Each(messages Messages, body int, f func(*Message)) error {
 	return messages.Range(0, messages.Len(), body, func(m *Message) error {
 		f(m)

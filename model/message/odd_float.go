@@ -8,11 +8,11 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// MaxDepth is how deep headers are read: a frame of a hostile client can nest tens of thousands of tables.
+// MaxDepth is how deep headers are read: a hostile client can nest tens of thousands of tables in a frame.
 const MaxDepth = 64
 
-// OddFloat is the printable name of a header that has a NaN or an infinity in it, "" when there is none. RabbitMQ reads
-// no such float and ends the connection.
+// OddFloat is the printable name of a header that contains a NaN or an infinity, "" when there is none. RabbitMQ cannot
+// read such a float and closes the connection.
 func (m *Message) OddFloat() string {
 	for name, v := range m.Headers {
 		if hasOddFloat(v, 0) {

@@ -7,17 +7,17 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// OriginOrWhy is where a message was first published, as far as it tells, and by what that is known: what the envelope
-// that it is in tells; the exchange and the first routing key of its earliest death; without deaths what a framework
-// wrote down; else where it was published last.
+// OriginOrWhy is where a message was first published, as far as it says, and how that is known: from its envelope; from
+// the exchange and first routing key of its earliest death; without deaths from what a framework wrote; otherwise it is
+// where it was published last.
 //
-// A worker that republishes a failed message starts a new life: the broker's x-death then begins with the republish,
-// and so does this. FirstKey betrays it.
+// When a worker republishes a failed message, the broker's x-death begins again, and with it this origin. FirstKey
+// shows that.
 func (m *Message) OriginOrWhy() (model.Address, string) {
 	return m.OriginBy(Opening(m).Envelope)
 }
 
-// OriginBy is OriginOrWhy for a message whose envelope, if there is one, is open.
+// OriginBy is OriginOrWhy for a message whose envelope, if any, is open.
 func (m *Message) OriginBy(e *Envelope) (model.Address, string) {
 	if e != nil {
 		return model.Address{Exchange: e.Original.Exchange, RoutingKey: e.Original.RoutingKey},
@@ -40,8 +40,8 @@ func (m *Message) OriginBy(e *Envelope) (model.Address, string) {
 		"it has not been dead-lettered: where it was published last"
 }
 
-// ToldOrigin is OriginBy when something tells it: a framework or an application in the envelope or the headers, which
-// republishing keeps, else the first death; false when only the last publish is known.
+// ToldOrigin is OriginBy when the origin is recorded: by a framework or an application in the envelope or the headers,
+// which republishing keeps, or else by the first death; false when only the last publish is known.
 func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
 	r := reader{m: m}
 	if e == nil {
@@ -53,7 +53,7 @@ func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
 	return a, e != nil || m.FirstDeath() != nil
 }
 
-// writtenOrigin is what a framework or an application wrote into the message of its origin.
+// writtenOrigin is the origin that a framework or an application wrote into the message.
 func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 	for _, c := range originConventions {
 		exchange, ok := r.text(c.exchange)
@@ -67,9 +67,9 @@ func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
 	return model.Address{}, "", false
 }
 
-// FirstDeath is the death with which the message's history begins. The broker writes the newest first, by the latest
-// death of each group; the first death of a group has the time. Times are to the second, so x-first-death-* decides
-// between equals, and then the order.
+// FirstDeath is the death with which the message's history begins. The broker sorts groups by their latest death,
+// newest first, but a group's time is that of its first death. Times are in seconds, so x-first-death-* decides between
+// equal ones, and then the order.
 func (m *Message) FirstDeath() *Death {
 	queue, _ := m.Headers.Text("x-first-death-queue")
 	reason, _ := m.Headers.Text("x-first-death-reason")
@@ -94,7 +94,7 @@ func (m *Message) FirstDeath() *Death {
 	return first
 }
 
-// earlier compares two deaths by time. One without a time is later than any with one.
+// earlier compares two deaths by time. One without a time is later than any with a time.
 func earlier(a, b *Death) bool {
 	if a.Time.IsZero() || b.Time.IsZero() {
 		return !a.Time.IsZero()
@@ -102,10 +102,10 @@ func earlier(a, b *Death) bool {
 	return a.Time.Before(b.Time)
 }
 
-// firstKeyHeaders are headers in which applications that republish keep the first routing key, without its exchange.
+// firstKeyHeaders are headers in which republishing applications keep the first routing key, without its exchange.
 var firstKeyHeaders = []string{"x-orig-routing-key", "x-original-routing-key", "x-original-routingKey"}
 
-// FirstKey is the routing key with which the message was first published, when the application wrote it down.
+// FirstKey is the routing key with which the message was first published, if the application recorded it.
 func (m *Message) FirstKey() (key, header string, ok bool) {
 	for _, h := range firstKeyHeaders {
 		if key, ok := m.Headers.Text(h); ok {

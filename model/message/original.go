@@ -7,17 +7,17 @@ import (
 
 // Original identifies what an application published, and how it failed.
 type Original struct {
-	// Message is of all that dead-lettering, replays and envelopes leave as it was: copies of one message have the same,
-	// whichever failed queue each is in.
+	// Message covers everything that dead-lettering, replays and envelopes leave as it was: copies of one message share
+	// it, whichever failed queue each is in.
 	Message Fingerprint
-	// Failure is also of the deaths and of the last replay: it is another one after each failure.
+	// Failure also covers the deaths and the last replay: it changes with each failure.
 	Failure Fingerprint
-	// ByID: the message has a message_id. Otherwise its deaths are in Message, too, and two in one queue may be different
-	// messages all the same.
+	// ByID: the message has a message_id. Otherwise Message also covers its deaths, and even so two in one queue may be
+	// different messages.
 	ByID bool
 }
 
-// Original is what an application published. ok is false of a message with neither a message_id nor deaths.
+// Original identifies what an application published. ok is false for a message with neither a message_id nor deaths.
 func (m *Message) Original() (o Original, ok bool) {
 	m = Opening(m).Message
 	deaths, died := m.Headers["x-death"]
@@ -25,7 +25,7 @@ func (m *Message) Original() (o Original, ok bool) {
 		return o, false
 	}
 	properties, headers := m.Properties, m.ReplayHeaders()
-	properties.Clear(PropExpiration) // which dead-lettering takes off
+	properties.Clear(PropExpiration) // dead-lettering removes it
 	mark, marked := headers[ReplayHeader]
 	if marked {
 		headers = maps.Clone(headers)
@@ -43,10 +43,10 @@ func (m *Message) Original() (o Original, ok bool) {
 	return o, true
 }
 
-// FailedAfter reports whether a message failed again after a replay that began then, as far as it says; known is false
-// when it does not.
+// FailedAfter reports whether a message failed again after a replay that began at a time, as far as it says; known is
+// false when it does not.
 func (m *Message) FailedAfter(began time.Time) (after, known bool) {
-	began = began.Truncate(time.Second) // as marks and deaths have it
+	began = began.Truncate(time.Second) // marks and deaths have this precision
 	for _, of := range []*Message{m, Opening(m).Message} {
 		if _, last, marked := of.Replays(); marked && !last.Before(began) {
 			return true, true

@@ -11,11 +11,11 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// sizeUnknown is the size of a body whose line, written by hand, does not name it.
+// sizeUnknown is the size of a body whose line, written by hand, does not give it.
 const sizeUnknown = -1
 
-// ParseMessage reads a message from the JSON of MessageJSON, with everything that its publisher set byte for byte. What
-// only describes it (deaths, failure, message_id at the top) is not read: the headers and properties have it. An error
+// ParseMessage reads a message from the JSON of MessageJSON, with everything that its publisher set, byte for byte. It
+// ignores what is only derived (deaths, failure, message_id at the top): the headers and properties have that. An error
 // is one sentence.
 func ParseMessage(text []byte) (Message, error) {
 	rest, inside, ok := cutBody(text)
@@ -33,7 +33,7 @@ func ParseMessage(text []byte) (Message, error) {
 	return in.message(body)
 }
 
-// parseWhole is ParseMessage of a text whose body is not looked at apart.
+// parseWhole is ParseMessage for a text whose body cannot be cut out.
 func parseWhole(text []byte) (Message, error) {
 	in, err := decodeMessage(text)
 	if err != nil {
@@ -59,7 +59,7 @@ func decodeMessage(text []byte) (in MessageJSON, err error) {
 	return in, nil
 }
 
-// JSONError puts what encoding/json says into a sentence.
+// JSONError makes a sentence of an error of encoding/json.
 func JSONError(err error) error {
 	var kind *json.UnmarshalTypeError
 	var value valueError
@@ -76,10 +76,10 @@ func JSONError(err error) error {
 	return fmt.Errorf("it is not JSON: %s", model.Printable(err.Error()))
 }
 
-// Message is the message that was written. Its deaths and fingerprint are worked out again.
+// Message converts the JSON back to a message. Its deaths and fingerprint are computed again.
 func (in *MessageJSON) Message() (Message, error) { return in.message([]byte(in.Body)) }
 
-// message is Message with a body as JSON has it, which it may keep.
+// message is Message with the body as encoded in JSON, which it may retain.
 func (in *MessageJSON) message(body []byte) (Message, error) {
 	head := HeadJSON{in.Exchange, in.RoutingKey, in.Properties, in.Headers}
 	p, err := head.Publishing()

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// cutBody takes the body out of the JSON of a message, which mostly is nearly all of it: encoding/json goes through
-// every byte three times. rest has an empty text in its place. ok is false where that cannot be done so simply.
+// cutBody cuts the body out of the JSON of a message, as it is usually most of it and encoding/json passes over every
+// byte three times. rest has an empty text in its place. ok is false when the simple way does not work.
 func cutBody(text []byte) (rest, body []byte, ok bool) {
 	from, to := 0, 0
 	for p := range JSONParts(text) {
 		if bytes.IndexByte(p.Quoted, '\\') >= 0 || bytes.EqualFold(p.Quoted, quotedBody) &&
 			(!bytes.Equal(p.Quoted, quotedBody) || to > 0) {
-			return nil, nil, false // it may be the body, too, and the last one counts
+			return nil, nil, false // it may be another body member, and the last one counts
 		}
 		if bytes.Equal(p.Quoted, quotedBody) {
 			if from, to = p.From, p.To; to-from < 2 || text[from] != '"' || text[to-1] != '"' {
@@ -31,7 +31,7 @@ func cutBody(text []byte) (rest, body []byte, ok bool) {
 
 var quotedBody = []byte(`"body"`)
 
-// unquoted is the text that stands between the quotes of a JSON string; ok is false when it is none.
+// unquoted decodes the text between the quotes of a JSON string; ok is false for anything else.
 func unquoted(inside []byte) (text []byte, ok bool) {
 	text = make([]byte, 0, len(inside))
 	for at := 0; at < len(inside); {
@@ -50,7 +50,7 @@ func unquoted(inside []byte) (text []byte, ok bool) {
 			at += 2
 			continue
 		}
-		var rest string // what is seldom: escapes by number, and what is no JSON
+		var rest string // rare: numeric escapes, and invalid JSON
 		if json.Unmarshal(append(append([]byte{'"'}, inside[at:]...), '"'), &rest) != nil {
 			return nil, false
 		}
@@ -59,7 +59,7 @@ func unquoted(inside []byte) (text []byte, ok bool) {
 	return text, true
 }
 
-// escapedBy is the character that a backslash and the letter behind it stand for, 0 when they are no such escape.
+// escapedBy is the character for a backslash and the letter after it, 0 when they are not such an escape.
 func escapedBy(text []byte) byte {
 	if len(text) < 2 || text[0] != '\\' {
 		return 0

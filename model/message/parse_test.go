@@ -19,7 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// Properties as they are, headers of every type nested, any bytes in any text: what is written is what is read.
+// Any properties, nested headers of every type, any bytes in any text: what is written is what is read.
 func TestMessageSurvivesJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Message{
@@ -43,7 +43,7 @@ func TestMessageSurvivesJSON(t *testing.T) {
 	})
 }
 
-// A line that a person wrote need not count the bytes of its body.
+// A line written by hand need not give the size of its body.
 func TestParseMessageWithoutSize(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"body":"x"}`: "x", `{"body":"/w==","body_encoding":"base64"}`: "\xff", `{"routing_key":"k"}`: "",
@@ -81,8 +81,7 @@ func TestParseMessageRefuses(t *testing.T) {
 	}
 }
 
-// TestBodyApart: a line whose body is taken out of it first is read as encoding/json reads it whole, and what is wrong
-// with it is wrong either way.
+// Cutting the body out of a line first gives the same result as encoding/json, and the same errors.
 func TestBodyApart(t *testing.T) {
 	pieces := []string{
 		`{`, `}`, `[`, `]`, `:`, `,`, ` `, "\t", `"`, `""`, `"body"`, `"Body"`, `"b\u006fdy"`, `"body":"x"`, `"body": "a\"b\\"`,
@@ -118,7 +117,7 @@ func TestBodyIsApart(t *testing.T) {
 	}
 }
 
-// BenchmarkParseMessage is a line of import.
+// BenchmarkParseMessage parses a line of import.
 func BenchmarkParseMessage(b *testing.B) {
 	for _, length := range []int{1 << 10, 16 << 10} {
 		body := []byte(`{"id":1,"email":"user1@example.com","text":"` + strings.Repeat("x", length-50) + `"}`)
@@ -142,7 +141,7 @@ func BenchmarkParseMessage(b *testing.B) {
 	}
 }
 
-// TestWriteJSONIsJSON: a body that is written in parts is the same text as one in memory, wherever the parts end.
+// A body written in parts gives the same text as one in memory, wherever the parts end.
 func TestWriteJSONIsJSON(t *testing.T) {
 	pieces := []string{
 		"a", "\"", "\\", "\n", "\x00", "\x1b", "\u2028", "\u202e", "é", "世", "🎉", "\U000e0100", "<&>", "\xff", "\xe4\xb8",
@@ -178,7 +177,7 @@ func TestWriteJSONIsJSON(t *testing.T) {
 	})
 }
 
-// endless is a body that is nowhere: a rune of two bytes again and again.
+// endless is a body that is stored nowhere: it repeats a rune of two bytes.
 type endless struct{ last byte }
 
 func (e endless) ReadAt(b []byte, from int64) (int, error) {
@@ -191,7 +190,7 @@ func (e endless) ReadAt(b []byte, from int64) (int, error) {
 	return len(b), nil
 }
 
-// weighing measures what is in memory while it is written to.
+// weighing measures the memory in use while it is written to.
 type weighing struct {
 	written, measured int64
 	most              uint64
@@ -208,7 +207,7 @@ func (w *weighing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWriteJSONHoldsNoBody: what is in memory does not depend on how large the body is.
+// The memory in use does not depend on the size of the body.
 func TestWriteJSONHoldsNoBody(t *testing.T) {
 	for name, body := range map[string]io.ReaderAt{"utf-8": endless{}, "base64": endless{0xff}} {
 		var before runtime.MemStats
@@ -224,14 +223,14 @@ func TestWriteJSONHoldsNoBody(t *testing.T) {
 	}
 }
 
-// TestBodyThatCannotBeRead: an error of the disk is no message with half a body.
+// A disk error must not give a message with half a body.
 func TestBodyThatCannotBeRead(t *testing.T) {
 	m := Message{BodyBytes: 100}
 	assert.That(t, m.WriteJSON(io.Discard, io.NewSectionReader(endless{}, 0, 0), "", "") != nil,
 		"a body that ends too early was written")
 }
 
-// BenchmarkWriteJSON is a message of export and of peek -o json.
+// BenchmarkWriteJSON writes a message of export and of peek -o json.
 func BenchmarkWriteJSON(b *testing.B) {
 	for _, c := range []struct{ name, text string }{{"ASCII", "x"}, {"Quoted", `\"a\":1,`}, {"Accents", "é "}} {
 		for _, n := range []int{1 << 10, 16 << 10} {

@@ -18,21 +18,21 @@ type plainRole int
 const (
 	kindRole    plainRole = iota // the type or the code of an error
 	messageRole                  // its message
-	traceRole                    // both in one: "TimeoutError: smtp gateway", a stack trace, a table of its parts
+	traceRole                    // both: "TimeoutError: smtp gateway", a stack trace, a table of its parts
 	stackRole
 	timeRole // when it failed
 	triesRole
 )
 
-// plainName is what a name says of its value.
+// plainName is what a name says about its value.
 type plainName struct {
 	role  plainRole
-	rank  int  // of several in a message the one with the lowest is read
+	rank  int  // of several in a message, the lowest wins
 	vague bool // it may be business data, too
 }
 
-// plainNames are the names that workers without a framework use, in the form of plainNameOf: each first word with each
-// last word, where "." is none. The best come first.
+// plainNames are the names that workers without a framework use, in the form of plainNameOf: each first word combined
+// with each last word, "." standing for none. The best come first.
 var plainNames = func() map[string]plainName {
 	names := map[string]plainName{}
 	add := func(role plainRole, vague bool, firsts, lasts string) {
@@ -69,9 +69,8 @@ var plainNames = func() map[string]plainName {
 	return names
 }()
 
-// plainNameOf is what a name says, whatever its case and separators: "X-Retry-Count" and "_retryCount" are
-// "retrycount". outer is the name of the table that it is in, "" for a header. A name that begins with x- is of no
-// business data.
+// plainNameOf looks up a name whatever its case and separators: "X-Retry-Count" and "_retryCount" are "retrycount".
+// outer is the name of the surrounding table, "" for a header. A name that begins with x- is never business data.
 func plainNameOf(outer, name string) (plainName, bool) {
 	var b [40]byte
 	text := b[:0]
@@ -98,7 +97,7 @@ func plainNameOf(outer, name string) (plainName, bool) {
 	return n, ok
 }
 
-// plainField is a header, or an entry of one that is a table, in which a worker wrote about failures.
+// plainField is a header, or an entry of a table in one, in which a worker wrote about failures.
 type plainField struct {
 	plainName
 	at    path
@@ -106,8 +105,8 @@ type plainField struct {
 	value any
 }
 
-// plainFields are the fields of the headers, the best first. A vague name counts when the message died or something
-// else says that a worker published it again; vague stays set where only a death says so.
+// plainFields are the fields of the headers, best first. A vague name counts when the message died or something else
+// says that a worker republished it; vague stays set where only a death says so.
 func (m *Message) plainFields() []plainField {
 	var found []plainField
 	tables := false
@@ -119,10 +118,10 @@ func (m *Message) plainFields() []plainField {
 		}
 		tables = tables || isTable
 	}
-	if tables && m.Frameworks() == nil { // what is in those of a framework, its row says
+	if tables && m.Frameworks() == nil { // a framework's tables are described by its row
 		for key, v := range m.Headers {
 			table, _ := model.AsTable(v)
-			if IsDeathHeader(key) { // of a client that unwraps an array of one
+			if IsDeathHeader(key) { // from a client that unwraps an array with one element
 				continue
 			}
 			for inner, v := range table {
@@ -155,8 +154,8 @@ func bestFirst(fields []plainField) []plainField {
 	return fields
 }
 
-// publishedAgain reports whether the message says beside its plain fields that a worker published it again: by an
-// origin that it wrote down, or by where it published it. A dead letter is where RabbitMQ published it.
+// publishedAgain reports whether the message, apart from its plain fields, says that a worker republished it: by an
+// origin that it recorded, or by where it published it. For a dead letter RabbitMQ chose that place.
 func (m *Message) publishedAgain() bool {
 	_, _, key := m.FirstKey()
 	_, _, origin := (&reader{m: m}).writtenOrigin()
@@ -164,7 +163,7 @@ func (m *Message) publishedAgain() bool {
 		(model.NamedForFailures(m.Exchange) || m.Exchange == "" && model.NamedForFailures(m.RoutingKey))
 }
 
-// read adds what a value under a name holds, if it holds what the name says.
+// read adds the value of a name if it fits what the name says.
 func (n plainName) read(found []plainField, at path, v any) []plainField {
 	f := plainField{plainName: n, at: at, value: v}
 	switch n.role {
@@ -214,7 +213,7 @@ func (n plainName) read(found []plainField, at path, v any) []plainField {
 	return found
 }
 
-// bodyFields are the fields of a JSON body that is about an error.
+// bodyFields are the fields of a JSON body that describes an error.
 func (m *Message) bodyFields() (found []plainField) {
 	if !m.whole() || !bytes.Contains(m.Body, []byte("rror")) {
 		return nil
@@ -241,7 +240,7 @@ func firstText(fields []plainField, role plainRole) string {
 	return ""
 }
 
-// CountedByWorker is the most that a worker without a framework counted in the headers; 0 when none did.
+// CountedByWorker is the highest count in the headers by a worker without a framework; 0 when there is none.
 func (m *Message) CountedByWorker() (most int64) {
 	for _, f := range m.plainFields() {
 		if n, ok := count(f.value); ok && f.role == triesRole {

@@ -7,8 +7,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Properties are AMQP 0-9-1's basic properties without the headers. A field that is zero is absent, unless Zeros has
-// it: a message of priority 0 and one without a priority are not the same to a quorum queue of 4.0 and later.
+// Properties are the basic properties of AMQP 0-9-1 without the headers. A zero field is absent unless Zeros has it: to
+// a quorum queue of 4.0 and later, priority 0 and no priority differ.
 type Properties struct {
 	ContentType     string
 	ContentEncoding string
@@ -22,14 +22,14 @@ type Properties struct {
 	Type            string
 	UserID          string
 	AppID           string
-	ClusterID       string      // of AMQP 0-8; RabbitMQ passes it on
-	Zeros           PropertySet // what was sent although it is zero, an empty table of headers among it
+	ClusterID       string      // from AMQP 0-8; RabbitMQ passes it on
+	Zeros           PropertySet // what was sent although it is zero, including an empty table of headers
 }
 
-// PropertySet is a set of properties, by their flags in AMQP's content header.
+// PropertySet is a set of properties, as the flags in AMQP's content header.
 type PropertySet uint16
 
-// The properties, in the order in which a content header has them.
+// The properties, in the order of the content header.
 const (
 	PropContentType PropertySet = 1 << (15 - iota)
 	PropContentEncoding
@@ -47,10 +47,10 @@ const (
 	PropClusterID
 )
 
-// Has reports whether all of other are in the set.
+// Has reports whether the set contains all of other.
 func (s PropertySet) Has(other PropertySet) bool { return s&other == other }
 
-// Property is one of the properties: Text, Number or Time is where its value is.
+// Property is one property, with its value in Text, Number or Time.
 type Property struct {
 	Name   string // as JSON has it
 	Flag   PropertySet
@@ -59,7 +59,7 @@ type Property struct {
 	Time   *time.Time
 }
 
-// Fields are the properties but the headers, in AMQP's order.
+// Fields are the properties except the headers, in AMQP's order.
 func (p *Properties) Fields() [13]Property {
 	return [...]Property{
 		{"content_type", PropContentType, &p.ContentType, nil, nil},
@@ -78,7 +78,6 @@ func (p *Properties) Fields() [13]Property {
 	}
 }
 
-// Zero reports whether the value is zero.
 func (f *Property) Zero() bool {
 	switch {
 	case f.Text != nil:
@@ -89,7 +88,7 @@ func (f *Property) Zero() bool {
 	return f.Time.IsZero()
 }
 
-// Shown is a property as text: "" when it is absent, and two quotes when it is there and empty.
+// Shown is a property as text: "" when it is absent, two quotes when it is present and empty.
 func (p *Properties) Shown(f *Property) string {
 	switch {
 	case f.Zero() && !p.Zeros.Has(f.Flag):
@@ -102,7 +101,7 @@ func (p *Properties) Shown(f *Property) string {
 	return timeJSON(*f.Time)
 }
 
-// Clear takes properties off.
+// Clear removes properties.
 func (p *Properties) Clear(set PropertySet) {
 	for _, f := range p.Fields() {
 		if !set.Has(f.Flag) {
@@ -120,7 +119,7 @@ func (p *Properties) Clear(set PropertySet) {
 	p.Zeros &^= set
 }
 
-// HasForeignUser reports whether there is a user_id that is not user: RabbitMQ refuses it (406).
+// HasForeignUser reports whether user_id is set and differs from user: RabbitMQ refuses that (406).
 func (p *Properties) HasForeignUser(user string) bool {
 	return p.UserID != user && (p.UserID != "" || p.Zeros.Has(PropUserID))
 }

@@ -39,12 +39,12 @@ func (p *Properties) AsJSON() PropertiesJSON {
 	return out
 }
 
-// Properties reads what AsJSON wrote.
+// Properties converts the output of AsJSON back.
 func (j *PropertiesJSON) Properties() (p Properties, err error) {
 	if j.EmptyHeaders {
 		p.Zeros = PropHeaders
 	}
-	const never = PropExpiration | PropTimestamp | PropUserID // RabbitMQ takes none that is empty: "" is absent
+	const never = PropExpiration | PropTimestamp | PropUserID // RabbitMQ refuses empty ones: "" is absent
 	from := reflect.ValueOf(j).Elem()
 	for i, f := range p.Fields() {
 		text, _ := from.Field(i).Interface().(*string)

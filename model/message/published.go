@@ -6,9 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// PublishedWithin is between when and when the message was published, by the clock of the broker where it wrote the
-// time into the message (to the millisecond), else by the publisher's (to the second). Times that cannot be are not
-// told.
+// PublishedWithin is the time range in which the message was published: by the broker's clock where it wrote the time
+// into the message (in milliseconds), otherwise by the publisher's (in seconds). Impossible times are left out.
 func (m *Message) PublishedWithin() (from, to time.Time, ok bool) {
 	if ms, ok := m.Headers.Integer("timestamp_in_ms"); ok && ms > model.FirstTime.UnixMilli() &&
 		ms < model.LastTime.UnixMilli() {
@@ -21,7 +20,7 @@ func (m *Message) PublishedWithin() (from, to time.Time, ok bool) {
 	return time.Time{}, time.Time{}, false
 }
 
-// PublishedAt is PublishedWithin for who needs no more than the time as it was written.
+// PublishedAt is PublishedWithin for callers that only need the time as written.
 func (m *Message) PublishedAt() (time.Time, bool) {
 	from, _, ok := m.PublishedWithin()
 	return from, ok

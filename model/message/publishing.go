@@ -24,12 +24,11 @@ type HeadJSON struct {
 	Headers    map[string]any `json:"headers"`
 }
 
-// HeadJSON is the publishing without its body as JSON.
 func (p *Publishing) HeadJSON() HeadJSON {
 	return HeadJSON{TextOf(p.Exchange), TextOf(p.RoutingKey), p.Properties.AsJSON(), HeadersJSON(p.Headers)}
 }
 
-// Publishing is what was written, without a body.
+// Publishing converts back what HeadJSON returned, without a body.
 func (h *HeadJSON) Publishing() (p Publishing, err error) {
 	p.Exchange, p.RoutingKey = string(h.Exchange), string(h.RoutingKey)
 	if p.Properties, err = h.Properties.Properties(); err == nil {
@@ -38,9 +37,9 @@ func (h *HeadJSON) Publishing() (p Publishing, err error) {
 	return p, err
 }
 
-// IsBrokerHeader reports whether a header tells the past of a message, or sends it to more queues than the plan says.
-// Kept, x-death can lose the message at its next expiry on 3.x (a cycle), and misleads a worker that counts its tries;
-// CC and BCC would deliver it a second time to queues that had it already.
+// IsBrokerHeader reports whether a header records the past of a message, or sends it to more queues than the plan says.
+// If x-death were kept, the message could be lost at its next expiry on 3.x (a cycle), and a worker that counts its
+// tries would be misled; CC and BCC would deliver it again to queues that already got it.
 func IsBrokerHeader(key string) bool {
 	return key == "CC" || key == "BCC" || slices.Contains(DeliveryCounters, key) || IsDeathHeader(key)
 }
@@ -50,7 +49,7 @@ func IsDeathHeader(key string) bool {
 	return key == "x-death" || strings.HasPrefix(key, "x-first-death-") || strings.HasPrefix(key, "x-last-death-")
 }
 
-// WithCC are the keys of a message: its routing key, and those in its header CC.
+// WithCC are the keys of a message: its routing key, and those in its CC header.
 func WithCC(key string, headers model.Table) []string {
 	keys := []string{key}
 	copies, _ := headers["CC"].([]any)
@@ -62,7 +61,7 @@ func WithCC(key string, headers model.Table) []string {
 	return keys
 }
 
-// ReplayHeaders are the headers that a replay of m keeps: a headers exchange on the way looks at them.
+// ReplayHeaders are the headers that a replay of m keeps: a headers exchange may match them.
 func (m *Message) ReplayHeaders() model.Table {
 	whole := true
 	for key := range m.Headers {

@@ -10,19 +10,19 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// ReplayHeader is the header that a replay adds: a message that fails again is recognised by it. Its value is a text,
-// "count=2; time=2026-11-22T05:00:00Z; replay=NAME", because some frameworks take only texts: Watermill gives back, for
-// ever, what has a header of another type. The name is of the replay that sent the message last. Releases before the
-// first wrote a table with the same keys, which is read, too.
+// ReplayHeader is the header that a replay adds, so that a message that fails again is recognised. Its value is a text,
+// "count=2; time=2026-11-22T05:00:00Z; replay=NAME", because some frameworks accept only texts: Watermill requeues a
+// message with a header of another type for ever. The name is that of the last replay. Early pre-releases wrote a table
+// with the same keys, which is read, too.
 const ReplayHeader = "dlxtop-replay"
 
 type replayMark struct {
 	count int64
-	at    time.Time // zero when it does not say
+	at    time.Time // zero when unknown
 	name  string    // "" when the replay had none
 }
 
-// String is the mark as the header has it: count, time (RFC 3339, UTC), and the name of the replay.
+// String is the mark as written to the header: count, time (RFC 3339, UTC), and the name of the replay.
 func (r replayMark) String() string {
 	text := fmt.Sprintf("count=%d; time=%s", r.count, r.at.UTC().Format(time.RFC3339))
 	if r.name != "" {
@@ -31,7 +31,7 @@ func (r replayMark) String() string {
 	return text
 }
 
-// replayMark reads the mark. marked is true for everything that looks like one.
+// replayMark reads the mark. marked is true for anything that looks like one.
 func (m *Message) replayMark() (r replayMark, marked bool) {
 	switch v := m.Headers[ReplayHeader].(type) {
 	case model.Table:
@@ -57,10 +57,10 @@ func (m *Message) replayMark() (r replayMark, marked bool) {
 	return r, false
 }
 
-// NewMark names a replay: no two have the same.
+// NewMark returns a unique name for a replay.
 func NewMark() string { return rand.Text() }
 
-// Mark notes in a publishing that m is replayed once more, by the replay of this name ("" is none).
+// Mark records in a publishing that m is replayed once more, by the replay of this name ("" for none).
 func (p *Publishing) Mark(m *Message, name string) {
 	if p.Headers == nil {
 		p.Headers = model.Table{}
@@ -70,7 +70,7 @@ func (p *Publishing) Mark(m *Message, name string) {
 }
 
 // ReplayMark is the name of the replay that sent a message last. marked is true for every message that dlxtop replayed,
-// also when that one had no name.
+// even without a name.
 func (m *Message) ReplayMark() (name string, marked bool) {
 	r, marked := m.replayMark()
 	return r.name, marked
@@ -82,7 +82,7 @@ func (m *Message) MarkedBy(name string) bool {
 	return name != "" && mark == name
 }
 
-// Replays tells how often dlxtop has replayed a message, and when it did so last (zero when it does not tell).
+// Replays is how often dlxtop has replayed a message, and when last (zero when unknown).
 func (m *Message) Replays() (n int64, last time.Time, ok bool) {
 	r, _ := m.replayMark()
 	if r.count < 1 {

@@ -18,28 +18,28 @@ type ResetKind string
 // The kinds.
 const (
 	CounterReset ResetKind = "counter reset" // it counts from Was back to Is
-	CounterKept  ResetKind = "counter kept"  // it stays at Was: it was asked to, or it cannot be written
-	MarkRemoved  ResetKind = "mark removed"  // with it the next worker would fail the message at once
-	ErrorRemoved ResetKind = "error removed" // it tells of a failure that is over
+	CounterKept  ResetKind = "counter kept"  // it stays at Was: on request, or because it cannot be written
+	MarkRemoved  ResetKind = "mark removed"  // the next worker would fail a message with it at once
+	ErrorRemoved ResetKind = "error removed" // it describes a past failure
 )
 
-// Reset is one change by which a replay makes a message what it was before its first try.
+// Reset is one change that brings a message closer to what it was before its first try.
 type Reset struct {
-	Framework Framework // "" is none: an application's own header
+	Framework Framework // "" without one: an application's own header
 	Kind      ResetKind
 	Name      string // "retries", "rascal.recovery.QUEUE.forwarded"
-	Header    string // the header that it is, or is in; "" when it is in the body
-	Was, Is   int64  // of a counter
+	Header    string // the header itself, or the one that contains it; "" when it is in the body
+	Was, Is   int64  // values of a counter
 }
 
-// ResetWish is what a replay is to do about the tries of a message.
+// ResetWish is what a replay should do about the tries of a message.
 type ResetWish struct {
 	KeepTries bool // counters stay as they are
-	MarksOnly bool // nothing but the marks with which the next worker would fail it at once: a move
+	MarksOnly bool // only marks with which the next worker would fail it at once are removed: for a move
 }
 
-// Reset is the message as it was before its first try, as far as what was written into it since is known: counters at
-// their beginning, and without what tells of a failure that is over. The message itself stays as it is.
+// Reset returns the message as it was before its first try, as far as later additions are known: counters at their
+// start, and without traces of a past failure. The message itself stays as it is.
 func (m *Message) Reset(wish ResetWish) (*Message, []Reset) {
 	r := resetter{m: m, wish: wish}
 	for k := range m.rows() {
@@ -51,11 +51,11 @@ func (m *Message) Reset(wish ResetWish) (*Message, []Reset) {
 	return r.now(), r.resets
 }
 
-// resetter changes a copy of a message, once there is something to change.
+// resetter changes a copy of a message, made at the first change.
 type resetter struct {
 	m         *Message
 	changed   *Message
-	owned     bool // the headers of changed are its own
+	owned     bool // changed has headers of its own
 	wish      ResetWish
 	framework Framework
 	resets    []Reset
@@ -63,7 +63,7 @@ type resetter struct {
 
 func (r *resetter) now() *Message { return cmp.Or(r.changed, r.m) }
 
-// own is the copy that is changed.
+// own returns the copy to change.
 func (r *resetter) own() *Message {
 	if r.changed == nil {
 		r.changed = new(*r.m)
@@ -97,7 +97,7 @@ func (r *resetter) row(k *framework) {
 	}
 }
 
-// note adds what is done to a header, or to a value in it; header is "" for one in the body.
+// note records a change to a header, or to a value in it; header is "" for the body.
 func (r *resetter) note(kind ResetKind, header, name string, was int64) {
 	reset := Reset{Framework: r.framework, Kind: kind, Name: name, Header: header, Was: was}
 	if kind == CounterKept {
@@ -113,7 +113,7 @@ func (r *resetter) removal(kind ResetKind) func(at []string, v any) (any, bool) 
 	}
 }
 
-// counter sets a count to 0 in its own type. One of a type that nobody counts in stays.
+// counter sets a count to 0 in its own type. A value that is not a count stays.
 func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 	return func(at []string, v any) (any, bool) {
 		n, ok := count(v)
@@ -129,7 +129,7 @@ func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
 	}
 }
 
-// count is a number, or a text that is one.
+// count reads a number, or a text that is one.
 func count(v any) (int64, bool) {
 	if n, ok := model.AsInteger(v); ok {
 		return n, true
@@ -141,7 +141,7 @@ func count(v any) (int64, bool) {
 	return 0, false
 }
 
-// zeroLike is 0 in the type of a value that counts.
+// zeroLike is 0 in the type of a count.
 func zeroLike(v any) any {
 	switch v.(type) {
 	case string:
@@ -152,7 +152,7 @@ func zeroLike(v any) any {
 	return reflect.Zero(reflect.TypeOf(v)).Interface()
 }
 
-// headers gives the values at a path to change, which says what becomes of each, and whether it stays.
+// headers passes the values at a path to change, which returns the new value and whether to keep it.
 func (r *resetter) headers(p path, change func(at []string, v any) (any, bool)) {
 	headers := r.now().Headers
 	v, there := headers[p[0]]
@@ -167,14 +167,14 @@ func (r *resetter) headers(p path, change func(at []string, v any) (any, bool)) 
 	r.set(p[0], now, stays)
 }
 
-// changed is a value with what a path leads to in it changed. Tables on the way are copied.
+// changed returns a value with the value at a path inside it changed. Tables on the way are copied.
 func changed(v any, rest path, at []string, change func([]string, any) (any, bool)) (any, bool) {
 	if len(rest) == 0 {
 		return change(at, v)
 	}
 	t, ok := model.AsTable(v)
 	if !ok {
-		return v, true // JSON in a text is not written
+		return v, true // JSON inside a text is not changed
 	}
 	keys := []string{rest[0]}
 	if rest[0] == "*" {
@@ -200,7 +200,7 @@ func changed(v any, rest path, at []string, change func([]string, any) (any, boo
 	return out, true
 }
 
-// set writes one header of the changed message.
+// set writes or removes one header of the changed message.
 func (r *resetter) set(key string, v any, stays bool) {
 	m := r.own()
 	if !r.owned {
@@ -225,11 +225,11 @@ func (r *resetter) removeStale(p path) {
 	}
 }
 
-// bodyCounter sets a count in a JSON body to 0, and leaves every other byte as it is. Deeper ones are opened with their
-// envelope.
+// bodyCounter sets a count in a JSON body to 0, and leaves every other byte as it is. Deeper counts are handled with
+// their envelope.
 func (r *resetter) bodyCounter(c *counter) {
 	name := strings.Join(c.path, ".")
-	if m := r.now(); m.looksPickled() { // it is not written
+	if m := r.now(); m.looksPickled() { // a pickle is not rewritten
 		if n, ok := m.counted(c); ok && n > 0 {
 			r.note(CounterKept, "", name, n)
 		}
@@ -250,7 +250,7 @@ func (r *resetter) bodyCounter(c *counter) {
 	}
 }
 
-// removeMember takes a member out of a JSON body.
+// removeMember removes a member from a JSON body.
 func (r *resetter) removeMember(name string) {
 	if object, at := r.member(name); at != nil {
 		r.note(ErrorRemoved, "", name, 0)
@@ -258,7 +258,7 @@ func (r *resetter) removeMember(name string) {
 	}
 }
 
-// member is a member of a JSON body; nil when it does not have it.
+// member is a member of a JSON body; nil without it.
 func (r *resetter) member(name string) (object jsonObject, at *JSONPart) {
 	if m := r.now(); m.whole() && bytes.Contains(m.Body, []byte(`"`+name+`"`)) {
 		object, _ = objectIn(m.Body)
@@ -267,7 +267,7 @@ func (r *resetter) member(name string) (object jsonObject, at *JSONPart) {
 	return object, at
 }
 
-// whole reports whether the body was kept in full, and is small enough to be read for an envelope.
+// whole reports whether the body is complete, and small enough to be read for an envelope.
 func (m *Message) whole() bool {
 	return len(m.Body) > 0 && len(m.Body) <= MaxEnvelope && len(m.Body) >= m.BodyBytes
 }
@@ -277,8 +277,8 @@ func (r *resetter) setBody(body []byte) {
 	m.Body, m.BodyBytes = body, len(body)
 }
 
-// plain resets what workers without a framework write: their counters, and the fields that a failure is read from. What
-// may be business data is removed only where something says that a worker wrote it.
+// plain resets what workers without a framework write: their counters, and the fields that a failure is read from.
+// Possible business data is removed only where something says that a worker wrote it.
 func (r *resetter) plain() {
 	if r.wish.MarksOnly {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// What a replay makes of the headers that each framework writes: counters at their beginning, no failure that is over,
-// and all else as it was.
+// How a replay changes each framework's headers: counters at their start, no past failure, and everything else as it
+// was.
 func TestReset(t *testing.T) {
 	deep := func(queue string, entry model.Table) model.Table {
 		return model.Table{"rascal": model.Table{
@@ -119,7 +119,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Counters may stay, and a move changes nothing but what the next worker would fail at once.
+// Counters may be kept, and a move removes only what would make the next worker fail the message at once.
 func TestResetAsWished(t *testing.T) {
 	m := Message{Headers: celeryHeaders()}
 	m.Headers["error"] = "no"
@@ -138,7 +138,7 @@ func TestResetAsWished(t *testing.T) {
 	assert.That(t, diff == "" && len(resets) == 1 && left["error"] != nil, "%v %v", diff, resets)
 }
 
-// A count in a JSON body is written without touching another byte.
+// Resetting a count in a JSON body touches no other byte.
 func TestResetOfABody(t *testing.T) {
 	for _, test := range []struct{ was, want string }{
 		{celeryFirst, celeryFirst[:len(celeryFirst)-len(celeryTail)] + `"retries": 0` + celeryTail[len(`"retries": 2`):]},
@@ -147,13 +147,13 @@ func TestResetOfABody(t *testing.T) {
 		m := Message{Body: []byte(test.was), BodyBytes: len(test.was)}
 		got, _ := m.Reset(ResetWish{})
 		assert.That(t, string(got.Body) == test.want && got.BodyBytes == len(test.want), "%s\nwant %s", got.Body, test.want)
-		m.Body = m.Body[:len(m.Body)-1] // the rest was not kept
+		m.Body = m.Body[:len(m.Body)-1] // an incomplete body
 		cut, resets := m.Reset(ResetWish{})
 		assert.That(t, cut == &m, "%v", resets)
 	}
 }
 
-// celeryTail is where the count of celeryFirst stands.
+// celeryTail is the part of celeryFirst with its count.
 const celeryTail = `"retries": 2, "eta": "2026-11-22T07:00:05.123456+00:00", "expires": null, "utc": true, ` +
 	`"callbacks": null, "errbacks": null, "timelimit": [null, null], "taskset": null, "chord": null}`
 
@@ -191,7 +191,7 @@ func TestTaskTriesAndTimes(t *testing.T) {
 	if left, ok := m.RetriesLeft(); left != 1 || !ok {
 		t.Error(left)
 	}
-	celery.Headers["eta"], celery.Headers["expires"] = "2026-11-22T07:00:05", int64(7) // of no zone, of another type
+	celery.Headers["eta"], celery.Headers["expires"] = "2026-11-22T07:00:05", int64(7) // without a zone; of another type
 	if eta, _, ok := celery.Eta(); ok {
 		t.Error(eta)
 	}

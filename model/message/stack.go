@@ -7,10 +7,10 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// maxStack bounds the stack trace of a failure, in bytes.
+// maxStack is the maximum size of a failure's stack trace, in bytes.
 const maxStack = 64 << 10
 
-// FailureStack is the stack trace that the writer of a failure added to it, its first 64 KiB; "" when there is none.
+// FailureStack is the stack trace that came with a failure, its first 64 KiB; "" when there is none.
 func (m *Message) FailureStack(f Failure) string {
 	r := reader{m: m}
 	for _, s := range frameworkNamed(f.Source).stack {
@@ -29,7 +29,7 @@ func (m *Message) FailureStack(f Failure) string {
 	return WholeRunes(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
 }
 
-// frameworkNamed is the row of a framework, an empty one where the source of a failure is none.
+// frameworkNamed is the row of a framework, an empty one when the source of a failure is not a framework.
 func frameworkNamed(source string) framework {
 	for _, k := range frameworks {
 		if string(k.name) == source {
@@ -39,9 +39,9 @@ func frameworkNamed(source string) framework {
 	return framework{}
 }
 
-// Failed are the times between which a message failed, the first time and the last, as far as it says: what the writer
-// of the failure wrote, and x-death, which has the time of the first death in each queue for each reason. Both are
-// unknown when it says nothing.
+// Failed are the times of a message's first and last failure, as far as it says: from the writer of the failure, and
+// from x-death, which has the time of the first death in each queue for each reason. Both are unknown when it has
+// neither.
 func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 	take := func(t time.Time) {
 		if t.IsZero() {
@@ -74,14 +74,14 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 	return first, last
 }
 
-// failedAt is the time in a header; zero when it is none.
+// failedAt is the time in a header; zero when it has none.
 func failedAt(v any) time.Time {
 	if t, ok := v.(time.Time); ok {
 		return plausible(t)
 	} else if text, ok := model.AsText(v); ok {
 		return failureTime(text)
 	} else if n, ok := model.AsInteger(v); ok {
-		const firstMillisecond = 100_000_000_000 // as seconds that is after the year 5000
+		const firstMillisecond = 100_000_000_000 // as seconds this is after the year 5000
 		if n >= firstMillisecond {
 			return plausible(time.UnixMilli(n))
 		}
@@ -90,13 +90,13 @@ func failedAt(v any) time.Time {
 	return time.Time{}
 }
 
-// failureTimes are the layouts in which frameworks write times; the second is that of NServiceBus.
+// failureTimes are the layouts in which frameworks write times; the second is NServiceBus's.
 var failureTimes = []string{
 	time.RFC3339, "2006-01-02 15:04:05:000000 Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00",
 	"2006-01-02 15:04:05", "01/02/2006 15:04:05 Z07:00",
 }
 
-// failureTime reads a time; it is zero when the text is none. A text without a zone is taken as UTC.
+// failureTime reads a time; zero when the text is not one. A text without a zone is taken as UTC.
 func failureTime(text string) time.Time {
 	const longest = 64
 	if len(text) > longest {
@@ -110,7 +110,7 @@ func failureTime(text string) time.Time {
 	return time.Time{}
 }
 
-// plausible is a time after 1970 and before the year 3058, else zero.
+// plausible returns a time between 1970 and the year 3058 unchanged, any other as zero.
 func plausible(t time.Time) time.Time {
 	if s := t.Unix(); s < 1 || s >= 1<<35 {
 		return time.Time{}

@@ -16,14 +16,14 @@ import (
 // bodyChunk is how many bytes of a body are in memory while it is written.
 const bodyChunk = 64 << 10
 
-// WriteJSON writes the message as JSON without an end of line, on one line or indented. Where m.Body is only a part, in
-// which a failure is looked for, the whole is taken from where it is, twice: first to know how it is to be written.
+// WriteJSON writes the message as JSON without a newline at the end, on one line or indented. When m.Body is only a
+// part, in which a failure is looked for, it reads the whole body from its storage, twice: first to find its encoding.
 func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string) error {
 	head := m.headJSON()
 	head.BodyEncoding = bodyEncoding(nil)
 	err := m.eachPart(body, func(part []byte) error {
 		if head.BodyEncoding = bodyEncoding(part); head.BodyEncoding != bodyEncoding(nil) {
-			return io.EOF // known
+			return io.EOF // the encoding is known
 		}
 		return nil
 	})
@@ -38,7 +38,7 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 	if indent != "" {
 		noBody = `"body": ""`
 	}
-	// What follows the body has only names that AMQP and dlxtop give: a header may be named body, and comes before it.
+	// Names after the body come only from AMQP and dlxtop: a header may be named body, but stands before it.
 	at := bytes.LastIndex(text, []byte(noBody)) + len(noBody) - 1
 	if _, err := w.Write(text[:at]); err != nil {
 		return err
@@ -56,12 +56,13 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 	return err
 }
 
-// emptyBody is how the JSON of a message has a body that is put in later. Nothing else can look like it: names of
-// headers are sorted, and these would come in another order.
+// emptyBody is how the JSON of a message looks where the body is inserted later. Nothing else can look like it: names
+// of headers are sorted, and these are not.
 var emptyBody = []byte(`"body":"","body_encoding":"utf-8","body_bytes":`)
 
-// WriteWithBody writes JSON in which a MessageJSON without its body is, on one line, with the body in its place, which
-// is UTF-8. It is what encoding/json would write, but for what cannot be seen, and many times as fast.
+// WriteWithBody writes JSON that contains a MessageJSON without its body, on one line, and inserts the body, which is
+// UTF-8. The output is that of encoding/json except that invisible characters are escaped, and it is many times as
+// fast.
 func WriteWithBody(w io.Writer, text, body []byte) error {
 	at := bytes.Index(text, emptyBody)
 	if at < 0 {
@@ -82,12 +83,12 @@ var errNoPlace = errors.New("there is no place for the body")
 
 var errCut = errors.New("the body ends too early")
 
-// writeText writes a part of the inside of a JSON string, which is UTF-8.
+// writeText writes a part of a JSON string, which is UTF-8, without quotes.
 func writeText(w io.Writer, text []byte) error {
 	chunk := chunks.Get().(*[bodyChunk]byte)
 	defer chunks.Put(chunk)
 	for len(text) > 0 {
-		part := WholeRunes(text, bodyChunk/6) // an escape has six bytes at most for one
+		part := WholeRunes(text, bodyChunk/6) // an escape has at most six bytes for one
 		if _, err := w.Write(appendJSONText(chunk[:0], part)); err != nil {
 			return err
 		}
@@ -96,10 +97,10 @@ func writeText(w io.Writer, text []byte) error {
 	return nil
 }
 
-// shortEscapes are the letters behind a backslash that JSON has for some characters.
+// shortEscapes are JSON's escape letters for some characters.
 var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// appendJSONText escapes a text as model.JSONLine does: what JSON wants, and what cannot be seen.
+// appendJSONText escapes a text as model.JSONLine does: as JSON requires, and invisible characters.
 func appendJSONText(b, text []byte) []byte {
 	for at := 0; at < len(text); {
 		if c := text[at]; c < utf8.RuneSelf {
@@ -131,9 +132,9 @@ func appendJSONText(b, text []byte) []byte {
 
 func isPlain(b byte) bool { return ' ' <= b && b <= '~' && b != '"' && b != '\\' }
 
-// plainBytes is how many bytes at the beginning of a text are plain. It looks at eight at a time: of eight bytes in one
-// number, one below 0x20 gets its highest bit when 0x20 is taken from each, and one that is not ASCII has that bit; one
-// that equals another is 0 when they are combined by exclusive or, and gets that bit when 1 is taken from it.
+// plainBytes is how many bytes at the beginning of a text are plain. It tests eight bytes at a time, as one number:
+// subtracting 0x20 from each sets the highest bit of bytes below 0x20, and bytes that are not ASCII have it; XOR with a
+// given byte makes equal ones 0, and subtracting 1 then sets their highest bit.
 func plainBytes(text []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	n := 0
@@ -153,8 +154,8 @@ func plainBytes(text []byte) int {
 // chunks are buffers for parts of a body.
 var chunks = sync.Pool{New: func() any { return new([bodyChunk]byte) }}
 
-// eachPart calls each with one part of the body after the other; none ends in the middle of a rune, but the last, if
-// the body does.
+// eachPart calls each with consecutive parts of the body; none ends in the middle of a rune, except the last if the
+// body itself does.
 func (m *Message) eachPart(body io.ReaderAt, each func([]byte) error) error {
 	if len(m.Body) == m.BodyBytes {
 		return each(m.Body)

@@ -15,8 +15,8 @@ import (
 )
 
 // Symfony's classes of stamps that a first try does not have, as headers and bodies name them: the count of retries;
-// the last error; and that it went to the failure transport, with which a worker would drop the message for good at its
-// next failure (SendFailedMessageToFailureTransportListener).
+// the last error; and that it went to the failure transport: a worker would drop a message with that stamp for good at
+// its next failure (SendFailedMessageToFailureTransportListener).
 const (
 	stampClass        = `Symfony\Component\Messenger\Stamp\`
 	symfonyRedelivery = stampClass + "RedeliveryStamp"
@@ -28,14 +28,14 @@ type symfonyStamps struct {
 	kind, message string    // of the last error
 	class         string    // of the message
 	failed        string    // the transport that it failed in
-	retries       int64     // the most that a stamp counts
-	resent        time.Time // when the worker sent it again, by its last RedeliveryStamp; zero when that does not say
+	retries       int64     // the highest count in a stamp
+	resent        time.Time // when the worker resent it, by its last RedeliveryStamp; zero when unknown
 	stale         []string
-	body          *symfonyBody // where they are in the body
+	body          *symfonyBody // set when the stamps are in the body
 }
 
-// symfony reads Symfony's stamps: each class in a header of its own, as JSON, or all of them in the body. It is false
-// for what Symfony did not write.
+// symfony reads Symfony's stamps: each class in its own header, as JSON, or all of them in the body. It is false for
+// messages that Symfony did not write.
 func (m *Message) symfony() (s symfonyStamps, ok bool) {
 	if body, inBody := readSymfonyBody(m.Body); inBody && len(m.Body) >= m.BodyBytes {
 		s.body = body
@@ -74,7 +74,7 @@ func (m *Message) symfony() (s symfonyStamps, ok bool) {
 	return s, true
 }
 
-// stamped are the stamps of a message, when it is of the framework that has them.
+// stamped are the stamps of a message whose framework has stamps.
 func (k *framework) stamped(m *Message) (symfonyStamps, bool) {
 	if !k.stamps {
 		return symfonyStamps{}, false
@@ -82,7 +82,7 @@ func (k *framework) stamped(m *Message) (symfonyStamps, bool) {
 	return m.symfony()
 }
 
-// stamp reads the stamps of a class into a list: JSON in their header, or what the body has as JSON.
+// stamp reads the stamps of a class into a list, from the JSON in their header or from the body as JSON.
 func (s *symfonyStamps) stamp(m *Message, class string, into any) bool {
 	var text string
 	if s.body != nil {
@@ -101,7 +101,7 @@ func (s *symfonyStamps) stamp(m *Message, class string, into any) bool {
 	return json.Unmarshal([]byte(text), into) == nil
 }
 
-// resetSymfony takes the stamps off that a first try does not have.
+// resetSymfony removes the stamps that a first try does not have.
 func (r *resetter) resetSymfony() {
 	s, ok := r.now().symfony()
 	if !ok || len(s.stale) == 0 {
@@ -148,7 +148,7 @@ func (r *resetter) resetSymfony() {
 
 // symfonyBody is the envelope in a body as Symfony's PHP serializer writes it.
 type symfonyBody struct {
-	serialized []byte // without slashes
+	serialized []byte // with escapes removed
 	envelope   *serial.Value
 	refers     bool
 	base64     bool
@@ -170,7 +170,7 @@ func readSymfonyBody(body []byte) (*symfonyBody, bool) {
 	return s, err == nil && s.envelope.Kind == serial.Object && s.envelope.Text != ""
 }
 
-// without is the body without the stamps of some classes; false where that cannot be written.
+// without is the body without the stamps of some classes; false when that cannot be written.
 func (s *symfonyBody) without(classes []string) ([]byte, bool) {
 	stamps := s.envelope.Member("stamps")
 	if stamps == nil || len(stamps.Members) == 0 || s.refers {
@@ -180,7 +180,7 @@ func (s *symfonyBody) without(classes []string) ([]byte, bool) {
 	var kept []byte
 	n := 0
 	for _, m := range stamps.Members {
-		same := func(class string) bool { return strings.EqualFold(class, m.Name) } // PHP's classes have no case
+		same := func(class string) bool { return strings.EqualFold(class, m.Name) } // PHP ignores the case of classes
 		if !slices.ContainsFunc(classes, same) {
 			kept = append(kept, s.serialized[m.From:m.To]...)
 			n++
@@ -200,8 +200,8 @@ var (
 	addSlashes   = strings.NewReplacer("\x00", `\0`, `\`, `\\`, `"`, `\"`, `'`, `\'`)
 )
 
-// PHPSerialized is a body as PHP's serialize writes it, or as Symfony wraps that, as JSON that is made of its
-// structure. whole is false where the JSON does not have all of it.
+// PHPSerialized is a body written by PHP's serialize, or wrapped by Symfony, as JSON made from its structure. whole is
+// false when the JSON lacks a part of it.
 func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
 	if len(body) > MaxEnvelope {
 		return nil, false, false
@@ -218,11 +218,11 @@ func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
 	return text, whole, true
 }
 
-// maxSerialText bounds what is written of a serialized body, in bytes.
+// maxSerialText is the maximum size of a serialized body's text, in bytes.
 const maxSerialText = 512 << 10
 
-// SentAgain is between when and when the message was sent again for another try, by the clock of the worker that did.
-// What its framework wrote down is to the second: Symfony's RedeliveryStamp.
+// SentAgain is the time range in which the message was resent for another try, by the worker's clock. Symfony's
+// RedeliveryStamp, which records it, has whole seconds.
 func (m *Message) SentAgain() (from, to time.Time, ok bool) {
 	for k := range m.rows() {
 		s, stamped := k.stamped(m)
@@ -234,10 +234,10 @@ func (m *Message) SentAgain() (from, to time.Time, ok bool) {
 	return from, to, false
 }
 
-// symfonyTime is a time as Symfony's serializers write it into JSON: as a text (DateTimeNormalizer), or, without that,
-// as an object of what the methods of a DateTime return; and a DateTime of PHP's serialize. Anything else is the zero
-// time, and no error: the other stamps are worth reading. So is a time zone that only a name says, but for UTC: the
-// offset of a name is not known everywhere.
+// symfonyTime is a time as Symfony's serializers write it into JSON: a text (DateTimeNormalizer), or without that an
+// object of a DateTime's getters; or a DateTime of PHP's serialize. Anything else is the zero time without an error, as
+// the other stamps are worth reading. So is a time zone given only by name, except UTC: the offset of a name is not
+// known everywhere.
 type symfonyTime time.Time
 
 // UnmarshalJSON never fails.

@@ -11,8 +11,8 @@ import (
 var workerConventions = []struct {
 	name  string
 	queue spot
-	needs []spot // beside the queue
-	topic bool   // a queue has its name, or an exchange does: that depends on how the application is set up
+	needs []spot // required besides the queue
+	topic bool   // a queue has its name, or an exchange does, depending on the application's setup
 }{
 	{name: "NServiceBus", queue: header("NServiceBus.FailedQ")},
 	{name: "Rebus", queue: header("rbs2-source-queue"), needs: headers("rbs2-error-details")},
@@ -21,22 +21,22 @@ var workerConventions = []struct {
 	{name: "Watermill", queue: header("topic_poisoned"), needs: headers("reason_poisoned"), topic: true},
 }
 
-// Statement is what a framework wrote down of the queue in which a message failed.
+// Statement is the queue in which a message failed, as a framework recorded it.
 type Statement struct {
 	Queue     string
-	VHost     model.Opt[string] // where it tells that: MassTransit
+	VHost     model.Opt[string] // only MassTransit records it
 	Framework string
-	Topic     bool // Queue is a topic (Watermill), which is a queue only where there is one of that name
+	Topic     bool // Queue is a topic (Watermill): a queue only if one of that name exists
 }
 
-// Worker is the queue in which a message failed, and the framework that wrote it down; false when none did. What
-// x-death tells is not in it: the newest death can be one in a buffer.
+// Worker is the queue in which a message failed, and the framework that recorded it; false without a record. x-death
+// does not count: its newest death may be in a buffer.
 func (m *Message) Worker() (queue, framework string, ok bool) {
 	s, ok := m.Stated(Opening(m).Envelope)
 	return s.Queue, s.Framework, ok
 }
 
-// Stated is Worker for a message whose envelope, if there is one, is open.
+// Stated is Worker for a message whose envelope, if any, is open.
 func (m *Message) Stated(e *Envelope) (Statement, bool) {
 	if e != nil && e.Worker != "" {
 		return Statement{Queue: e.Worker, Framework: e.Framework}, true
@@ -61,7 +61,7 @@ func (m *Message) Stated(e *Envelope) (Statement, bool) {
 	return Statement{}, false
 }
 
-// readAddress reads a queue's address as MassTransit writes it: rabbitmq://host/vhost/queue?durable=true, without a
+// readAddress parses a queue's address as MassTransit writes it: rabbitmq://host/vhost/queue?durable=true, without a
 // vhost for the default one.
 func readAddress(address string) (vhost model.Opt[string], queue string, ok bool) {
 	u, err := url.Parse(address)
