@@ -31,7 +31,7 @@ func TestAccount(t *testing.T) {
 	assert.That(t, done.Complete() && !stopped.Complete(), "complete is: all done, and not stopped")
 }
 
-// warned are warnings as a person reads them.
+// warned returns warnings as sentences.
 func warned(warnings []Warning) []string {
 	words := make([]string, len(warnings))
 	for i, w := range warnings {
@@ -40,7 +40,7 @@ func warned(warnings []Warning) []string {
 	return words
 }
 
-// TestNackRefuses: a classic queue may be out of sight of the node that nacks, and have the message.
+// A nack does not always refuse: a classic queue out of the nacking node's reach may have the message.
 func TestNackRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -67,10 +67,10 @@ func TestNackRefuses(t *testing.T) {
 	}
 }
 
-// warnedOf are the warnings, a line each.
+// warnedOf are the warnings, one per line.
 func warnedOf(warnings []Warning) string { return strings.Join(warned(warnings), "\n") }
 
-// newRun is the plan of an action, with the topology that it was made of.
+// newRun is the plan of an action, with the topology that it was made from.
 func newRun(t *model.Topology, want ActionWant) *Run {
 	p := New(t, want)
 	run := p.On(t)

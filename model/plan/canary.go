@@ -9,29 +9,29 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Canary lets a replay or a move begin with one message, then ten, and then the rest: each time it goes on only when
-// what was sent has been taken and has not come back into the queue that it came from.
+// Canary makes a replay or a move begin with one message, then ten, and then the rest. It continues only when the
+// messages of a stage were taken and have not come back into the queue that they came from.
 type Canary struct {
-	Wait     time.Duration // how long it is watched that what was taken does not come back
-	Patience time.Duration // how long it is waited at most until what was sent is taken
-	OneLook  bool          // a look at the queue costs deliveries: there is one after each stage, else as many as help
-	// messages may leave the queue by themselves, so that its count alone does not show what comes back
+	Wait     time.Duration // how long to watch that taken messages do not come back
+	Patience time.Duration // how long to wait at most until the sent messages are taken
+	OneLook  bool          // peeking costs deliveries: peek once after each stage; otherwise as often as useful
+	// messages may leave the queue by themselves, so that its count alone does not show which came back
 	Leaves bool
 }
 
-// CanaryAuto has a canary watch as long as a message that fails again takes until it is back, and a margin.
+// CanaryAuto makes a canary watch as long as a message that fails again takes to come back, plus a margin.
 const CanaryAuto time.Duration = -1
 
 const canaryPatience = time.Minute
 
-// canaryStages are how many messages go before the rest.
+// canaryStages are the numbers of messages that go before the rest.
 var canaryStages = []int{1, 10}
 
-// canaryDeliveries is how often a message that stays is delivered at most: twice for each stage, and with the rest.
+// canaryDeliveries is how often a message that stays is delivered at most: twice in each stage, and once with the rest.
 const canaryDeliveries = 5
 
-// Stage is how many messages a part of an execution acts on, by its number; 0 is all that are left. watched: what
-// became of them is watched before the next part.
+// Stage is how many messages a stage acts on; 0 is all that are left. watched: wait for their fate before the next
+// stage.
 func (c *Canary) Stage(number int) (messages int, watched bool) {
 	if c == nil || number >= len(canaryStages) {
 		return 0, false
@@ -39,7 +39,7 @@ func (c *Canary) Stage(number int) (messages int, watched bool) {
 	return canaryStages[number], true
 }
 
-// Words are the canary before it runs.
+// Words describe the canary before it runs.
 func (c *Canary) Words() string {
 	return fmt.Sprintf("1 message first; when it is taken, and does not come back within %s, %d more; then the rest. It "+
 		"stops when one comes back", model.ShortDuration(c.Wait), canaryStages[1])
@@ -79,7 +79,7 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 	p.warnOfCanary(t)
 }
 
-// warnOfCanary tells what the canary cannot see.
+// warnOfCanary warns of what the canary cannot see.
 func (p *Plan) warnOfCanary(t *model.Topology) {
 	idle := len(p.Recipients) > 0
 	for _, r := range p.Recipients {
@@ -95,7 +95,7 @@ func (p *Plan) warnOfCanary(t *model.Topology) {
 	}
 }
 
-// deliveryLimit is that of a quorum queue; limited is false when it has none.
+// deliveryLimit is the delivery limit of a quorum queue; limited is false without one.
 func deliveryLimit(t *model.Topology, ref model.QueueRef) (limit int64, limited bool) {
 	if s := t.Settings(ref).DeliveryLimit; s.Set {
 		return s.Value, s.Value >= 0
@@ -104,8 +104,8 @@ func deliveryLimit(t *model.Topology, ref model.QueueRef) (limit int64, limited 
 	return limit, limit > 0
 }
 
-// mostDeliveries is the highest delivery count of messages. One that cannot be read is reported where its recipients
-// are worked out.
+// mostDeliveries is the highest delivery count among messages. Unreadable ones are reported where their recipients are
+// worked out.
 func mostDeliveries(messages message.Messages) int64 {
 	var most int64
 	if messages == nil {

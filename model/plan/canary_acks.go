@@ -6,22 +6,23 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// CanaryAcks tell whether what a canary sent to a queue was acknowledged, by what the management API counts there: a
-// delivery alone proves nothing, because a worker may give every message back for ever, or keep it (3.10.8 to 4.3.6).
+// CanaryAcks decide whether the messages that a canary sent to a queue were acknowledged, by the management API's
+// counts: a delivery alone proves nothing, because a worker may requeue every message for ever, or keep it (3.10.8 to
+// 4.3.6).
 type CanaryAcks struct {
 	Queue       model.QueueRef
-	Sent        int64     // of this stage
-	Unacked     int64     // given out, and neither acknowledged nor given back
-	Ready       int64     // waiting, dlxtop's own messages among them or not
+	Sent        int64     // in this stage
+	Unacked     int64     // delivered, and neither acknowledged nor requeued
+	Ready       int64     // waiting, dlxtop's own messages or others
 	Redelivered int64     // since the stage began
-	Taken       int64     // acknowledged since the stage began, or handed out without asking for that
-	EmptySince  time.Time // nothing was left, and nothing given out again since then; zero: not so
+	Taken       int64     // acknowledged since the stage began, or delivered without needing that
+	EmptySince  time.Time // since then the queue was empty and redelivered nothing; zero: not so
 }
 
-// manyRedeliveries are enough, without one acknowledgement, to end the wait.
+// manyRedeliveries for each message, without one acknowledgement, end the wait.
 const manyRedeliveries = 20
 
-// Count takes in newer counts: before are those from before the stage.
+// Count takes in newer counts; before are those from before the stage.
 func (a *CanaryAcks) Count(before, now *model.Queue, at time.Time) {
 	redelivered := now.Redelivered.Or(0) - before.Redelivered.Or(0)
 	a.Ready, a.Unacked = now.Ready.Or(0), now.Unacked.Or(0)
@@ -35,12 +36,12 @@ func (a *CanaryAcks) Count(before, now *model.Queue, at time.Time) {
 	a.Redelivered = redelivered
 }
 
-// Passed reports whether the messages of the stage are done: as many were acknowledged as were there and were sent, or
-// nothing is left and nothing is given out again for as long as statistics may be late.
+// Passed reports whether the messages of the stage are done: as many were acknowledged as had been there and were sent,
+// or the queue is empty and redelivers nothing for as long as statistics may lag.
 func (a *CanaryAcks) Passed(before *model.Queue, at time.Time) bool {
 	ahead := before.Ready.Or(0) + before.Unacked.Or(0)
 	return a.Taken >= ahead+a.Sent || !a.EmptySince.IsZero() && at.Sub(a.EmptySince) >= model.StatisticsLag
 }
 
-// Loops reports whether the messages are given back again and again, and none is acknowledged.
+// Loops reports whether the messages are requeued again and again, and none is acknowledged.
 func (a *CanaryAcks) Loops() bool { return a.Taken == 0 && a.Redelivered >= manyRedeliveries*a.Sent }

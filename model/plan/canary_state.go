@@ -13,33 +13,33 @@ type CanaryPhase string
 
 // The phases.
 const (
-	CanaryWaits     CanaryPhase = "waits"     // until what was sent is taken
-	CanaryWatches   CanaryPhase = "watches"   // that nothing comes back
-	CanaryUnsettled CanaryPhase = "unsettled" // nothing came back, and it is not acknowledged
-	CanaryPassed    CanaryPhase = "passed"    // it was acknowledged, where that is told, and nothing came back
-	CanaryHurried   CanaryPhase = "hurried"   // a person did not want to wait to the end
-	CanaryFailed    CanaryPhase = "came back" // some of them
+	CanaryWaits     CanaryPhase = "waits"     // until the sent messages are taken
+	CanaryWatches   CanaryPhase = "watches"   // whether they come back
+	CanaryUnsettled CanaryPhase = "unsettled" // nothing came back, but they are not acknowledged
+	CanaryPassed    CanaryPhase = "passed"    // acknowledged, where that is known, and nothing came back
+	CanaryHurried   CanaryPhase = "hurried"   // the user did not want to wait any longer
+	CanaryFailed    CanaryPhase = "came back" // some of the messages
 	CanaryCut       CanaryPhase = "cut"       // it ended before anything was known
 )
 
-// CanaryState is what a canary is doing, or has shown at the end. The zero value: there is none, or it has not begun.
+// CanaryState is what a canary is doing, or has shown at the end. The zero value: no canary, or it has not begun.
 type CanaryState struct {
 	Phase CanaryPhase
 	Sent  int              // messages so far
-	Back  int              // of CanaryFailed: those that came back
-	Wait  time.Duration    // that it watches for
-	Until time.Time        // what it waits for has time
-	Idle  []model.QueueRef // of CanaryWaits: queues of sent messages that nothing consumes
-	Ahead int64            // of CanaryWaits: messages until the last one that was sent
-	Acks  *CanaryAcks      // of CanaryUnsettled
+	Back  int              // with CanaryFailed: how many came back
+	Wait  time.Duration    // how long it watches
+	Until time.Time        // when it stops waiting
+	Idle  []model.QueueRef // with CanaryWaits: queues of sent messages that have no consumers
+	Ahead int64            // with CanaryWaits: messages up to the last one sent
+	Acks  *CanaryAcks      // with CanaryUnsettled
 }
 
-// Waits reports whether it waits: Run.GoOn ends that.
+// Waits reports whether it is waiting; Run.GoOn ends that.
 func (s *CanaryState) Waits() bool {
 	return s.Phase == CanaryWaits || s.Phase == CanaryWatches || s.Phase == CanaryUnsettled
 }
 
-// Words say what it is doing, or has shown, and no more than that; "" when there is none.
+// Words say exactly what it is doing, or has shown; "" without a canary.
 func (s *CanaryState) Words() string {
 	switch s.Phase {
 	case CanaryWaits:
@@ -65,7 +65,7 @@ func (s *CanaryState) Words() string {
 	return ""
 }
 
-// Left is how long it still waits, behind Words: ", 7s left"; "" when it does not.
+// Left is the remaining wait, to follow Words: ", 7s left"; "" when it does not wait.
 func (s *CanaryState) Left(now time.Time) string {
 	if !s.Waits() || s.Until.IsZero() {
 		return ""
@@ -73,7 +73,7 @@ func (s *CanaryState) Left(now time.Time) string {
 	return ", " + model.ShortDuration(max(s.Until.Sub(now), 0).Truncate(time.Second)) + " left"
 }
 
-// WaitsFor is why what was sent is not taken, as far as its queues tell; "" when they do not.
+// WaitsFor is why the sent messages are not taken, as far as their queues show; "" when they do not.
 func (s *CanaryState) WaitsFor() string {
 	idle := make([]string, len(s.Idle))
 	for i, q := range s.Idle {
@@ -88,7 +88,7 @@ func (s *CanaryState) WaitsFor() string {
 	return ""
 }
 
-// ackWords tell what a queue shows instead of an acknowledgement.
+// ackWords say what a queue shows instead of an acknowledgement.
 func (a *CanaryAcks) ackWords() string {
 	queue := model.Printable(a.Queue.String())
 	words := fmt.Sprintf("%d of %d acknowledged in %s", min(max(a.Taken, 0), a.Sent), a.Sent, queue)

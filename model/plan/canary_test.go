@@ -25,7 +25,7 @@ func TestCanaryPlans(t *testing.T) {
 	used := func(n int64) message.Message {
 		return message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}}
 	}
-	written := message.Message{Headers: model.Table{"x-delivery-count": int64(15)}} // by its publisher
+	written := message.Message{Headers: model.Table{"x-delivery-count": int64(15)}} // written by its publisher
 	limit := func(n int64) build.Setting { return build.Argument("x-delivery-limit", n) }
 	for _, test := range []struct {
 		name, version string
@@ -87,8 +87,7 @@ func TestCanaryPlans(t *testing.T) {
 	}
 }
 
-// TestCanaryIsHonestAboutRetries: what fails comes back after the retry buffers, and a canary that is shorter does not
-// see it.
+// Failing messages come back after the retry buffers, and a canary that watches for a shorter time does not see them.
 func TestCanaryIsHonestAboutRetries(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
 	want := ActionWant{
@@ -106,8 +105,8 @@ func TestCanaryIsHonestAboutRetries(t *testing.T) {
 	}
 }
 
-// TestCanaryWaitsAsRetriesTake: a canary waits as long as the chosen messages waited in the retry buffers of their
-// worker before they failed, at least once through them, and a margin.
+// A canary watches as long as the selected messages waited in their worker's retry buffers before they failed, at least
+// once through all of them, plus a margin.
 func TestCanaryWaitsAsRetriesTake(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
 	died := func(queue, reason string, count int64) message.Death {
@@ -186,7 +185,7 @@ func TestComeBacks(t *testing.T) {
 		pass.Look(&test.m, test.arrived)
 		assert.Equal(t, pass.Count, test.want, "%s", test.name)
 	}
-	// Not more come back than were sent.
+	// No more may come back than were sent.
 	r := Released{}
 	r.Add(&sent[2])
 	pass := r.ComeBacks()
@@ -346,7 +345,7 @@ func TestLimitLoss(t *testing.T) {
 	}
 }
 
-// TestLimitLossByNewerCounts: statistics are some seconds late, and what a queue holds decides.
+// Statistics lag some seconds, and the actual depth of a queue decides.
 func TestLimitLossByNewerCounts(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("f"), build.Queue("w", maxLength(5)))
 	want := ActionWant{
@@ -391,9 +390,8 @@ func TestImportIntoALimit(t *testing.T) {
 	}
 }
 
-// TestDeliveryTime: from 4.4 on a quorum queue confirms such a message and keeps it back, so a replay takes the header
-// off unless it is asked to keep it; then an undo that does not find the copy does not say that it is gone. An import
-// and an edit do the same.
+// From 4.4 on a quorum queue confirms such a message and holds it back, so a replay removes the header unless asked to
+// keep it; an undo that does not find the copy then does not call it gone. An import and an edit do the same.
 func TestDeliveryTime(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	m := failedBy("orders", model.Table{message.DeliveryTimeHeader: now.Add(time.Hour).UnixMilli()}, message.Properties{})
@@ -450,8 +448,8 @@ func TestDeliveryTime(t *testing.T) {
 	}
 }
 
-// TestUndoBringsDelayBack: what an undo puts into its queue is kept back there from 4.4 on, which it says. An undo
-// after one whose outcome is unknown leaves it, as no look can tell whether it came back.
+// From 4.4 on an undone message is held back in its queue, and the plan says so. When an earlier undo has an unknown
+// outcome, the message is left, as no peek shows whether it came back.
 func TestUndoBringsDelayBack(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	m := failedBy("orders", model.Table{message.DeliveryTimeHeader: now.UnixMilli() + 3_600_000}, message.Properties{})

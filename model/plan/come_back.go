@@ -7,15 +7,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Released are messages that were published, so that one of them is known again when it comes back.
+// Released are published messages, so that one that comes back can be recognized.
 type Released struct {
-	Mark string // of this replay, in ReplayHeader; "": they were not marked
+	Mark string // this replay's name in ReplayHeader; "": messages were not marked
 
 	ids    map[string]int
 	bodies map[[sha256.Size]byte]int
 }
 
-// Add notes a message that is published.
+// Add records a published message.
 func (r *Released) Add(p *message.Publishing) {
 	if r.bodies == nil {
 		r.bodies = map[[sha256.Size]byte]int{}
@@ -26,7 +26,7 @@ func (r *Released) Add(p *message.Publishing) {
 	}
 }
 
-// AddID notes the message_id of one.
+// AddID records a message_id.
 func (r *Released) AddID(id string) {
 	if r.ids == nil {
 		r.ids = map[string]int{}
@@ -36,7 +36,7 @@ func (r *Released) AddID(id string) {
 	}
 }
 
-// ComeBacks counts those that came back, in one pass through the queue that they came from.
+// ComeBacks counts the messages that came back, in one pass through the queue that they came from.
 type ComeBacks struct {
 	released *Released
 	ids      map[string]int
@@ -49,9 +49,9 @@ func (r *Released) ComeBacks() *ComeBacks {
 	return &ComeBacks{released: r, ids: maps.Clone(r.ids), bodies: maps.Clone(r.bodies)}
 }
 
-// Look takes one message of the queue in. It came back when it has the mark of this replay. A worker may have dropped
-// the headers: when it has no mark at all and arrived since, the same message_id, or the same body, tells; a failure
-// may be in an envelope.
+// Look examines one message of the queue. With the mark of this replay, it came back. A worker may have dropped the
+// headers: without any mark, and arrived since, it is recognized by the same message_id or the same body. A failed
+// message may be in an envelope.
 func (c *ComeBacks) Look(m *message.Message, arrived bool) {
 	inner := message.Opening(m).Message
 	mark, marked := inner.ReplayMark()

@@ -20,7 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// TestIntentSurvivesJSON: a resume after a kill stands on it. Names are bytes.
+// A resume after a kill relies on the intent. Names are bytes.
 func TestIntentSurvivesJSON(t *testing.T) {
 	m := deadMessage()
 	m.Properties.Timestamp, m.Headers["\xff"] = time.Unix(1_700_000_000, 0), "\xfe"
@@ -64,7 +64,7 @@ func TestIntentSurvivesJSON(t *testing.T) {
 	}
 }
 
-// An entry of the journal is read as it was written. Fingerprints stand for the messages.
+// Reading a journal entry gives what was written. Fingerprints stand for the messages.
 func FuzzParseEntry(f *testing.F) {
 	f.Add([]byte(`{"position":1,"fingerprint":"00112233445566778899aabbccddeeff","exchange":"","routing_key":"q"}`))
 	for _, line := range build.ExportedLines(f) {
@@ -96,7 +96,7 @@ func FuzzParseEntry(f *testing.F) {
 	})
 }
 
-// A target that is read is written as --to would name it, and read again as the same one.
+// A parsed target is written as --to would name it, and parses to the same one again.
 func FuzzParseTarget(f *testing.F) {
 	for _, to := range []string{
 		"", "auto", "origin", "queue:orders", "exchange:x/a/b", "exchange:x", "queue:", "q:\x1b\n\u202e\xff", "\ufe050",
@@ -120,7 +120,7 @@ func FuzzParseTarget(f *testing.F) {
 	})
 }
 
-// A killed program's messages come back a moment after its connection is gone: before they are, nothing is looked at.
+// A killed program's messages are requeued a moment after its connection is gone: nothing is examined before that.
 func TestIsBack(t *testing.T) {
 	ref := func(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
 	for name, test := range map[string]struct {

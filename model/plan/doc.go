@@ -1,4 +1,4 @@
-// Package plan is what is to be done with messages, as data that can be shown before it is done: replay, move, drop,
-// edit, canary, import and undo; and what was done: the account, the journal's records and entries. How a record is
-// gone on with after its program died is resume's.
+// Package plan is what will be done with messages, as data that can be shown before it is done: replay, move, drop,
+// edit, canary, import and undo; and what was done: the account, the journal's records and entries. Package resume
+// continues records whose program died.
 package plan

@@ -11,10 +11,10 @@ import (
 )
 
 // Copy identifies what an application published together with a queue that a copy of it was sent to: two messages with
-// the same are processed twice there.
+// the same Copy would be processed twice there.
 type Copy uint64
 
-// sentCopy is a copy that reaches a queue: of what was published, and of its failure alone.
+// sentCopy is a copy sent to a queue, identified by what was published and by its failure.
 type sentCopy struct{ message, failure Copy }
 
 func copiesOf(o *message.Original, reached []model.QueueRef) []sentCopy {
@@ -29,7 +29,7 @@ func copiesOf(o *message.Original, reached []model.QueueRef) []sentCopy {
 	return copies
 }
 
-// entryCopies are what the journal keeps of a message that was sent to these queues.
+// entryCopies are what the journal keeps about a message that was sent to these queues.
 func entryCopies(m *message.Message, reached []model.QueueRef) (copies []Copy) {
 	if o, ok := m.Original(); ok {
 		for _, c := range copiesOf(&o, reached) {
@@ -39,7 +39,7 @@ func entryCopies(m *message.Message, reached []model.QueueRef) (copies []Copy) {
 	return copies
 }
 
-// Doubles are the copies that replays have sent before, or will send before. Nil has none.
+// Doubles are the copies that earlier replays have sent, or that planned ones will send first. Nil has none.
 type Doubles struct {
 	copies  map[Copy]sentCopies
 	senders []sender
@@ -49,25 +49,25 @@ type sentCopies struct{ sender, messages uint32 }
 
 type sender struct {
 	from   model.QueueRef
-	began  time.Time // zero: it is still to begin
+	began  time.Time // zero: it has not begun yet
 	marked bool
 }
 
-// NewDoubles has no copies.
+// NewDoubles is empty.
 func NewDoubles() *Doubles { return &Doubles{copies: map[Copy]sentCopies{}} }
 
-// Sender adds a replay, to which the copies that Add notes next belong: a later one counts more. began is zero of one
-// that is still to run.
+// Sender adds a replay, to which the copies added next belong; later replays take precedence. began is zero for one
+// that has not run yet.
 func (d *Doubles) Sender(from model.QueueRef, began time.Time, marked bool) {
 	d.senders = append(d.senders, sender{from, began, marked})
 }
 
-// Add notes a copy of the last sender.
+// Add adds a copy of the last sender.
 func (d *Doubles) Add(c Copy) {
 	d.copies[c] = sentCopies{uint32(len(d.senders) - 1), d.copies[c].messages + 1}
 }
 
-// Expect adds what a replay that is to run before will send.
+// Expect adds the copies that an earlier replay in the same batch will send.
 func (d *Doubles) Expect(t *model.Topology, want ActionWant) {
 	want.Sent, want.sends = d, new([]Copy)
 	if p := New(t, want); p.Refusal.Refused() {
@@ -79,10 +79,10 @@ func (d *Doubles) Expect(t *model.Topology, want ActionWant) {
 	}
 }
 
-// SparesDoubles reports whether copies of what was replayed stay where they are.
+// SparesDoubles reports whether copies of replayed messages stay where they are.
 func (p *Plan) SparesDoubles() bool { return p.Operation == Replay && !p.Doubles }
 
-// SparesDoubles is that of its plan.
+// SparesDoubles is Plan.SparesDoubles for the plan that will be made.
 func (w *ActionWant) SparesDoubles() bool { return w.Operation == Replay && !w.Doubles }
 
 // HoldsDoubles reports whether some messages stay because they are copies.
@@ -93,7 +93,7 @@ func (p *Plan) HoldsDoubles() bool {
 	})
 }
 
-// warnOfCopies says in which other failed queues copies of the messages are.
+// warnOfCopies names other failed queues that have copies of the messages.
 func (p *Plan) warnOfCopies(t *model.Topology) {
 	if !p.SparesDoubles() {
 		return
@@ -107,22 +107,22 @@ func (p *Plan) warnOfCopies(t *model.Topology) {
 	}
 }
 
-// mostIDs bounds the messages of a queue that later ones are compared with.
+// mostIDs bounds how many messages of a queue are kept for comparison with later ones.
 const mostIDs = 500_000
 
-// Doubling finds doubles among the messages of one queue, from its head on.
+// Doubling finds doubles among the messages of one queue, from its head.
 type Doubling struct {
 	doubles *Doubles
 	from    model.QueueRef
-	met     map[Copy]bool   // of messages with an id
-	used    map[Copy]uint32 // of those without: as many of them are doubles as were sent
-	// of a plan:
+	met     map[Copy]bool   // for messages with an id
+	used    map[Copy]uint32 // for those without: as many of them are doubles as were sent
+	// for a plan:
 	ids    map[string]message.Fingerprint
 	sends  []Copy
-	differ int // messages that have the id of another one, and are not the same
+	differ int // messages with another one's id but different content
 }
 
-// NewDoubling begins at the head of a queue. Nil doubles are none.
+// NewDoubling begins at the head of a queue. Nil doubles have no copies.
 func NewDoubling(d *Doubles, from model.QueueRef) *Doubling {
 	if d == nil {
 		d = NewDoubles()
@@ -130,7 +130,7 @@ func NewDoubling(d *Doubles, from model.QueueRef) *Doubling {
 	return &Doubling{doubles: d, from: from, met: map[Copy]bool{}, used: map[Copy]uint32{}}
 }
 
-// planDoubling also finds what a plan has to say of its messages.
+// planDoubling also collects what the plan warns of.
 func planDoubling(want *ActionWant) *Doubling {
 	d := NewDoubling(want.Sent, want.From)
 	d.ids = map[string]message.Fingerprint{}
@@ -147,7 +147,7 @@ func (d *Doubling) write(p *Plan, want *ActionWant) {
 	}
 }
 
-// Against is what speaks against sending a message to these queues; nil: no copy of it was sent to any of them.
+// Against is the objection to sending a message to these queues; nil when no copy of it was sent to any of them.
 func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.Objection {
 	o, ok := m.Original()
 	if !ok {
@@ -180,8 +180,8 @@ func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) model.O
 	return nil
 }
 
-// isCopy reports whether a message is one of those that were sent, and not one that failed after that. Those without an
-// id are never copies of others in their own queue.
+// isCopy reports whether a message is one of those sent, and not one that failed afterwards. A message without an id is
+// never a copy of another one in its own queue.
 func (d *Doubling) isCopy(m *message.Message, c sentCopy, s sentCopies, byID bool) bool {
 	by := d.doubles.senders[s.sender]
 	if !byID && (by.from == d.from || d.used[c.message] >= s.messages) {

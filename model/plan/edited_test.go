@@ -16,8 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// TestEditedReplay: what is published is the draft with a mark, at its own address; the journal keeps the whole
-// original and tells what was changed.
+// The draft is published with a mark, to its own address; the journal keeps the whole original and says what was
+// changed.
 func TestEditedReplay(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
 	m := message.Message{
@@ -176,7 +176,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Properties: message.Properties{DeliveryMode: 2, Type: "EasyNetQ.SystemMessages.Error:EasyNetQ"},
 	}
 	from := build.Ref("EasyNetQ_Default_Error_Queue")
-	// Its exchange would reach stock too, which had no trouble: only the queue in which it failed gets it again.
+	// Its exchange also leads to stock, where nothing failed: only the queue in which it failed gets it again.
 	plan := newRun(topology, ActionWant{
 		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1, User: "guest",
 	})
@@ -205,7 +205,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		len(origin.Recipients) == 2, "its origin %+v", origin.Ways)
 }
 
-// A shared error queue belongs to no flow: the message itself tells its worker, if that still is there.
+// A shared error queue belongs to no flow: the message itself names its worker, if that still exists.
 func TestReplayToTheWorkerThatTheMessageTells(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("mail", build.Consumers(1)),
 		build.Queue("stock", build.Consumers(1)), build.Queue("error"))

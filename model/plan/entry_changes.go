@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Changes tell what was changed in a message when it was published again, in words; none of a drop.
+// Changes say what was changed in a message when it was republished; none for a drop.
 func (r *Record) Changes(e *Entry) []string {
 	s := e.Sent
 	if s == nil || r.Operation == Undo || r.Operation == Import {
@@ -36,7 +36,7 @@ func (r *Record) Changes(e *Entry) []string {
 	return changes
 }
 
-// headerChanges tell which headers were removed, changed and added.
+// headerChanges say which headers were removed, changed and added.
 func (s *Sent) headerChanges() []string {
 	var removed, changed []string
 	for _, key := range slices.Sorted(maps.Keys(s.Former.Headers)) {
@@ -59,7 +59,7 @@ func (s *Sent) headerChanges() []string {
 	return words
 }
 
-// beyondFormer tells which parts of a message were changed that Former does not keep: properties and the body.
+// beyondFormer names the changed parts of a message that Former does not keep: properties and the body.
 func beyondFormer(m *message.Message, p *message.Publishing) []string {
 	var changed []string
 	for _, f := range draft.Properties(&m.Properties, &p.Properties) {

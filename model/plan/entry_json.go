@@ -43,7 +43,7 @@ type sentJSON struct {
 	Removed     []message.Text      `json:"removed_headers,omitempty"`
 }
 
-// JSON is the entry as JSON has it.
+// JSON is the entry as EntryJSON.
 func (e *Entry) JSON() EntryJSON {
 	out := EntryJSON{
 		Position: e.Position, MessageID: message.TextOf(e.MessageID), Fingerprint: e.Fingerprint,
@@ -69,7 +69,7 @@ func (e *Entry) JSON() EntryJSON {
 	return out
 }
 
-// ParseEntry reads what JSON wrote. Outcome, Reason and Undone are not part of it: they come later.
+// ParseEntry reads the output of JSON. It has no Outcome, Reason and Undone: those come later.
 func ParseEntry(text []byte) (e Entry, err error) {
 	var in EntryJSON
 	var none message.Fingerprint
@@ -108,7 +108,7 @@ func ParseEntry(text []byte) (e Entry, err error) {
 	return e, err
 }
 
-// ParseCopies reads the copies of an entry as JSON has them.
+// ParseCopies reads the copies of an entry from their text in JSON.
 func ParseCopies(text string) (copies []Copy, err error) {
 	const digits = 16
 	for ; len(text) >= digits && err == nil; text = text[digits:] {

@@ -10,16 +10,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Former is what a publish changed in a message, as it was before.
+// Former is the parts of a message that a publish changed, as they were before.
 type Former struct {
 	Expiration string
 	UserID     string
-	Zeros      message.PropertySet // of its properties
-	Headers    model.Table         // those that were removed or changed, with their values
+	Zeros      message.PropertySet // the properties in its Zeros
+	Headers    model.Table         // removed or changed headers, with their old values
 	Added      []string            // headers that it did not have
 }
 
-// NewEntry is what the journal keeps of a message that a plan acts on. p is what is published of it, nil for a drop.
+// NewEntry is the journal's entry for a message that a plan acts on. p is what is published for it, nil for a drop.
 // full keeps the complete message of a replay too.
 func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 	e := Entry{
@@ -51,15 +51,15 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 	return e
 }
 
-// StayingEntry notes a message that stays among those that are sent.
+// StayingEntry records a message that stays in its queue among others that are sent.
 func StayingEntry(m *message.Message) Entry {
 	e := NewEntry(m, nil, false)
 	e.Message, e.Stays = nil, true
 	return e
 }
 
-// formerOf compares a message with what is published of it. told is false when the difference is more than Former can
-// tell: the body, or a property that a replay keeps.
+// formerOf compares a message with what is published for it. told is false when they differ in more than Former can
+// hold: the body, or a property that a replay keeps.
 func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {
 	f = Former{Expiration: m.Properties.Expiration, UserID: m.Properties.UserID, Zeros: m.Properties.Zeros}
 	for key, v := range m.Headers {
@@ -80,7 +80,7 @@ func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {
 	return f, same == m.Properties && bytes.Equal(p.Body, m.Body)
 }
 
-// equalValue compares values of headers.
+// equalValue compares header values.
 func equalValue(a, b any) bool {
 	switch a.(type) {
 	case string, int64, int32, bool:
@@ -89,7 +89,7 @@ func equalValue(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// restore gives a message that was published the parts that it had before.
+// restore gives a republished message its former parts back.
 func (f *Former) restore(m *message.Message) {
 	m.Properties.Expiration, m.Properties.UserID, m.Properties.Zeros = f.Expiration, f.UserID, f.Zeros
 	headers := maps.Clone(m.Headers)
@@ -104,8 +104,8 @@ func (f *Former) restore(m *message.Message) {
 }
 
 // Restoring is what brings a message back to its queue: through the default exchange, with everything as it was. left
-// are the parts that the broker does not let anybody set again without harm: CC and BCC would send it to further
-// queues, a foreign user_id is refused (406), and a quorum queue's delivery counters begin at 0.
+// are the parts that cannot be set again without harm: CC and BCC would send it to further queues, a foreign user_id is
+// refused (406), and a quorum queue's delivery counters begin at 0.
 func Restoring(m *message.Message, queue, user string) (p message.Publishing, left []string) {
 	p = message.Publishing{Address: model.Address{RoutingKey: queue}, Properties: m.Properties, Body: m.Body}
 	if m.Properties.HasForeignUser(user) {

@@ -6,19 +6,20 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Frozen is when messages were read that an action is on. What comes into their queue later is none of them, and stays.
+// Frozen is the moment at which the messages of an action were read. Messages that arrive in their queue later are not
+// part of it, and stay.
 type Frozen struct {
 	At    time.Time        // zero: the action is on what is there when it runs
-	Depth model.Opt[int64] // ready messages of the queue then
+	Depth model.Opt[int64] // ready messages in the queue at that time
 }
 
-// Arrived is how many messages have come into the queue since, at least: those that others took meanwhile hide as many.
-// ready is a newer count, out how many of those that were there then are known to have left.
+// Arrived is how many messages have come into the queue since, at least: arrivals may be hidden by messages that others
+// took meanwhile. ready is a newer count, out how many of the earlier messages are known to have left.
 func (f Frozen) Arrived(ready int64, out int) int64 {
 	return max(ready-f.Depth.Or(ready)+int64(out), 0)
 }
 
-// Out is how many of the messages that were in the queue before are no longer there; unknown when some may be.
+// Out is how many of the messages from before are no longer in the queue; unknown when some outcomes are.
 func (a *Account) Out() model.Opt[int] {
 	if a.Unknown > 0 {
 		return model.Unknown[int]()
@@ -26,7 +27,7 @@ func (a *Account) Out() model.Opt[int] {
 	return model.Some(a.Moved + a.Dropped + a.Gone)
 }
 
-// ArrivedWords are "3 came later and stay", "" of none.
+// ArrivedWords are "3 came later and stay", "" for none.
 func ArrivedWords(n int64) string {
 	if n == 0 {
 		return ""

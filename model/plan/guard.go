@@ -9,19 +9,19 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// Guard follows what a plan publishes through exchanges, and compares whom it reaches with newer topologies: a binding
-// that somebody makes meanwhile sends messages to queues that the plan did not name. It is not safe for concurrent use.
+// Guard follows what a plan publishes through exchanges, and checks with newer topologies which queues it reaches: a
+// binding made meanwhile sends messages to queues that the plan did not name. It is not safe for concurrent use.
 type Guard struct {
 	vhost string
-	now   *model.Topology // the newest that was as the plan says
+	now   *model.Topology // the newest one that agrees with the plan
 	newer bool            // it was read after the plan was made
-	// The readings since then, of which the first was different.
+	// The readings since then, beginning with the first that differed.
 	changed []*model.Topology
 	ways    map[model.Address]*guardedWay
 }
 
-// guardedWay is what was published at one address since the begin of the last reading that found nothing different.
-// Where a headers exchange is on the way, the messages of one address reach different queues.
+// guardedWay is what was published to one address since the last reading without differences began. When a headers
+// exchange is on the way, messages to one address reach different queues.
 type guardedWay struct {
 	byHeaders bool
 	groups    []guardedGroup
@@ -29,27 +29,27 @@ type guardedWay struct {
 
 // guardedGroup are messages that reach the same queues.
 type guardedGroup struct {
-	headers model.Table // of one of them
+	headers model.Table // those of one message
 	reaches []model.QueueRef
-	sent    int // published, and whom they reached has not been looked at since
-	before  int // of these, when the present reading began
+	sent    int // published, but not yet checked by a reading
+	before  int // those of them published before the current reading began
 }
 
-// Stray is a queue that messages of a plan may have reached, and that the plan did not name.
+// Stray is a queue outside the plan that its messages may have reached.
 type Stray struct {
 	Way      model.Address
 	Queue    model.QueueRef
 	Messages int // at most
 }
 
-// Words tell whom messages may have reached beyond the plan.
+// Words say which queues messages may have reached beyond the plan.
 func (s *Stray) Words() string {
 	return model.Sayf("up to %s may also be in %s, which the plan did not name: %s reached it meanwhile; those stay there",
 		messages(s.Messages), s.Queue, addressWords(s.Way))
 }
 
-// Guard is what follows the execution of the plan; nil when nothing can change, because the plan publishes through the
-// default exchange only: that one cannot be bound, and has no alternate exchange.
+// Guard returns the guard of the plan's execution; nil when nothing can change, because the plan publishes only through
+// the default exchange, which cannot be bound and has no alternate exchange.
 func (r *Run) Guard() *Guard {
 	p := &r.Plan
 	if p.Undoing != nil || p.Operation != Replay || r.Topology == nil {
@@ -86,7 +86,7 @@ func routesByHeaders(t *model.Topology, vhost string, a model.Address) bool {
 	return false
 }
 
-// Needed reports whether anything was planned or published that can come to reach another queue.
+// Needed reports whether anything planned or published could come to reach another queue.
 func (g *Guard) Needed() bool { return len(g.ways) > 0 }
 
 // Unsure reports whether something was published since the last reading began.
@@ -99,7 +99,7 @@ func (g *Guard) Unsure() bool {
 	return false
 }
 
-// Publishes notes what is about to be published. The changes are what speaks against it: it must not be published then.
+// Publishes records what is about to be published. If it returns changes, it must not be published.
 func (g *Guard) Publishes(p *message.Publishing) []Change {
 	if p.Exchange == "" {
 		return nil
@@ -127,7 +127,7 @@ func (g *Guard) Publishes(p *message.Publishing) []Change {
 	return nil
 }
 
-// Reading begins a reading: what is published from here on may not be in it.
+// Reading begins a reading, which may miss what is published from here on.
 func (g *Guard) Reading() {
 	for _, way := range g.ways {
 		for i := range way.groups {
@@ -136,9 +136,9 @@ func (g *Guard) Reading() {
 	}
 }
 
-// Read ends a reading. The changes are those of the ways that were planned or published at: from the first ones on
-// nothing is to be published any more, and later readings tell more of Strays. unread is why the topology does not
-// tell, "" when it does.
+// Read ends a reading. The changes concern the addresses that were planned or published to: after the first ones
+// nothing more may be published, and later readings only add to Strays. unread is why the topology cannot answer, ""
+// when it can.
 func (g *Guard) Read(t *model.Topology) (changes []Change, unread string) {
 	for address, way := range g.ways {
 		told := map[model.QueueRef]bool{}
@@ -165,11 +165,11 @@ func (g *Guard) Read(t *model.Topology) (changes []Change, unread string) {
 	return changes, ""
 }
 
-// Changed reports whether a reading has told of changes.
+// Changed reports whether a reading found changes.
 func (g *Guard) Changed() bool { return g.changed != nil }
 
-// Strays are whom messages may have reached since the topology was last as the plan had it, as far as the readings
-// tell.
+// Strays are the queues that messages may have reached since the topology last agreed with the plan, as far as the
+// readings show.
 func (g *Guard) Strays() []Stray {
 	var strays []Stray
 	for address, way := range g.ways {
@@ -192,8 +192,8 @@ func (g *Guard) Strays() []Stray {
 	return strays
 }
 
-// Hidden is an exchange on the way of messages whose bindings nobody can tell any more, as it was deleted; "" when
-// there is none.
+// Hidden is an exchange on the way of messages that was deleted, so its bindings are no longer known; "" when there is
+// none.
 func (g *Guard) Hidden() string {
 	before := g.now
 	for _, t := range g.changed {
@@ -212,7 +212,7 @@ func (g *Guard) Hidden() string {
 	return ""
 }
 
-// reached are the queues that a message may have reached from the last reading that found nothing on, each once.
+// reached are the queues that a message may have reached since the last reading that agreed, each once.
 func (g *Guard) reached(address model.Address, headers model.Table) []model.QueueRef {
 	var queues []model.QueueRef
 	before := g.now
@@ -227,7 +227,7 @@ func (g *Guard) reached(address model.Address, headers model.Table) []model.Queu
 	return queues
 }
 
-// passed lets go of what a reading was about that found nothing different.
+// passed forgets what a reading without differences has checked.
 func (g *Guard) passed(t *model.Topology) {
 	g.now, g.newer = t, true
 	for address, way := range g.ways {

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// guarded is a plan through the exchange x of these parts, and what follows it.
+// guarded is a plan through the exchange x with these parts, and its guard.
 func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more ...build.Part) *model.Topology, *Run) {
 	t.Helper()
 	with := func(more ...build.Part) *model.Topology {
@@ -30,7 +30,7 @@ func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more 
 	return plan.Guard(), with, plan
 }
 
-// send notes n messages with this header.
+// send records n messages with this header.
 func send(t *testing.T, g *Guard, p *Run, n int, h string) {
 	t.Helper()
 	for range n {
@@ -41,7 +41,7 @@ func send(t *testing.T, g *Guard, p *Run, n int, h string) {
 	}
 }
 
-// read is what a reading tells. The next one begins where this one did, so that a test can read several.
+// read is what a reading finds. The next one begins where this one did, so that a test can read several.
 func read(g *Guard, t *model.Topology) string {
 	changes, unread := g.Read(t)
 	words := ChangesWords(changes) + unread
@@ -69,7 +69,7 @@ func TestGuardCountsWhatIsUnsure(t *testing.T) {
 	send(t, g, plan, 1, "1")
 	g.Reading()
 	wantRead(t, g, with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit; 3 in audit")
-	send(t, g, plan, 1, "1") // what was under way
+	send(t, g, plan, 1, "1") // in flight
 	wantRead(t, g, with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit; 4 in audit")
 	g.Reading()
 	wantRead(t, g, with(), "")
@@ -93,7 +93,7 @@ func TestGuardKnowsNothing(t *testing.T) {
 	assert.That(t, g.Unsure(), "it is sure of what nobody told")
 }
 
-// TestGuardByHeaders: where headers decide, each message counts for itself.
+// Where headers decide, each message is checked on its own.
 func TestGuardByHeaders(t *testing.T) {
 	all := func(queue, h string) build.Part {
 		return build.BindHeaders("x", queue, model.Table{"x-match": "all", "h": h})
@@ -104,12 +104,12 @@ func TestGuardByHeaders(t *testing.T) {
 	wantRead(t, g, with(all("audit", "2")), "exchange x, key k now also reaches audit; 3 in audit")
 	g.Reading()
 	wantRead(t, g, with(), "")
-	wantRead(t, g, with(all("audit", "2")), "") // nobody knows yet what else is published there
+	wantRead(t, g, with(all("audit", "2")), "") // what else is published there is not known yet
 	out := must.Get(plan.Publishing(&message.Message{Headers: model.Table{"h": "2"}}))(t)
 	assert.Equal(t, ChangesWords(g.Publishes(&out)), "exchange x, key k now also reaches audit", "it is published")
 }
 
-// TestGuardOfAnotherAddress: a message beyond the sample takes a way of its own, which may have changed before.
+// A message beyond the sample has its own address, whose bindings may have changed earlier.
 func TestGuardOfAnotherAddress(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"), build.Bind("x", "l", "w"))
 	g.Reading()
@@ -136,7 +136,7 @@ func TestGuardIsNotNeeded(t *testing.T) {
 	}
 }
 
-// TestGuardBetweenTwoChanges: what the alternate exchange took before another queue was bound is told, too.
+// What the alternate exchange received before another queue was bound is reported, too.
 func TestGuardBetweenTwoChanges(t *testing.T) {
 	g, _, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
@@ -148,12 +148,11 @@ func TestGuardBetweenTwoChanges(t *testing.T) {
 	const added = "exchange x, key k now also reaches audit"
 	wantRead(t, g, build.TopologyOf("3.10.8", parts...),
 		added+"; exchange x, key k does not reach w any more; 3 in audit; 3 in spare")
-	// As long as the worker is bound, the alternate exchange gets nothing.
+	// While the worker is bound, the alternate exchange gets nothing.
 	wantRead(t, g, build.TopologyOf("3.10.8", append(parts, build.Bind("x", "k", "w"))...), added+"; 3 in audit")
 }
 
-// TestGuardReadsOnceMore: what was published until a change was found and all stopped may have gone where a later
-// reading tells.
+// Messages published until a change stopped the run may have gone where only a later reading shows.
 func TestGuardReadsOnceMore(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Queue("other"), build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
@@ -169,7 +168,7 @@ func TestGuardReadsOnceMore(t *testing.T) {
 		strays[0].Messages == 4 && strays[1].Messages == 4, "%+v", strays)
 }
 
-// TestGuardOfADeletedExchange: nobody can tell what was bound to it before.
+// What was bound to a deleted exchange is unknown.
 func TestGuardOfADeletedExchange(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
@@ -185,8 +184,8 @@ func TestGuardOfADeletedExchange(t *testing.T) {
 	}
 }
 
-// What Watermill writes down is a topic: the worker's queue where there is one of that name, else an exchange, or
-// nothing that outweighs what x-death or the flow knows.
+// Watermill writes down a topic: the worker's queue if one has that name, otherwise an exchange, or nothing that
+// outweighs x-death or the flow.
 func TestTopicOfWatermill(t *testing.T) {
 	poisoned := func(deaths ...message.Death) message.Message {
 		return message.Message{
@@ -201,7 +200,7 @@ func TestTopicOfWatermill(t *testing.T) {
 		name  string
 		parts []build.Part
 		m     message.Message
-		to    string // the queue; "" is refused
+		to    string // the queue; "": refused
 		tells string
 	}{
 		{

@@ -7,12 +7,12 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// ImportWant is what is to be imported, and where.
+// ImportWant is what to import, and where.
 type ImportWant struct {
 	To        model.QueueRef
-	Sizes     []int64 // of the bodies, in bytes: one for each message
+	Sizes     []int64 // of the bodies in bytes, one for each message
 	Insist    bool    // override a refusal, where possible
-	KeepDelay bool    // message.DeliveryTimeHeader stays
+	KeepDelay bool    // keep message.DeliveryTimeHeader
 	Counts    map[model.QueueRef]model.QueueCounts
 	tally     tally
 }
@@ -60,7 +60,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	return p
 }
 
-// warnOfIntake tells what the queue will do with the messages that a person might not expect.
+// warnOfIntake warns of what the queue will do unexpectedly with the messages.
 func (p *Plan) warnOfIntake(t *model.Topology) {
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	r := p.Recipients[0]
@@ -72,7 +72,7 @@ func (p *Plan) warnOfIntake(t *model.Topology) {
 	}
 }
 
-// IntakeWarnings say what a queue will do with this number of messages that a person might not expect.
+// IntakeWarnings say what a queue will do unexpectedly with this number of messages.
 func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warning {
 	q, _ := t.Queue(ref)
 	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}

@@ -15,16 +15,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// Intent is what a record keeps of its plan, so that somebody can go on with it: what was asked for, and what was
-// seen when it began.
+// Intent is what a record keeps of its plan so that it can be resumed: what was asked for, and what was seen when it
+// began.
 type Intent struct {
-	// the queue that messages are taken out of; zero: none, they come from the journal or a file
+	// the queue that messages are taken out of; zero: they come from the journal or a file
 	Source     model.QueueRef `json:"-"`
 	Depth      int64          `json:"depth,omitempty"` // messages that were ready there; of an import: those of the file
 	Selection  Selection      `json:"-"`
 	Mode       target.Mode    `json:"mode,omitempty"`
 	Fixed      model.Address  `json:"-"`
-	Recipients []Recipient    `json:"-"` // who agreed to the plan agreed to these
+	Recipients []Recipient    `json:"-"` // those that the user agreed to
 	Mark       bool           `json:"mark,omitempty"`
 	MarkName   string         `json:"mark_name,omitempty"`
 	KeepTries  bool           `json:"keep_tries,omitempty"`
@@ -32,11 +32,11 @@ type Intent struct {
 	Doubles    bool           `json:"doubles,omitempty"`
 	Rate       float64        `json:"rate,omitempty"`
 	Insist     bool           `json:"insist,omitempty"`
-	Canary     time.Duration  `json:"-"` // how long its canary watches; 0: it has none
+	Canary     time.Duration  `json:"-"` // how long its canary watches; 0 without one
 	Edited     *draft.Draft   `json:"edited,omitempty"`
-	// a resume changes the rest by the same program; nil: nothing is changed
+	// the program that a resume applies to the rest, too; nil: nothing is changed
 	Mend *mend.Program `json:"edit,omitempty"`
-	File string        `json:"-"` // of an import: its absolute path
+	File string        `json:"-"` // the absolute path of an import's file
 }
 
 // Intent is what the journal keeps of a plan that begins with depth messages in its queue.
@@ -49,14 +49,14 @@ func (p *Plan) Intent(depth int64) *Intent {
 	if p.Canary != nil {
 		in.Canary = p.Canary.Wait
 	}
-	if r := p.Resuming; r != nil { // which goes on with what was ready when the first one began
+	if r := p.Resuming; r != nil { // it continues with what was ready when the first one began
 		in.Depth = min(depth, r.Left)
 	}
 	return in
 }
 
 type (
-	// intentFields are those of an Intent that JSON has as they are.
+	// intentFields are the fields of an Intent that JSON takes as they are.
 	intentFields Intent
 
 	intentJSON struct {

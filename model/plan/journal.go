@@ -13,41 +13,41 @@ import (
 
 // Record is one action in the journal: who did what, when, to how many messages, with what outcome.
 type Record struct {
-	ID        int64 // counts up from 1 and is never used again
+	ID        int64 // counts up from 1 and is never reused
 	Operation Operation
-	From      model.QueueRef // the queue that the messages were taken out of; of an undo and an import: that they went to
-	To        string         // where a replay went, as --to names it; "" otherwise
-	User      string         // the user of the broker
-	Login     string         // the user of the machine; "": not kept
+	From      model.QueueRef // the queue that the messages came from; for an undo and an import: the one that they went to
+	To        string         // where a replay went, as --to names it; otherwise ""
+	User      string         // the user on the broker
+	Login     string         // the user on the machine; "": not kept
 	Reason    string         // why, in that person's words; "": not given
 	Broker    string         // its host:port
-	Cluster   string         // the name of its cluster; "": not known
+	Cluster   string         // its cluster's name; "": unknown
 	Began     time.Time      // to the millisecond
 	Ended     time.Time      // zero: it did not end, or has not yet
 	Planned   int
-	Entries   int     // messages whose intention was written down
-	Running   bool    // it has not ended, and the program that does it is alive
-	Undoes    int64   // of an undo: the record that it takes back; 0 otherwise
+	Entries   int     // messages whose intention was recorded
+	Running   bool    // it has not ended, and its program is alive
+	Undoes    int64   // for an undo: the record that it undoes; otherwise 0
 	Undone    int     // messages that undos brought back
-	Resumes   int64   // the record that this one goes on with; 0: none
-	ResumedBy int64   // the record that goes on with this one; 0: none
-	Session   string  // the program that did it, in the names of its connections; "": not kept
-	Edit      string  // the jq program that changed the messages; "": there was none
+	Resumes   int64   // the record that this one resumes; 0 for none
+	ResumedBy int64   // the record that resumes this one; 0 for none
+	Session   string  // the program that did it, as in the names of its connections; "": not kept
+	Edit      string  // the jq program that changed the messages; "" for none
 	Intent    *Intent // what was planned; nil: not kept, or not read (Records leaves it out)
-	Sequel    *Sequel // of a replay: whether it worked; nil: it was not followed
-	Account   Account // of what ended; of what did not: the outcomes that were written down
-	// OtherPrints: its fingerprints are of another kind than message.FingerprintKind, so that none of its messages can be
-	// recognized by them.
+	Sequel    *Sequel // whether a replay worked; nil: it was not followed
+	Account   Account // the final one; before the end: the outcomes recorded so far
+	// OtherPrints: its fingerprints are of a kind other than message.FingerprintKind, so its messages cannot be
+	// recognized.
 	OtherPrints bool
 }
 
-// On reports whether it was done on the broker at this address, of this cluster: the same address leads to another
-// broker after a while, as those of port-forwards do. A name that is not known ("") is any.
+// On reports whether it was done on the broker at this address, of this cluster: an address may lead to another broker
+// later, as with port-forwards. An unknown name ("") matches any.
 func (r *Record) On(broker, cluster string) bool {
 	return r.Broker == broker && (r.Cluster == cluster || r.Cluster == "" || cluster == "")
 }
 
-// brokerWords name a broker and its cluster, where that is known.
+// brokerWords name a broker and, where known, its cluster.
 func brokerWords(broker, cluster string) string {
 	if cluster == "" {
 		return broker
@@ -55,7 +55,7 @@ func brokerWords(broker, cluster string) string {
 	return broker + " (cluster " + cluster + ")"
 }
 
-// Who is the person, the user and the broker, for people.
+// Who describes the person, the user and the broker.
 func (r *Record) Who() string {
 	if r.Login == "" {
 		return r.User + "@" + r.Broker
@@ -63,25 +63,25 @@ func (r *Record) Who() string {
 	return r.Login + " as " + r.User + "@" + r.Broker
 }
 
-// Texts are what a record is searched by.
+// Texts are the texts in which a record is searched.
 func (r *Record) Texts() []string {
 	return []string{string(r.Operation), r.From.String(), r.To, r.Who(), r.Told(), r.Reason}
 }
 
 type reasonKey struct{}
 
-// WithReason has the records of all that is done within a context say why.
+// WithReason makes records of actions within the context keep this reason.
 func WithReason(ctx context.Context, reason string) context.Context {
 	return context.WithValue(ctx, reasonKey{}, strings.TrimSpace(reason))
 }
 
-// ReasonOf is the reason that WithReason gave; "": none.
+// ReasonOf is the reason from WithReason; "" without one.
 func ReasonOf(ctx context.Context) string {
 	reason, _ := ctx.Value(reasonKey{}).(string)
 	return reason
 }
 
-// Unfinished reports whether the program ended in the middle of the action, so that it is not certain how far it came.
+// Unfinished reports whether the program ended in the middle of the action, so that its progress is uncertain.
 func (r *Record) Unfinished() bool { return r.Ended.IsZero() && !r.Running }
 
 // Uncertain is how many messages have an intention but no outcome.
@@ -121,7 +121,7 @@ func (r *Record) Told() string {
 	for _, s := range a.Strayed {
 		words += model.Sayf("; up to %s may also be in %s", model.Count(s.Messages), s.Queue)
 	}
-	if after := r.Sequel.Short(); after != "" && r.Undone == 0 { // what is taken back is not waited for
+	if after := r.Sequel.Short(); after != "" && r.Undone == 0 { // an undone replay is not followed
 		words += "; " + after
 	}
 	switch {
@@ -133,7 +133,7 @@ func (r *Record) Told() string {
 	return words
 }
 
-// ToldSince is Told, with what other records did about it.
+// ToldSince is Told, with what later records did about it.
 func (r *Record) ToldSince() string {
 	words := r.Told()
 	if r.Undone > 0 {
@@ -145,7 +145,7 @@ func (r *Record) ToldSince() string {
 	return words
 }
 
-// What is what was done, and to which record: "undo of 7".
+// What is the operation and the record that it concerns: "undo of 7".
 func (r *Record) What() string {
 	switch {
 	case r.Resumes > 0:
@@ -156,7 +156,7 @@ func (r *Record) What() string {
 	return string(r.Operation)
 }
 
-// State is what became of one message, in words.
+// State is what happened to one message, in words.
 func (r *Record) State(e *Entry) string {
 	words := string(e.Outcome)
 	switch {
@@ -177,13 +177,13 @@ func (r *Record) State(e *Entry) string {
 	return words
 }
 
-// Interrupted says of an unfinished action that it is one.
+// Interrupted says that an action is unfinished.
 func (r *Record) Interrupted() string {
 	return model.Sayf("dlxtop ended during the %s %d of %s on %s (%s)", r.Operation, r.ID, r.From,
 		model.Printable(r.Broker), r.Began.Format("2006-01-02 15:04:05"))
 }
 
-// Certain says of an unfinished action what is certain and what is not: one sentence each.
+// Certain says what is certain about an unfinished action and what is not: one sentence each.
 func (r *Record) Certain() (said []string) {
 	if !r.Unfinished() {
 		return nil
@@ -210,8 +210,8 @@ func (r *Record) Certain() (said []string) {
 	return said
 }
 
-// NextStep is what to do about an unfinished action. resume and undo are how it is resumed and undone here, show how
-// its messages are listed.
+// NextStep is what to do about an unfinished action. resume, undo and show say how to resume it, undo it and list its
+// messages here.
 func (r *Record) NextStep(resume, undo, show string) string {
 	switch r.Operation {
 	case Rescue:
@@ -230,35 +230,33 @@ var doneWord = map[Operation]string{
 	Import: "imported", Rescue: "rescued",
 }
 
-// Entry is one message in the journal: what was to be done with it, everything that is needed to take that back, and
-// what became of it.
+// Entry is one message in the journal: what was to be done with it, everything needed to undo that, and the outcome.
 type Entry struct {
-	// Position is the place in the queue at the time of the action, 1 is its head. It identifies the entry within its
+	// Position is the place in the queue at the time of the action; 1 is the head. It identifies the entry within its
 	// record.
 	Position    int
 	MessageID   string
 	Fingerprint message.Fingerprint // of the message as it was
-	Address     model.Address       // where it was published last: a restored message gets the queue's name instead
+	Address     model.Address       // where it was published last; a restored message gets the queue's name instead
 
-	Message *message.Message // complete: of a drop, and of a replay when the journal keeps everything; else nil
-	Sent    *Sent            // of what was published, else nil
+	Message *message.Message // complete: for a drop, and for a replay when the journal keeps everything; otherwise nil
+	Sent    *Sent            // what was published; nil for a drop
 
-	Copies []Copy // of a replay: what is not to be sent once more
+	Copies []Copy // of a replay: copies that must not be sent again
 	Stays  bool   // it is such a copy, and was never to be sent
 
-	Undoes  int // of an undo: the position of the entry that it takes back
+	Undoes  int // of an undo: the position of the entry that it undoes
 	Outcome Outcome
-	Reason  string // of the outcome, "" when there is nothing to say
+	Reason  string // for the outcome, "" without one
 	Undone  bool   // an undo has brought it back
-	// Undoing are undos of it that ended without telling its outcome: it may have been brought back by one of these.
+	// Undoing are undos of it with an unknown outcome: one of them may have brought it back.
 	Undoing []Attempt
-	Claimed int64 // the undo that brings it back at this moment; 0: none does
-	// Damaged is why the journal's text of it cannot be read, "" when it can. Then of all else at most the position is
-	// known.
+	Claimed int64 // the undo that is bringing it back at the moment; 0 for none
+	// Damaged is why its text in the journal is unreadable, "" when it is readable. Then at most the position is known.
 	Damaged string
 }
 
-// formerHeaders are what is known of the headers that the message had.
+// formerHeaders are the headers that the message had, as far as known.
 func (e *Entry) formerHeaders() model.Table {
 	switch {
 	case e.Message != nil:
@@ -269,7 +267,7 @@ func (e *Entry) formerHeaders() model.Table {
 	return nil
 }
 
-// Readable is an error when the entry is damaged. Only what needs every entry of a record asks.
+// Readable returns an error for a damaged entry. Only code that needs every entry of a record calls it.
 func (e *Entry) Readable(record int64) error {
 	if e.Damaged == "" {
 		return nil
@@ -284,7 +282,7 @@ type Sent struct {
 	To          model.Address
 	Reached     []string // queues of the same vhost
 	Former      Former
-	// Of a message that was edited or taken out of an envelope; nil otherwise:
+	// For a message that was edited or taken out of an envelope; otherwise nil:
 	Changed []string // what was changed beyond Former, in words
 	Removed []string // headers of Former that are no longer there
 }
@@ -296,8 +294,8 @@ type Settled struct {
 	Reason   string
 }
 
-// ErrNoRecord is that there is no record with a number.
+// ErrNoRecord means that there is no record with a number.
 var ErrNoRecord = errors.New("the journal has no record")
 
-// ErrJournal is that the journal cannot be used. Errors that wrap it are one sentence with the next step.
+// ErrJournal means that the journal cannot be used. Errors that wrap it are one sentence with the next step.
 var ErrJournal = errors.New("the journal")

@@ -8,11 +8,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// LongestSpread bounds how long a replay may be spread: RabbitMQ closes the channel of who holds a message for 30
-// minutes (consumer_timeout, its default in all versions), and what waits for its turn is held.
+// LongestSpread bounds how long a replay may be spread: RabbitMQ closes a channel that holds a message for 30 minutes
+// (consumer_timeout, the default of all versions), and messages that wait for their turn are held.
 const LongestSpread = 25 * time.Minute
 
-// spread is the rate at which a number of messages takes a given time.
+// spread is the rate at which messages take a given time in total.
 func spread(messages int, over time.Duration) float64 {
 	if over <= 0 || messages < 1 {
 		return 0
@@ -34,15 +34,16 @@ func (p *Plan) PaceWords() string {
 		max(took, time.Second))
 }
 
-// Later is a buffer of a flow through which a message that is published to it comes to the worker, and to nobody else,
-// after the buffer's TTL.
+// Later is a buffer of a flow which passes a message that is published to it to the worker alone, after the buffer's
+// TTL.
 type Later struct {
 	Buffer, Worker model.QueueRef
 	After          time.Duration
 }
 
-// Laters are the buffers through which messages of a queue can come to their worker later: by the name of the buffer,
-// through the default exchange. What leaves it is then routed with that name, or with the buffer's dead-letter key.
+// Laters are the buffers through which messages of a queue can reach their worker later. They are published to the
+// buffer by name, through the default exchange; they then leave it with that name as key, or with the buffer's
+// dead-letter key.
 func Laters(t *model.Topology, from model.QueueRef) []Later {
 	var all []Later
 	for _, flow := range t.FlowsOf(from) {
@@ -61,7 +62,7 @@ func laterBy(t *model.Topology, worker model.QueueRef, b *model.Buffer) (Later, 
 		return Later{}, false
 	}
 	if s := t.Settings(b.Queue); s.Bounded() && (!s.Overflow.Set || s.Overflow.Value == model.DropHead) {
-		return Later{}, false // what it drops at its limit comes too early
+		return Later{}, false // messages dropped at its limit would arrive too early
 	}
 	route := t.DeadLetter(b.Queue, []string{b.Queue.Name}, nil)
 	if !route.Exact || len(route.Queues) != 1 || route.Queues[0] != worker {
@@ -70,7 +71,7 @@ func laterBy(t *model.Topology, worker model.QueueRef, b *model.Buffer) (Later, 
 	return Later{b.Queue, worker, after}, true
 }
 
-// comesLater reports whether a queue is a buffer through which the worker gets what is published to the queue by name.
+// comesLater reports whether a queue is a buffer that passes what is published to it by name to the worker.
 func (p *Plan) comesLater(t *model.Topology, queue model.QueueRef) (Later, bool) {
 	if p.Target.Mode != target.ToQueue || p.Operation != Replay {
 		return Later{}, false

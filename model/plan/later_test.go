@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// Only a buffer that hands what is published to it by name to the worker alone.
+// Only a buffer that passes what is published to it by name to the worker alone.
 func TestLaterIsABufferOfTheWorkerAlone(t *testing.T) {
 	worker := []build.Part{
 		build.Queue("w", build.DLX("x"), build.DeadKey("failed"), build.Consumers(1)), build.Queue("w.failed"),
@@ -69,7 +69,7 @@ func TestSpreadHasARateAndWords(t *testing.T) {
 	}
 }
 
-// TestTooSlow: messages that are chosen one by one are held together until the last of them was sent.
+// Messages that are selected one by one are all held until the last of them is sent.
 func TestTooSlow(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("f"), build.Queue("w"))
 	oneByOne := Selection{MessageID: "m"}

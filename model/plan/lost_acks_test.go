@@ -7,8 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// TestBackIsWhatCannotBeAnother: only the last ones that were recorded are taken for lost acknowledgements, and only
-// where nothing else can be meant.
+// Only the last messages recorded are taken for lost acknowledgements, and only where they are unambiguous.
 func TestBackIsWhatCannotBeAnother(t *testing.T) {
 	for _, test := range []struct{ recorded, there, fresh, back string }{
 		{"abcd", "cd", "", "cd"},
@@ -16,9 +15,9 @@ func TestBackIsWhatCannotBeAnother(t *testing.T) {
 		{"abcd", "cdx", "", "cd"}, // and others are there
 		{"abcd", "x", "x", ""},
 		{"abcd", "bc", "", ""},  // none of the last ones
-		{"abcd", "cdd", "", ""}, // one twice
+		{"abcd", "cdd", "", ""}, // one of them twice
 		{"abdd", "d", "", ""},   // twins
-		{"abcd", "cd", "d", ""}, // somebody published it
+		{"abcd", "cd", "d", ""}, // it was published again
 		{"ab", "abab", "", ""},
 		{"ab", "ab", "", "ab"},
 	} {

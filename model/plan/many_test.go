@@ -14,7 +14,7 @@ import (
 
 const manyKeys = 20_000
 
-// manyOf are failed messages of orders that have a routing key each, and came through an exchange.
+// manyOf are failed messages of orders, each with its own routing key, that came through an exchange.
 func manyOf(exchange string, n int) message.MessageList {
 	list := make(message.MessageList, n)
 	for i := range list {
@@ -39,14 +39,14 @@ func manyPlan(sample message.MessageList, more ...build.Part) *Run {
 	})
 }
 
-// audited are parts with which no exchange leads to the orders alone.
+// audited are parts in which no exchange leads to orders alone.
 var audited = []build.Part{build.Queue("audit"), build.Bind("events", "order.#", "audit")}
 
 const unheard = "; orders is bound for other keys only: an application that chooses by the key may acknowledge them " +
 	"unseen"
 
-// Messages with keys of their own, as many as there are messages: one warning tells of all, and the plan is made and
-// compared in a time that grows with their number, not its square (no clock: that would take many minutes).
+// Messages that all have different keys: one warning covers all, and making and comparing the plan takes time linear in
+// their number (no clock: quadratic time would take many minutes).
 func TestAsManyKeysAsMessages(t *testing.T) {
 	plan := manyPlan(manyOf("gone", manyKeys), audited...)
 	var words []string
@@ -67,7 +67,7 @@ func TestAsManyKeysAsMessages(t *testing.T) {
 	}
 }
 
-// One key alone is told as it is.
+// A single key is named in the warning.
 func TestOneOtherKey(t *testing.T) {
 	sample := manyOf("gone", 1)
 	plan := manyPlan(append(sample, sample...), audited...)
@@ -75,7 +75,7 @@ func TestOneOtherKey(t *testing.T) {
 	assert.That(t, len(plan.Warnings) == 1 && plan.Warnings[0].Words() == want, "warnings %+v", plan.Warnings)
 }
 
-// What outvotes a name is told once, whatever the keys that it is known from.
+// What outvotes a name is reported once, however many keys say so.
 func TestOneClueOfManyKeys(t *testing.T) {
 	sample := manyOf("events", 50)
 	for i := range sample {
@@ -101,7 +101,7 @@ func TestOneClueOfManyKeys(t *testing.T) {
 	assert.That(t, len(lines) == 1 && lines[0] == line, "%d lines, %q, not %q", len(lines), lines, line)
 }
 
-// A worker that is gone, but is in another vhost: which one is the first of them.
+// A worker that no longer exists here, but does in another vhost: the warning names the first of them.
 func TestWorkerOfAnotherVHost(t *testing.T) {
 	s := build.Broker("3.10.8", build.Queue("mail.failed"))
 	s.VHosts = []string{"/", "a", "b"}

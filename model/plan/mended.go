@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	mostShown   = 5         // messages that a program changes, as examples
-	shownBytes  = 256 << 10 // of the body of an example
-	mostEndless = 3         // messages of which a program does not come to its end, before it is not tried any more
+	mostShown   = 5         // messages changed by a program that are shown as examples
+	shownBytes  = 256 << 10 // of an example's body
+	mostEndless = 3         // messages on which a program runs out of time before it is not tried any more
 )
 
-// Mended is what the program of a plan makes of the messages that were looked at.
+// Mended is what the program of a plan makes of the sample.
 type Mended struct {
 	Changed  int
-	Same     int // they are published as they would be without it
-	Stay     int // nothing can be published of them
+	Same     int // published as they would be without it
+	Stay     int // nothing can be published for them
 	Failures []MendFailure
 	Shown    []MendedMessage // the first ones that it changes, at most five
 }
@@ -45,7 +45,7 @@ type MendedMessage struct {
 // Looked is how many messages the program was tried on.
 func (m *Mended) Looked() int { return m.Changed + m.Same + m.Stay }
 
-// MendedTogether is what a program makes of the messages of several plans. It shows messages of each, in turns.
+// MendedTogether merges the results of several plans. Its examples are taken from each in turn.
 func MendedTogether(all []*Mended) (m Mended) {
 	for _, o := range all {
 		m.Changed, m.Same, m.Stay = m.Changed+o.Changed, m.Same+o.Same, m.Stay+o.Stay
@@ -68,13 +68,13 @@ func MendedTogether(all []*Mended) (m Mended) {
 	return m
 }
 
-// KeepsWhole reports whether the journal keeps the originals whole, because what is published of them differs in more
-// than what a replay strips, or because some of them may be lost.
+// KeepsWhole reports whether the journal keeps the originals whole: when publishing changes more than a replay strips,
+// or when some may be lost.
 func (p *Plan) KeepsWhole() bool { return p.Whole || p.Edited != nil || p.Mend != nil }
 
-// mend gives a message to the program, with what would be published of it, and returns that and what the program makes
-// of it. When it fails, or makes what must not be published, the way has the problem. Another address is another way,
-// and so may other headers be.
+// mend runs the program on a message as it would be published, and returns both versions. When the program fails, or
+// its result must not be published, the way has the problem. A changed address is another way, and changed headers may
+// be, too.
 func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way *target.Way) (
 	was, is message.Publishing, changed bool,
 ) {
@@ -86,7 +86,7 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 		}
 	}
 	mark, marked := was.Headers[message.ReplayHeader]
-	delete(was.Headers, message.ReplayHeader) // it is dlxtop's own, and no program has to reckon with it
+	delete(was.Headers, message.ReplayHeader) // it is dlxtop's own, and programs need not handle it
 	if len(was.Headers) == 0 {
 		was.Headers = nil
 	}
@@ -117,7 +117,7 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 	return was, is, changed
 }
 
-// mayPublish refuses what no broker takes, and what would send a message further than the plan says.
+// mayPublish refuses what no broker accepts, and what would send a message further than the plan says.
 func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error {
 	changed := model.Table{}
 	for name, v := range is.Headers {
@@ -147,15 +147,14 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 	return nil
 }
 
-// mending gathers what a program makes of the messages of a sample.
+// mending collects what a program makes of a sample.
 type mending struct {
-	mended  *Mended // nil: there is none
-	endless int     // messages that took long, and of which nothing can be published
+	mended  *Mended // nil without a program
+	endless int     // messages on which the program ran out of time
 	why     *mend.Problem
 }
 
-// try tries the program on one message. It returns what an edit asks for, nil where there is none, and how large the
-// body is that is published.
+// try runs the program on one message. It returns the edit, nil without a program, and the size of the body to publish.
 func (n *mending) try(
 	p *Plan, t *model.Topology, m *message.Message, o message.Opened, way *target.Way,
 ) (asked *draft.Draft, size int64) {
@@ -185,7 +184,7 @@ func (n *mending) try(
 	return (*draft.Draft)(&is), int64(len(is.Body))
 }
 
-// draftOf is what is published without a mark. The rest of a page is let go.
+// draftOf is what is published, without a mark. It does not retain the rest of a page.
 func draftOf(p *message.Publishing) draft.Draft {
 	d := draft.Draft(*p)
 	d.Headers, d.Body, d.Reaches = maps.Clone(p.Headers), slices.Clone(p.Body), nil
@@ -195,7 +194,7 @@ func draftOf(p *message.Publishing) draft.Draft {
 	return d
 }
 
-// stays notes a message of which nothing can be published.
+// stays records a message for which nothing can be published.
 func (n *mending) stays(why model.Objection) {
 	n.mended.Stay++
 	if failed, ok := why.(NotMended); ok && failed.Why.Costly() {
@@ -212,7 +211,7 @@ func (n *mending) stays(why model.Objection) {
 	}
 }
 
-// write writes down what was gathered.
+// write stores the results in the plan.
 func (n *mending) write(p *Plan) {
 	if n.mended == nil {
 		return

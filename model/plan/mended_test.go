@@ -81,8 +81,7 @@ func TestMended(t *testing.T) {
 	assert.That(t, p.KeepsWhole() && p.Intent(9).Mend == p.Mend, "the journal would not keep all of it")
 }
 
-// TestMendedIsAsItWouldBePublished: a program sees neither the history nor a mark, and what it leaves alone is
-// published as it is without a program.
+// A program sees neither death history nor mark, and what it leaves alone is published as it would be without it.
 func TestMendedIsAsItWouldBePublished(t *testing.T) {
 	messages := numbered(1)
 	messages[0].Headers[message.ReplayHeader] = "count=2; time=2026-11-22T05:00:00Z"
@@ -124,7 +123,7 @@ func TestMendedMustBePublishable(t *testing.T) {
 	}
 }
 
-// TestMendedAddress: another address is another way, which the plan names.
+// A changed address is another way, which the plan names.
 func TestMendedAddress(t *testing.T) {
 	const second = `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`
 	p, topology := mendedBy(t, second, numbered(3), nil)
@@ -134,7 +133,7 @@ func TestMendedAddress(t *testing.T) {
 	out, err := run.Publishing(&numbered(2)[1])
 	assert.That(t, err == nil && out.RoutingKey == "other" && len(out.Reaches) == 1 && out.Reaches[0].Name == "other",
 		"%+v %v", out, err)
-	// What no sample has shown is refused.
+	// An address outside the sample is refused.
 	few, topology := mendedBy(t, second, numbered(1), nil)
 	run = few.On(topology)
 	_, err = run.Publishing(&numbered(2)[1])
@@ -155,7 +154,7 @@ func TestMendedMove(t *testing.T) {
 	assert.Equal(t, elsewhere.Refusal.Words(), want)
 }
 
-// TestEndlessProgram: it is not tried on all of a thousand messages.
+// A program that never ends is not tried on all of a thousand messages.
 func TestEndlessProgram(t *testing.T) {
 	p, _ := mendedBy(t, `if .body.n == "1" then . else def f: f; f end`, numbered(1000), nil)
 	assert.Equal(t, p.Refusal.Words(), "the jq program did not end within 1 million steps")
@@ -166,7 +165,7 @@ func TestEndlessProgram(t *testing.T) {
 		"%+v", none.Warnings)
 }
 
-// TestIntentKeepsTheProgram: a resume changes the rest by the same one.
+// A resume changes the rest with the same program.
 func TestIntentKeepsTheProgram(t *testing.T) {
 	p, _ := mendedBy(t, `.body.n = "\u00fc"`, numbered(1), nil)
 	text, err := json.Marshal(p.Intent(1))

@@ -9,9 +9,9 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// prepareMove looks at the queue of choice: what speaks against it, and whether the death history may stay. It may
-// where the queue has neither a dead-letter exchange nor consumers that are known of: nothing there counts in it or
-// takes it for a cycle, and the story of the message stays readable.
+// prepareMove checks the target queue: what speaks against it, and whether the death history may stay. It may when the
+// queue has neither a dead-letter exchange nor known consumers: then nothing counts it or detects a cycle in it, and
+// the message's history stays readable.
 func (p *Plan) prepareMove(t *model.Topology) {
 	to := model.QueueRef{VHost: p.From.VHost, Name: p.Target.Fixed.RoutingKey}
 	if why := problemOfMove(t, p.From, to); why != movable {
@@ -28,7 +28,7 @@ func (p *Plan) prepareMove(t *model.Topology) {
 	}
 }
 
-// moveProblem is what speaks against a queue, which its sentence names.
+// moveProblem is an objection to a queue; the sentence names the queue.
 type moveProblem string
 
 const (
@@ -59,8 +59,8 @@ func problemOfMove(t *model.Topology, from, to model.QueueRef) moveProblem {
 	return movable
 }
 
-// MoveTargets are the queues that messages of a queue can be moved to, by name: those of its flows first, as they are
-// meant most often.
+// MoveTargets are the queues that messages of a queue can be moved to, by name: those of its flows first, as the
+// likeliest.
 func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
 	near := map[model.QueueRef]bool{}
 	for _, flow := range t.FlowsOf(from) {

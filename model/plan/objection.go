@@ -11,14 +11,14 @@ import (
 // Refusal is why a plan must not run; nil when it may.
 type Refusal = model.Refusal
 
-// against refuses a plan for a reason, unless there is one already.
+// against refuses a plan, unless it is refused already.
 func (p *Plan) against(o model.Objection) {
 	if !p.Refusal.Refused() {
 		p.Refusal = Refusal{o}
 	}
 }
 
-// refuseUnless refuses a plan that loses messages; who insists is warned instead.
+// refuseUnless refuses a plan that loses messages, or only warns when the user insisted.
 func refuseUnless(refusal *Refusal, warnings *[]Warning, o lost, insisted bool) {
 	switch {
 	case insisted:
@@ -28,12 +28,12 @@ func refuseUnless(refusal *Refusal, warnings *[]Warning, o lost, insisted bool) 
 	}
 }
 
-// What follows speaks against the way of a message, as the problems of target do.
+// Objections to where one message goes, like the problems of package target.
 
-// NotMended: a program that changes messages has no other for it.
+// NotMended: the program that changes messages fails on this one.
 type NotMended struct{ Why *mend.Problem }
 
-// Words say why.
+// Words are the reason.
 func (o NotMended) Words() string { return o.Why.Error() }
 
 // Double: a copy of it is replayed, or was, from this queue.
@@ -45,37 +45,37 @@ func (o Double) Words() string {
 		"doubles, too (--doubles)", o.Queue)
 }
 
-// Against is a refusal for a reason.
+// Against is a refusal with one final objection.
 func Against(format string, values ...any) Refusal { return Refusal{model.Saidf(format, values...)} }
 
-// What follows speaks against all of a plan.
+// Objections to the whole plan.
 
 func targetDown(q *model.Queue) model.Said {
 	return model.Saidf("%s is not available: %s", q.QueueRef, q.OutageWords())
 }
 
-// tooSlow: they would be held for longer than RabbitMQ allows.
+// tooSlow: messages would be held for longer than RabbitMQ allows.
 func tooSlow(most int) model.Said {
 	return model.Saidf("at this rate they take longer than %s, and messages that are chosen one by one are held for all "+
 		"that time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)", LongestSpread,
 		messages(most))
 }
 
-// lost: a limit would drop messages, or a second failure lose them.
+// lost: a limit would drop messages, or a second failure would lose them.
 type lost struct {
 	Remain remains
 	Losses []loss.ByLimit
 	Again  []loss.SecondFailure
 }
 
-// remains is where messages remain that are lost, and so what insisting would do.
+// remains is where lost messages are still kept, and so what insisting would do.
 type remains string
 
 const (
 	nowhere       remains = "without the journal, lost messages cannot be brought back"
 	inJournal     remains = "the journal keeps the complete messages, and an undo brings back those that are lost"
-	inJournalOnly remains = "lost messages are then only in the journal" // of an undo: none takes them out of it
-	inFile        remains = "lost messages are then only in the file"    // of an import
+	inJournalOnly remains = "lost messages are then only in the journal" // for an undo
+	inFile        remains = "lost messages are then only in the file"    // for an import
 )
 
 func (o lost) Words() string {
@@ -91,14 +91,14 @@ func (o lost) Words() string {
 
 func (o lost) Override() string { return string(o.Remain) }
 
-// What follows speaks against an undo or a resume.
+// Objections to an undo or a resume.
 
-// StillRuns is why a record that runs is not taken back or gone on with.
+// StillRuns is why a running record can be neither undone nor resumed.
 func StillRuns(r *Record) model.Said {
 	return model.Saidf("the %s %d is still running: wait for its end, or stop it", r.Operation, r.ID)
 }
 
-// DoneElsewhere is why a record of another broker is not; hint: how it may be overridden.
+// DoneElsewhere is why a record of another broker cannot; hint says how to override that.
 func DoneElsewhere(r *Record, broker, cluster, hint string) model.Said {
 	return model.Saidf("it was done on %s, and this is %s: connect to that broker%s",
 		model.Printable(brokerWords(r.Broker, r.Cluster)), model.Printable(brokerWords(broker, cluster)), hint).
@@ -107,7 +107,7 @@ func DoneElsewhere(r *Record, broker, cluster, hint string) model.Said {
 
 const thereTwice = "messages that are already there are then there twice"
 
-// maybeThere, while the queue could not be read to its end.
+// maybeThere: the queue could not be read to its end.
 func maybeThere(n int) model.Said {
 	return model.Saidf("%s may already be in the queue, and the queue could not be read to its end; insist to bring back "+
 		"all the same, which may make duplicates", messages(n)).Insisting(thereTwice)
@@ -116,7 +116,7 @@ func maybeThere(n int) model.Said {
 // NothingLeft: there is nothing to undo.
 type NothingLeft struct{ Skips []Skip }
 
-// Words say why.
+// Words are the reasons.
 func (o NothingLeft) Words() string {
 	words := "there is nothing to undo"
 	for _, skip := range o.Skips {

@@ -2,9 +2,9 @@ package plan
 
 import "github.com/dlxtop/dlxtop/model"
 
-// refuseDown refuses a plan whose recipients are all unavailable, and warns of those that are: RabbitMQ returns what is
-// published to a classic queue whose node is down, as if it did not exist, and does not confirm what a quorum queue
-// without a majority is to take (3.10.8).
+// refuseDown refuses a plan whose recipients are all unavailable, and warns when some are: RabbitMQ returns messages
+// published to a classic queue whose node is down, as if it did not exist, and does not confirm those for a quorum
+// queue without a majority (3.10.8).
 func (p *Plan) refuseDown(t *model.Topology) {
 	var down []model.Said
 	for _, r := range p.Recipients {

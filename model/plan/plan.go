@@ -22,11 +22,11 @@ type Operation string
 // The operations.
 const (
 	Replay Operation = "replay" // publish again, wait for the confirm, then acknowledge
-	Move   Operation = "move"   // the same into a queue of choice, without a mark: the message is as it was
+	Move   Operation = "move"   // the same into a selected queue, without a mark: the message stays as it was
 	Drop   Operation = "drop"   // acknowledge
 	Undo   Operation = "undo"   // bring back what a replay or a drop took out of a queue
-	Import Operation = "import" // publish messages of a file
-	// move what is at its delivery limit to the end of its queue, because its return would lose it
+	Import Operation = "import" // publish the messages of a file
+	// move messages at their delivery limit to the end of their queue, because returning them would lose them
 	Rescue Operation = "rescue"
 )
 
@@ -40,38 +40,38 @@ type Plan struct {
 	Acquire    peek.Plan      // how the messages are taken out of From
 	Selection  Selection      // which of them
 	Target     target.Target  // where a replay or a move goes
-	KeyApart   bool           // only --key names its key: exchange:NAME/KEY would be another address
-	Planned    int            // how many messages are chosen
-	Ways       []PlannedWay   // the addresses of a replay, as the sample needs them
-	Recipients []Recipient    // every queue that may receive a message of this plan: others are refused while it runs
-	Strips     []string       // headers and properties that are removed, as they occur in the chosen messages
-	Resets     []PlannedReset // what is changed because of what a framework wrote, beside Strips
-	Groups     []PlannedGroup // where the messages of each framework go; nil: there is nothing to tell apart
+	KeyApart   bool           // only --key can give its key: exchange:NAME/KEY would parse as another address
+	Planned    int            // how many messages are selected
+	Ways       []PlannedWay   // the addresses of a replay, from the sample
+	Recipients []Recipient    // every queue that may receive a message of this plan: others are refused during the run
+	Strips     []string       // headers and properties that are removed, as they occur in the selected messages
+	Resets     []PlannedReset // what is changed because of what a framework wrote, besides Strips
+	Groups     []PlannedGroup // where the messages of each framework go; nil with only one kind
 	KeepTries  bool           // counters of tries stay as they are
-	Delays     bool           // RabbitMQ keeps messages back that have message.DeliveryTimeHeader
+	Delays     bool           // RabbitMQ holds back messages that have message.DeliveryTimeHeader
 	KeepDelay  bool           // and they keep that header
-	Doubles    bool           // copies of what was replayed are replayed, too
+	Doubles    bool           // copies of replayed messages are replayed, too
 	KeepDeaths bool           // the death history stays: nothing at the target counts it
-	Keeps      []string       // headers of the death history that stay, as they occur in the chosen messages
-	Warnings   []Warning      // what a person might not expect
-	Losses     []loss.ByLimit // what the limits of the receiving queues drop when it runs
-	// what loses copies that fail again, but the application's own messages are not lost there: one for each queue
+	Keeps      []string       // headers of the death history that stay, as they occur in the selected messages
+	Warnings   []Warning      // what the user might not expect
+	Losses     []loss.ByLimit // what the limits of the receiving queues drop during the run
+	// what loses copies that fail again where the application's own messages are not lost: one for each queue
 	Again   []loss.SecondFailure
-	Whole   bool    // the journal keeps the messages whole, because some of them are lost, or may be
+	Whole   bool    // the journal keeps the messages whole, because some are or may be lost
 	Refusal Refusal // why it must not run, nil when it may
-	// the connected user: another user_id than this one is stripped, because the broker refuses it (406)
+	// the connected user: any other user_id is stripped, because the broker refuses it (406)
 	User     string
 	Rate     float64       // messages per second at most; 0 is as fast as the broker confirms
 	Mark     bool          // a replay adds ReplayHeader
-	MarkName string        // names the replay in that header; it is given one when it runs
+	MarkName string        // the replay's name in that header, assigned when it runs
 	Canary   *Canary       // it begins with one message; nil: with all
-	Round    time.Duration // how long a message that fails again takes at most until it is back; 0: not known
-	Edited   *draft.Draft  // what is published instead of the one chosen message; nil: it was not edited
+	Round    time.Duration // how long a message that fails again takes at most to come back; 0: unknown
+	Edited   *draft.Draft  // published instead of the one selected message; nil without an edit
 	Mend     *mend.Program // changes each message that is published; nil: none is changed
-	Mended   *Mended       // what that makes of the messages looked at; nil: none were
-	Undoing  *Undoing      // of an undo that takes messages back from a queue; else nil
-	Resuming *Resuming     // of a plan that goes on with a record; else nil
-	Insist   bool          // who planned it insisted
+	Mended   *Mended       // the program's results on the sample; nil without a sample
+	Undoing  *Undoing      // for an undo that takes messages back from a queue; otherwise nil
+	Resuming *Resuming     // for a plan that resumes a record; otherwise nil
+	Insist   bool          // the user insisted
 }
 
 // PlannedWay is one address of a replay, and how many messages of the sample go there.
@@ -86,28 +86,29 @@ type ActionWant struct {
 	From      model.QueueRef
 	Selection Selection
 	Planned   int // how many messages that is, as far as known
-	// messages that were looked at and are chosen: the plan names their recipients and strips; nil: none were
+	// selected messages that were peeked at, from which the plan names recipients and strips; nil without any
 	Sample message.Messages
 	Mode   target.Mode
-	Fixed  model.Address // of target.ToQueue and target.ToExchange
+	Fixed  model.Address // for target.ToQueue and target.ToExchange
 	User   string        // the connected user
 	Rate   float64       // messages per second at most; 0 is as fast as the broker confirms
-	Over   time.Duration // instead of Rate: all of them take so long; 0: they do not
+	Over   time.Duration // the total time, instead of Rate; 0: not used
 	Insist bool          // override a refusal, where possible
 	// a replay adds ReplayHeader, so that a message that comes back is recognised
 	Mark      bool
-	KeepTries bool          // counters of tries stay as they are
-	KeepDelay bool          // message.DeliveryTimeHeader stays
-	Doubles   bool          // copies of what was replayed are replayed, too
-	Sent      *Doubles      // what was replayed; nil: it is not known
-	Journaled bool          // the journal keeps what is done
-	Edited    *draft.Draft  // what is published instead of the one chosen message
+	KeepTries bool          // keep counters of tries
+	KeepDelay bool          // keep message.DeliveryTimeHeader
+	Doubles   bool          // replay copies of replayed messages, too
+	Sent      *Doubles      // what was replayed; nil: unknown
+	Journaled bool          // the journal records what is done
+	Edited    *draft.Draft  // publish this instead of the one selected message
 	Mend      *mend.Program // changes each message that is published; nil: none is changed
-	// exact ones, newer than the topology: of Plan.Limited, where they are known
+	// exact counts, newer than the topology, for Plan.Limited, where known
 	Counts map[model.QueueRef]model.QueueCounts
-	// a replay or a move begins with a canary that is watched for so long; CanaryAuto: as a failure takes; 0: without one
+	// a replay or a move begins with a canary that is watched this long; CanaryAuto: as long as a failure takes; 0: no
+	// canary
 	Canary time.Duration
-	sends  *[]Copy // gets what the plan sends; nil: that is not wanted
+	sends  *[]Copy // collects what the plan sends; nil: not wanted
 }
 
 // New makes the plan for an action.
@@ -138,7 +139,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 		}
 		if want.Sample != nil {
 			tally := newTally(&p)
-			// a sample that is gone says nothing
+			// a sample that cannot be read adds nothing
 			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.copied(t, m, m.Headers) })
 			tally.write(t.Snapshot.TakenAt)
 		}
@@ -162,8 +163,8 @@ func New(t *model.Topology, want ActionWant) Plan {
 	return p
 }
 
-// refuseSlow refuses what would hold messages for too long: those chosen one by one are held together, with all that
-// is in front of them.
+// refuseSlow refuses plans that would hold messages for too long: those selected one by one are held together, with all
+// messages in front of them.
 func (p *Plan) refuseSlow() {
 	if !p.Selection.OneByOne() || p.Rate <= 0 {
 		return
@@ -173,9 +174,9 @@ func (p *Plan) refuseSlow() {
 	}
 }
 
-// limits works out what the recipients' limits drop, and refuses that, and what loses copies that fail again, unless it
-// was insisted on: then the journal keeps the messages whole, as it does where not all of them were looked at. sizes
-// are those of the bodies that were looked at and go somewhere.
+// limits works out what the recipients' limits drop and what loses copies that fail again, and refuses both, unless the
+// user insisted: then the journal keeps the messages whole, as it also does when not all of them were peeked at. sizes
+// are the body sizes of the sampled messages that have a target.
 func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	looked := 0
 	if want.Sample != nil {
@@ -183,10 +184,10 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	}
 	for _, r := range p.Recipients {
 		if r.Queue == p.From {
-			continue // as many leave it
+			continue // as many messages leave it
 		}
 		a := loss.Arrivals{Messages: r.Messages, Mean: loss.MeanSize(t, p.From)}
-		if r.Messages == len(sizes) { // else it is not worth knowing which of them go there
+		if r.Messages == len(sizes) { // otherwise knowing which of them go there is not worth it
 			a.Sizes = sizes
 		}
 		if more := want.Planned - looked; more > 0 {
@@ -222,7 +223,7 @@ func (w ActionWant) depth(t *model.Topology) int {
 }
 
 // route works out where the sample goes, which queues it reaches and what it loses. It returns the sizes of the bodies
-// that go somewhere.
+// that have a target.
 func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	var mends mending
 	sample := want.Sample
@@ -304,8 +305,8 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	return sizes
 }
 
-// Irrevocable reports whether an undo will not take back some of the messages, or any of them: those that reach several
-// queues, or none that is known for certain, are left where they are (SentToMany).
+// Irrevocable reports whether an undo will not bring back some messages, or any at all: it leaves those that reach
+// several queues, or none for certain (SentToMany).
 func (p *Plan) Irrevocable() (some, all bool) {
 	all = len(p.Ways) > 0
 	for i := range p.Ways {
@@ -315,7 +316,7 @@ func (p *Plan) Irrevocable() (some, all bool) {
 	return some, all
 }
 
-// Limited are the recipients that drop their oldest messages when they are full, and that can be counted exactly:
+// Limited are the recipients that drop their oldest messages when full and that can be counted exactly:
 // ActionWant.Counts.
 func (p *Plan) Limited(t *model.Topology) []model.QueueRef {
 	refs := make([]model.QueueRef, len(p.Recipients))
@@ -325,7 +326,7 @@ func (p *Plan) Limited(t *model.Topology) []model.QueueRef {
 	return loss.Limited(t, refs)
 }
 
-// warnOfRecipients tells what the receiving queues will do that a person might not expect.
+// warnOfRecipients warns of what the receiving queues will do unexpectedly.
 func (p *Plan) warnOfRecipients(t *model.Topology) {
 	for _, r := range p.Recipients {
 		s := t.Settings(r.Queue)
@@ -358,13 +359,13 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 	}
 }
 
-// namedByClue reports whether what messages tell led to a queue: then a warning has named its flow already.
+// namedByClue reports whether evidence in messages led to a queue: then a warning has named its flow already.
 func (p *Plan) namedByClue(ref model.QueueRef) bool {
 	return slices.ContainsFunc(p.Ways, func(w PlannedWay) bool { return w.Clue != nil && w.Clue.Queue == ref })
 }
 
-// NeedsLook reports whether the plan of an action depends on the messages that it takes, beyond their number. A drop of
-// everything does not, and neither does what goes to one queue.
+// NeedsLook reports whether the plan of an action depends on the messages, beyond their number. A drop of everything
+// does not, and neither does an action with one target queue.
 func (w ActionWant) NeedsLook() bool {
 	return w.Selection.OneByOne() || w.Canary != 0 || w.Mend != nil || w.Operation != Drop && w.Mode != target.ToQueue
 }

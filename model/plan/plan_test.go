@@ -18,7 +18,7 @@ import (
 )
 
 func TestReplayGoesTheNarrowestWay(t *testing.T) {
-	// a failed message of the pubsub system: first published to master with user.create, which reaches user-monitor too
+	// a failed message of the pubsub system: first published to master with user.create, which also reaches user-monitor
 	failed := message.Message{
 		Exchange: "master.failed", RoutingKey: "ucenter@user",
 		Headers:    model.Table{"x-death": []any{}, "x-orig-routing-key": "user.create", "CC": []any{"z"}},
@@ -166,7 +166,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// wantTo is a replay of a queue's messages to a target as it is typed.
+// wantTo is a replay of a queue's messages to a target as typed.
 func wantTo(t *testing.T, topology *model.Topology, from, to string, sample ...message.Message) ActionWant {
 	t.Helper()
 	want := ActionWant{Operation: Replay, From: build.Ref(from), Planned: max(len(sample), 1), Journaled: true}
@@ -182,7 +182,7 @@ func wantTo(t *testing.T, topology *model.Topology, from, to string, sample ...m
 	return want
 }
 
-// What names of exchanges and keys that hold slashes are read as, and how a plan names them.
+// How names of exchanges and keys with slashes are parsed, and how a plan writes them.
 func TestSplitTarget(t *testing.T) {
 	bind := func(exchange, key, queue string) []build.Part {
 		return []build.Part{build.Exchange("direct", exchange), build.Queue(queue), build.Bind(exchange, key, queue)}
@@ -191,7 +191,7 @@ func TestSplitTarget(t *testing.T) {
 	for _, test := range []struct {
 		name, typed, want string // "EXCHANGE KEY", or words of the error
 		parts             [][]build.Part
-		to                string // how the plan names it
+		to                string // how the plan writes it
 	}{
 		{
 			"no slash in the name", "api/v1/order", "api v1/order",
@@ -306,7 +306,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// deadMessage is a message with a history, and with everything that a move must not take along.
+// deadMessage is a message with a history, and with everything that a move must leave behind.
 func deadMessage() message.Message {
 	m := message.Message{
 		Exchange: "dead", RoutingKey: "k", Body: []byte("a body"), BodyBytes: 6,
@@ -399,7 +399,7 @@ func TestMoveTargets(t *testing.T) {
 	assert.Equal(t, strings.Join(names, " "), "ucenter@user ucenter@user@retry a user-monitor Z")
 }
 
-// TestMoveOpensNoEnvelope: what is moved lies in the other queue as it lay here.
+// A moved message is in the other queue as it was in this one.
 func TestMoveOpensNoEnvelope(t *testing.T) {
 	body := []byte(`{"Exception":"x","RoutingKey":"k","Exchange":"e","Queue":"w","DateTime":"2020-01-01T00:00:00Z","BasicProperties":{},"Message":"{}"}`)
 	m := message.Message{Properties: message.Properties{Type: message.EasyNetQType}, Body: body, BodyBytes: len(body)}

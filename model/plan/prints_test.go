@@ -11,8 +11,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// TestUndoOfOtherFingerprints: an undo of a record with fingerprints of another kind does not look for its messages.
-// What only comes from the journal may be insisted on; what has to be found where it was sent to may not.
+// An undo of a record with fingerprints of another kind does not look for its messages. Insisting can restore messages
+// from the journal, but not those that must be found where they were sent.
 func TestUndoOfOtherFingerprints(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1)), build.Queue("worker", build.Ready(1)))
 	m := &message.Message{RoutingKey: "k", Body: []byte("m")}
@@ -27,7 +27,7 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 		operation Operation
 		entry     Entry
 		says      string
-		restores  int // when it is insisted on
+		restores  int // with insisting
 	}{
 		{Drop, dropped, "in the queue, and cannot be recognized there", 1},
 		{Rescue, rescued, "in the queue, and cannot be recognized there", 1},

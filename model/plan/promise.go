@@ -16,16 +16,16 @@ import (
 // Reread reads the topology again.
 type Reread func(ctx context.Context) (*model.Topology, error)
 
-// Promise is what a person agrees to with a plan: where messages go and whom they reach, what is taken off them, what
-// limits drop of them, and that it may run. How many consumers there are is no part of it.
+// Promise is what a user agrees to with a plan: where messages go and which queues they reach, what is stripped from
+// them, how many limits drop, and that it may run. The number of consumers is not part of it.
 type Promise struct {
 	Ways     []target.Way // by address
 	Strips   []string
 	Keeps    []string
 	Losses   []loss.ByLimit
 	Again    []loss.SecondFailure
-	Takes    []PromisedTake // of an undo
-	Messages int            // that are planned
+	Takes    []PromisedTake // for an undo
+	Messages int            // the number planned
 	Refusal  Refusal
 }
 
@@ -35,7 +35,6 @@ type PromisedTake struct {
 	Messages int
 }
 
-// Promise is what the plan promises.
 func (p *Plan) Promise() Promise {
 	out := Promise{
 		Strips: p.Strips, Keeps: p.Keeps, Losses: p.Losses, Again: p.Again, Messages: p.Planned, Refusal: p.Refusal,
@@ -47,7 +46,6 @@ func (p *Plan) Promise() Promise {
 	return out
 }
 
-// Promise is what the plan promises.
 func (p *UndoPlan) Promise() Promise {
 	out := Promise{Losses: p.Losses, Again: p.Again, Messages: p.Planned(), Refusal: p.Refusal}
 	for i := range p.Takes {
@@ -60,12 +58,12 @@ func compareAddresses(a, b model.Address) int {
 	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.RoutingKey, b.RoutingKey))
 }
 
-// Change is one difference between what was agreed to and what would be done now.
+// Change is one difference between what was agreed to and what would happen now.
 type Change struct {
 	Says    string // in one sentence
 	Refused bool   // it must not run any more
 	Way     model.Address
-	Queue   model.QueueRef // that the way reaches or not
+	Queue   model.QueueRef // the queue that the way newly reaches, or no longer does
 }
 
 // Words are the change in one sentence.
@@ -73,7 +71,7 @@ func (c *Change) Words() string { return c.Says }
 
 func change(format string, values ...any) Change { return Change{Says: model.Sayf(format, values...)} }
 
-// ChangesWords tell changes, one after the other.
+// ChangesWords join the sentences of changes.
 func ChangesWords(changes []Change) string {
 	words := make([]string, len(changes))
 	for i, c := range changes {
@@ -82,8 +80,8 @@ func ChangesWords(changes []Change) string {
 	return strings.Join(words, "; ")
 }
 
-// Changes are the differences between what was agreed to and a newer promise, in the order in which a person wants to
-// know them; none when nothing is different.
+// Changes are the differences between what was agreed to and a newer promise, the most important first; none when
+// nothing differs.
 func (p *Promise) Changes(now *Promise) []Change {
 	if now.Refusal.Refused() { // a plan that must not run promises nothing else
 		if reflect.DeepEqual(now.Refusal, p.Refusal) {
@@ -119,7 +117,7 @@ func (p *Promise) Changes(now *Promise) []Change {
 	return changes
 }
 
-// wayChanges compares ways. There can be as many as there are messages.
+// wayChanges compares ways. There can be as many as messages.
 func wayChanges(was, is []target.Way) []Change {
 	var changes []Change
 	before, after := waysByAddress(was), waysByAddress(is)
@@ -151,7 +149,7 @@ func waysByAddress(ways []target.Way) map[model.Address]*target.Way {
 	return at
 }
 
-// reachChanges compares the queues that a way reached and reaches.
+// reachChanges compares the queues that a way reached with those it reaches now.
 func reachChanges(way model.Address, was, is []model.QueueRef) (changes []Change) {
 	for _, part := range []struct {
 		in, notIn []model.QueueRef

@@ -91,7 +91,7 @@ func TestPromiseChanges(t *testing.T) {
 	}
 }
 
-// TestPromiseOfAWay: where headers decide, messages of one address reach different queues.
+// Where headers decide, messages to one address reach different queues.
 func TestPromiseOfAWay(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Exchange("headers", "x"), build.Queue("failed"), build.Queue("a"),
 		build.Queue("b"),
@@ -130,7 +130,7 @@ func TestUndoPromiseChanges(t *testing.T) {
 	}
 }
 
-// TestLossesGrow: a loss that was agreed to may not become a greater one.
+// A loss that the user agreed to must not grow.
 func TestLossesGrow(t *testing.T) {
 	losing := func(old, ours int) Promise {
 		return Promise{Losses: []loss.ByLimit{{
@@ -147,8 +147,7 @@ func TestLossesGrow(t *testing.T) {
 	}
 }
 
-// TestDoubling: what was sent before, or will be by a plan that runs first, is not sent once more, but what failed
-// after that is.
+// A copy that was sent, or that an earlier plan will send, is not sent again, but one that failed afterwards is.
 func TestDoubling(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("w", build.Consumers(1)), build.Queue("a"), build.Queue("b"))
 	began := time.Unix(1_700_000_000, 0)

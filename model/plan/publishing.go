@@ -17,7 +17,7 @@ func (p *Plan) strips(key string) bool {
 		key == message.DeliveryTimeHeader && p.Delays && !p.KeepDelay
 }
 
-// opening is what the plan publishes of m, before anything is stripped: a replay opens an envelope, a move does not.
+// opening is m as the plan publishes it, before anything is stripped: a replay opens an envelope, a move does not.
 func (p *Plan) opening(m *message.Message) message.Opened {
 	if p.Operation == Move {
 		return message.Opened{Message: m, Envelope: nil}
@@ -31,7 +31,7 @@ func (p *Plan) opening(m *message.Message) message.Opened {
 	return o
 }
 
-// reopening is opening, with what was changed in the message for its framework.
+// reopening is opening, plus the resets for the message's framework.
 func (p *Plan) reopening(m *message.Message) (message.Opened, []message.Reset) {
 	o := p.opening(m)
 	var resets []message.Reset
@@ -39,11 +39,11 @@ func (p *Plan) reopening(m *message.Message) (message.Opened, []message.Reset) {
 	return o, resets
 }
 
-// noteChanges notes what is removed from a message, header names, and "expiration" and "user_id" for the properties,
-// and what is kept of its death history. Everything else is kept byte for byte. Of a message in an envelope it is what
+// noteChanges collects what is removed from a message (header names, and "expiration" and "user_id" for the properties)
+// and what is kept of its death history. Everything else is kept byte for byte. For a message in an envelope it is what
 // the original loses.
 //
-// asked is what an edit makes of it; nil: there is none.
+// asked is the message after an edit; nil without one.
 func (p *Plan) noteChanges(m *message.Message, asked *draft.Draft, strips, keeps map[string]bool) {
 	if p.Operation != Move {
 		m = message.Opening(m).Message
@@ -98,7 +98,7 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	}
 	if p.Mark {
 		if p.Edited != nil {
-			m = message.Opening(m).Message // an edit shows no mark, and takes none off
+			m = message.Opening(m).Message // an edit neither shows nor removes a mark
 		} else {
 			m = o.Message
 		}
@@ -107,16 +107,16 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	return out, nil
 }
 
-// Unpublished is why nothing is published of a message.
+// Unpublished is why a message is not published.
 type Unpublished struct{ model.Objection }
 
-// Error is the objection in words.
+// Error returns the objection's words.
 func (u *Unpublished) Error() string { return u.Words() }
 
-// publishing is what is published of a message that was opened, without a mark.
+// publishing is what is published for an opened message, without a mark.
 func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing {
 	out := message.Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body, Reaches: way.Reaches}
-	if p.Edited == nil { // else it was asked for
+	if p.Edited == nil { // otherwise the edit asked for it
 		out.Properties.Clear(message.PropExpiration)
 	}
 	if m.Properties.HasForeignUser(p.User) {
@@ -134,8 +134,7 @@ func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing
 	return out
 }
 
-// NewDraft is what a replay of a message of a queue publishes by itself. Where that is not known, it has the address of
-// its origin.
+// NewDraft is what a replay of a message would publish. Where its target is unknown, it has the address of its origin.
 func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user string) draft.Draft {
 	p := Plan{Operation: Replay, From: from, User: user, Target: target.New(t, from, target.ToAuto, model.Address{})}
 	o, _ := p.reopening(m)

@@ -10,15 +10,15 @@ import (
 type Recipient struct {
 	Queue     model.QueueRef
 	Consumers model.Opt[int64]
-	Messages  int // of the messages looked at when the plan was made
-	// what consumers had taken out of it for good when the plan was made, since the broker counts
+	Messages  int // of the sampled messages
+	// what consumers had taken from it for good when the plan was made, since the broker began to count
 	Taken model.Opt[int64]
-	// Rejects: when it is full it refuses what is published (reject-publish, reject-publish-dlx), and nothing else does.
-	// Not in the journal.
+	// Rejects: when full it refuses publishes (reject-publish, reject-publish-dlx), and there is no other cause for a
+	// refusal. Not in the journal.
 	Rejects bool
 }
 
-// RecipientOf is a queue as the topology has it.
+// RecipientOf is a recipient from the topology.
 func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 	r := Recipient{Queue: ref}
 	if q, exists := t.Queue(ref); exists {
@@ -31,8 +31,8 @@ func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 	return r
 }
 
-// NackRefuses reports whether a basic.nack means that no queue has stored the message: RabbitMQ sends one, too, when
-// the node of a classic queue is out of sight, although the queue may have the message (3.10.8, 4.3.6), and when one of
+// NackRefuses reports whether a basic.nack means that no queue has stored the message. RabbitMQ also sends one when the
+// node of a classic queue is unreachable, although the queue may have the message (3.10.8, 4.3.6), and when one of
 // several queues refuses what the others keep.
 func NackRefuses(recipients []Recipient, reaches []model.QueueRef) bool {
 	return len(reaches) == 1 &&

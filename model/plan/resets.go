@@ -12,8 +12,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// PlannedReset is one change that a replay makes because of what a framework wrote, in some messages of the sample. Of
-// a counter it has the least and the most that it stands at.
+// PlannedReset is one change that a replay makes in some messages of the sample because of what a framework wrote. For
+// a counter it has the lowest and the highest value.
 type PlannedReset struct {
 	message.Reset
 	Most     int64
@@ -23,7 +23,7 @@ type PlannedReset struct {
 // Words are "resets retries 2 -> 0", "keeps retries 2", "removes rascal.error".
 func (r PlannedReset) Words() string { return r.Does() + " " + r.What() }
 
-// Does is what is done: "resets", "keeps", "removes".
+// Does is the verb: "resets", "keeps", "removes".
 func (r PlannedReset) Does() string {
 	switch r.Kind {
 	case message.CounterReset:
@@ -34,7 +34,7 @@ func (r PlannedReset) Does() string {
 	return "removes"
 }
 
-// What is to what it is done: "retries 2 -> 0".
+// What is the object: "retries 2 -> 0".
 func (r PlannedReset) What() string {
 	was := model.Count(r.Was)
 	if r.Most > r.Was {
@@ -57,10 +57,9 @@ func (p *Plan) CountsTries() bool {
 	})
 }
 
-// PlannedGroup is what becomes of the messages of one framework: a queue that holds those of several is more than one
-// kind of work.
+// PlannedGroup is where the messages of one framework go: a queue with messages of several has several kinds of work.
 type PlannedGroup struct {
-	Framework message.Framework // "" is none that is known
+	Framework message.Framework // "" when unknown
 	To        []model.QueueRef
 	Stay      bool // they have no target
 	Messages  int
@@ -78,7 +77,7 @@ func (g PlannedGroup) Words() string {
 	return words + " to " + model.Printable(model.Names(g.To))
 }
 
-// GroupWords are all groups in one line; "" when there is nothing to tell apart.
+// GroupWords are all groups in one line; "" when there is only one kind.
 func (p *Plan) GroupWords() string {
 	words := make([]string, len(p.Groups))
 	for i, g := range p.Groups {
@@ -87,14 +86,13 @@ func (p *Plan) GroupWords() string {
 	return strings.Join(words, ", ")
 }
 
-// wish is what the plan does about the tries of a message. A move leaves a message as it is, but for the marks that are
-// read together with the death history, where that goes.
+// wish is what the plan does about a message's tries. A move leaves a message as it is, except for marks that only make
+// sense with the death history, where that is stripped.
 func (p *Plan) wish() message.ResetWish {
 	return message.ResetWish{KeepTries: p.KeepTries, MarksOnly: p.Operation == Move}
 }
 
-// resetting is a message as its worker is to see it, with what was changed for that. A message that somebody edited is
-// as it was edited.
+// resetting is a message as its worker will see it, and the changes for that. An edited message is left as it is.
 func (p *Plan) resetting(m *message.Message) (*message.Message, []message.Reset) {
 	if p.Edited != nil || p.Operation != Replay && p.Operation != Move || p.KeepDeaths {
 		return m, nil
@@ -102,19 +100,19 @@ func (p *Plan) resetting(m *message.Message) (*message.Message, []message.Reset)
 	return m.Reset(p.wish())
 }
 
-// resetNotes gathers what a plan changes for its frameworks, and what awaits its messages.
+// resetNotes collect what a plan changes for frameworks, and what awaits its messages.
 type resetNotes struct {
 	plan     *Plan
 	resets   map[message.Reset]*PlannedReset
 	order    []message.Reset
 	groups   map[string]*PlannedGroup
-	mixed    bool // the groups are of more than one framework
+	mixed    bool // the groups belong to more than one framework
 	arrivals map[arrival]*awaited
 	now      time.Time
 	t        *model.Topology
 }
 
-// arrival is what awaits messages of one framework where they go.
+// arrival is what awaits messages of one framework at their target.
 type arrival struct {
 	kind      arrivalKind
 	framework message.Framework
@@ -124,11 +122,11 @@ type arrival struct {
 type arrivalKind int
 
 const (
-	tooLate  arrivalKind = iota // its framework let it expire
+	tooLate  arrivalKind = iota // its framework lets it expire
 	held                        // by the worker, until it is due
 	early                       // it runs before it is due
-	noRetry                     // and one try
-	noAnswer                    // the queue for it is gone
+	noRetry                     // no retry, only one try
+	noAnswer                    // its reply queue is gone
 	severals                    // marks of several frameworks
 )
 
@@ -144,7 +142,7 @@ func newResetNotes(p *Plan, t *model.Topology) *resetNotes {
 	}
 }
 
-// reset notes the changes in one message. strips has the headers that are removed by their name alone.
+// reset records the changes in one message. strips are the headers that are removed by name anyway.
 func (n *resetNotes) reset(resets []message.Reset, strips map[string]bool) {
 	for _, r := range resets {
 		if r.Kind != message.CounterReset && r.Kind != message.CounterKept && r.Name == r.Header {
@@ -164,7 +162,7 @@ func (n *resetNotes) reset(resets []message.Reset, strips map[string]bool) {
 	}
 }
 
-// group notes where one message goes.
+// group records where one message goes.
 func (n *resetNotes) group(m *message.Message, way *target.Way) {
 	frameworks := m.Frameworks()
 	var framework message.Framework
@@ -206,7 +204,7 @@ func (n *resetNotes) await(a arrival, at time.Time) {
 	}
 }
 
-// arrives notes what its worker will do with one message.
+// arrives records what the worker will do with one message.
 func (n *resetNotes) arrives(m *message.Message) {
 	framework, _ := m.Framework()
 	if at, ok := m.Expires(); ok && !n.now.IsZero() && at.Before(n.now) {
@@ -227,11 +225,11 @@ func (n *resetNotes) arrives(m *message.Message) {
 	}
 }
 
-// directReply begins the address of a requester that has no queue: it is gone with the requester's channel, and nobody
-// can ask whether it is.
+// directReply begins the address of a requester without a queue: it exists as long as the requester's channel, which
+// nothing can check.
 const directReply = "amq.rabbitmq.reply-to"
 
-// answered reports whether the queue that a request names is there.
+// answered reports whether the reply queue of a request exists.
 func (n *resetNotes) answered(queue string) bool {
 	if strings.HasPrefix(queue, directReply) || strings.ContainsAny(queue, "/:") {
 		return true
@@ -240,7 +238,7 @@ func (n *resetNotes) answered(queue string) bool {
 	return there
 }
 
-// write gives the plan what was gathered.
+// write stores the results in the plan.
 func (n *resetNotes) write() {
 	for _, key := range n.order {
 		n.plan.Resets = append(n.plan.Resets, *n.resets[key])

@@ -46,7 +46,7 @@ func failedBy(queue string, headers model.Table, properties message.Properties) 
 	return m
 }
 
-// frameworksTopology has workers of several frameworks, and one queue for what fails in each of them.
+// frameworksTopology has workers of several frameworks, and one queue for all their failures.
 func frameworksTopology() *model.Topology {
 	parts := []build.Part{
 		build.Exchange("fanout", "dead"), build.Queue("all.failed"), build.Bind("dead", "", "all.failed"),
@@ -57,7 +57,7 @@ func frameworksTopology() *model.Topology {
 	return build.TopologyOf("3.10.8", parts...)
 }
 
-// A plan says what it resets, and the message that is published is one that was never tried; what it was comes back.
+// A plan says what it resets, the published message looks as if it was never tried, and an undo restores it.
 func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	m := celeryTask(1, model.Table{"error": "no", "x": "y"})
 	want := ActionWant{
@@ -93,8 +93,8 @@ func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	}
 }
 
-// A replay to a worker takes Rascal's mark off, which its worker would nack at once: so does a move, unless the death
-// history that it is read with stays.
+// A replay to a worker removes Rascal's mark, which would make the worker nack it at once; so does a move, unless the
+// death history that goes with the mark stays.
 func TestRecoveryMarkOfRascal(t *testing.T) {
 	m := failedBy("shop:user:save", model.Table{"rascal": model.Table{
 		"originalQueue": "shop:user:save", "error": model.Table{"message": "no"},
@@ -121,7 +121,7 @@ func TestRecoveryMarkOfRascal(t *testing.T) {
 	}
 }
 
-// What awaits the messages at their worker is said before it runs, with a count.
+// The plan says what awaits the messages at their worker, with a count.
 func TestWhatAwaitsReplayedMessages(t *testing.T) {
 	topology := frameworksTopology()
 	at := func(d time.Duration) string {
@@ -154,7 +154,7 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 	assert.That(t, len(plan.Warnings) == 6, "%s", warnedOf(plan.Warnings))
 }
 
-// mixed are messages of five frameworks in one failed queue, and some that nobody can place.
+// mixed are messages of five frameworks in one failed queue, and some without a known framework.
 func mixed(n int) message.MessageList {
 	var list message.MessageList
 	for i := range n {
@@ -194,7 +194,7 @@ func TestPlanGroupsWhatOneQueueHolds(t *testing.T) {
 	}, words))
 }
 
-// The plan of 50,000 messages of five frameworks: under 2 s.
+// Planning 50,000 messages of five frameworks takes less than 2 s.
 func BenchmarkPlanOfManyFrameworks(b *testing.B) {
 	topology, sample := frameworksTopology(), mixed(50_000)
 	b.ResetTimer()
@@ -205,7 +205,7 @@ func BenchmarkPlanOfManyFrameworks(b *testing.B) {
 	}
 }
 
-// main shares the key "k" of the exchange "x" with audit, and dead-letters by the messages' own keys.
+// main shares the key "k" of the exchange "x" with audit, and dead-letters with the messages' own keys.
 func shared(parts ...build.Part) []build.Part {
 	return append([]build.Part{
 		build.Exchange("direct", "x"), build.Queue("main", build.DLX("dlx"), build.Consumers(1)), build.Queue("audit"),
@@ -220,7 +220,7 @@ func rejectedBy(queue, exchange string, keys ...string) message.Message {
 	}
 }
 
-// What becomes of a copy that fails again, and which way is taken so that it is not lost.
+// What happens to a copy that fails again, and which way avoids losing it.
 func TestSecondFailure(t *testing.T) {
 	direct := []build.Part{build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "failed")}
 	retried := []build.Part{
@@ -319,7 +319,7 @@ func TestSecondFailure(t *testing.T) {
 	}
 }
 
-// The same rule for what goes to a queue by its name: a move, an import, an undo.
+// The same rule for what goes to a queue by name: a move, an import, an undo.
 func TestSecondFailureElsewhere(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", shared(build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "failed"),
 		build.Queue("wait", build.TTL(1000), build.DLX("x")), build.Bind("dlx", "wait", "wait"))...)
@@ -347,7 +347,7 @@ func TestSecondFailureElsewhere(t *testing.T) {
 		"an undo into a buffer: %q, %v", p.Refusal.Words(), err)
 }
 
-// BenchmarkEntry is what a replay hashes of each message: the message as it was taken, and the copy that is published.
+// BenchmarkEntry hashes what a replay hashes of each message: the original, and the published copy.
 func BenchmarkEntry(b *testing.B) {
 	for _, size := range []int{1 << 10, 16 << 10} {
 		b.Run(message.Size(int64(size)), func(b *testing.B) {

@@ -5,35 +5,35 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Resuming is how an execution goes on with a record whose program ended in the middle of it, or that ended early.
+// Resuming is how an execution resumes a record whose program died, or that ended early.
 type Resuming struct {
-	Record int64               // that it goes on with
-	Undoes int64               // of an undo: the record that is taken back
-	Back   model.QueueRef      // of an undo: where its messages go
-	Found  map[int64][]Settled // what became of messages that were uncertain, by record: written down when it begins
-	Acks   []Arrived           // these have arrived: their originals are acknowledged before anything else
-	Left   int64               // messages of the queue that the record would have come to
-	Gone   int                 // messages that it took out from in front of them
+	Record int64               // the one that it resumes
+	Undoes int64               // for an undo: the record that is undone
+	Back   model.QueueRef      // for an undo: where its messages go
+	Found  map[int64][]Settled // outcomes of uncertain messages, by record: recorded when it begins
+	Acks   []Arrived           // these have arrived: their originals are acknowledged first
+	Left   int64               // messages of the queue that the record had still to process
+	Gone   int                 // messages that it took out ahead of them
 }
 
-// Arrived is a message whose copy is in its target, and whose original is still in its queue.
+// Arrived is a message whose copy is in its target while the original is still in its queue.
 type Arrived struct {
 	Record      int64
 	Position    int
-	Fingerprint message.Fingerprint // of the original
+	Fingerprint message.Fingerprint // the original's
 }
 
-// Early reports whether a record did not come to the end of its plan.
+// Early reports whether a record ended before the end of its plan.
 func (r *Record) Early() bool { return r.Unfinished() || r.Account.Stopped != "" }
 
-// Resumable reports whether there may be something to go on with.
+// Resumable reports whether there may be something to resume.
 func (r *Record) Resumable() bool {
 	return r.Operation != Rescue && !r.Running && r.ResumedBy == 0 && r.Undone == 0 && (r.Early() || r.Uncertain() > 0)
 }
 
-// IsBack reports whether as many messages are there as a record that ended early has to have left, by the counts of its
-// Queues: in the queue that it took them out of, what it had no intention for; and there and at its targets, as long as
-// nobody consumes these, all.
+// IsBack reports whether the queues have at least the messages that a record which ended early must have left, by the
+// counts of its Queues: in its source queue, those without an intention; in source and targets together, all of them as
+// long as the targets have no consumers.
 func (r *Record) IsBack(counts map[model.QueueRef]model.QueueCounts) bool {
 	in := r.Intent
 	if in == nil || r.Operation != Replay && r.Operation != Move && r.Operation != Drop {
@@ -62,7 +62,7 @@ func (r *Record) IsBack(counts map[model.QueueRef]model.QueueCounts) bool {
 	return ready >= in.Depth
 }
 
-// Queues are the queues that a record took messages out of and sent them to, as far as it tells.
+// Queues are the source and target queues of a record, as far as it says.
 func (r *Record) Queues() []model.QueueRef {
 	queues := []model.QueueRef{r.From}
 	if in := r.Intent; in != nil {

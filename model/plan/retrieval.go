@@ -10,24 +10,24 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Undoing is the part of a record that one execution takes back from a queue: what was sent there.
+// Undoing is the part of a record that one execution takes back from a queue.
 type Undoing struct {
-	Record int64          // that is taken back
+	Record int64          // the record that is undone
 	Back   model.QueueRef // the queue that the messages go back to
 	User   string         // the connected user
-	Sent   []Sought       // by their positions
-	Known  []int64        // as a Claim has it
-	Gone   GoneWhy        // what may have become of those that are not in the queue any more
+	Sent   []Sought       // by position
+	Known  []int64        // as in Claim
+	Gone   GoneWhy        // what may have happened to those no longer in the queue
 }
 
-// Sought is a message that an undo looks for, in few bytes: a record may have millions. What brings it back is in the
+// Sought is a message that an undo looks for, in few bytes: a record may have millions. What restores it is in the
 // journal.
 type Sought struct {
 	Position    int                 // of its entry
 	Fingerprint message.Fingerprint // as it was published
 }
 
-// Claim is what this undo asks for before it begins.
+// Claim is what this undo claims before it begins.
 func (u *Undoing) Claim() Claim {
 	c := Claim{Known: u.Known}
 	for i := range u.Sent {
@@ -36,7 +36,7 @@ func (u *Undoing) Claim() Claim {
 	return c
 }
 
-// chosen are the messages to look for, with how many twins of each.
+// chosen are the messages to look for, and how many twins of each.
 func (u *Undoing) chosen() map[message.Fingerprint]int {
 	chosen := make(map[message.Fingerprint]int, len(u.Sent))
 	for i := range u.Sent {
@@ -45,7 +45,7 @@ func (u *Undoing) chosen() map[message.Fingerprint]int {
 	return chosen
 }
 
-// Granted is the part of a plan that an undo was given: positions in their order.
+// Granted is the part of a plan that the undo was granted; positions are in order.
 func (p *Plan) Granted(positions []int) Plan {
 	undoing, out := *p.Undoing, *p
 	undoing.Sent = slices.DeleteFunc(slices.Clone(undoing.Sent), func(s Sought) bool {
@@ -57,15 +57,15 @@ func (p *Plan) Granted(positions []int) Plan {
 	return out
 }
 
-// Retrieval is an undo while it takes messages back from a queue. It is not safe for concurrent use.
+// Retrieval is an undo that is taking messages back from a queue. It is not safe for concurrent use.
 type Retrieval struct {
 	undoing *Undoing
 	entry   func(position int) (Entry, error)
-	sought  []Sought // by fingerprint
-	found   []int    // how many of the twins that begin at this place were found
+	sought  []Sought // sorted by fingerprint
+	found   []int    // how many of the twins that begin at this index were found
 }
 
-// Retrieval begins to take back. entry finds the journal's entries.
+// Retrieval begins to take messages back. entry reads the journal's entries.
 func (u *Undoing) Retrieval(entry func(position int) (Entry, error)) *Retrieval {
 	r := &Retrieval{undoing: u, entry: entry, sought: slices.Clone(u.Sent), found: make([]int, len(u.Sent))}
 	slices.SortFunc(r.sought, func(a, b Sought) int {
@@ -74,8 +74,8 @@ func (u *Undoing) Retrieval(entry func(position int) (Entry, error)) *Retrieval 
 	return r
 }
 
-// Publishing is what brings a message back that was sent, with the position of its entry. Each entry is used once;
-// twins are interchangeable.
+// Publishing is what brings a sent message back, with the position of its entry. Each entry is used once; twins are
+// interchangeable.
 func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes int, err error) {
 	first, known := slices.BinarySearchFunc(r.sought, m.Fingerprint, func(s Sought, f message.Fingerprint) int {
 		return bytes.Compare(s.Fingerprint[:], f[:])
@@ -103,7 +103,7 @@ func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes
 	return p, e.Position, nil
 }
 
-// Left is what to claim of the messages that were not found.
+// Left is the claim for the messages that were not found.
 func (r *Retrieval) Left() Claim {
 	left := Claim{Known: r.undoing.Known}
 	for i, found := 0, 0; i < len(r.sought); i++ {

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	leastWatch  = 10 * time.Second // where nothing is known of retries
+	leastWatch  = 10 * time.Second // without any knowledge of retries
 	leastMargin = 5 * time.Second
 	longestWait = time.Hour
 )
 
-// watchOf is how long it is watched whether what failed once comes back: as long as that takes, and a margin.
+// watchOf is how long to watch whether failed messages come back: as long as that takes, plus a margin.
 func watchOf(round time.Duration) time.Duration {
 	if round <= 0 {
 		return leastWatch
@@ -21,11 +21,11 @@ func watchOf(round time.Duration) time.Duration {
 	return min(max(leastWatch, round+max(leastMargin, round/10)), longestWait)
 }
 
-// rounds are the TTLs of the retry buffers of workers, by the names of their queues.
+// rounds are the TTLs of workers' retry buffers, by worker and then by the buffer's queue name.
 type rounds map[model.QueueRef]map[string]time.Duration
 
-// of is how long a message takes at most until it is back when its worker fails again: as long as it has waited in the
-// worker's retry buffers, by its deaths, and at least once through all of these.
+// of is how long a message takes at most to come back when its worker fails again: as long as it has waited in the
+// worker's retry buffers, by its deaths, and at least once through all of them.
 func (r rounds) of(t *model.Topology, m *message.Message, worker model.QueueRef) time.Duration {
 	waits, known := r[worker]
 	if !known {

@@ -11,14 +11,14 @@ import (
 
 // Selection says which messages of a queue a plan acts on.
 type Selection struct {
-	// Fingerprints are the chosen messages, with how many twins of each are chosen. Nil: not chosen one by one.
+	// Fingerprints are the selected messages, and how many twins of each. Nil: not selected one by one.
 	Fingerprints map[message.Fingerprint]int
 	MessageID    string         // only messages with this message_id; "" is any
 	Filter       *filter.Filter // only messages that match; nil is any
 	Cause        cause.ID       // only messages that failed for this cause; "" is any
 	Limit        int            // at most this many messages; 0 is no limit
-	// Except are messages that were acted on before and are still in the queue, with how many of each: the first ones
-	// are not chosen.
+	// Except are messages that were acted on earlier and are still in the queue, with how many of each: the first ones are
+	// not selected.
 	Except map[message.Fingerprint]int
 }
 
@@ -34,20 +34,20 @@ func Chosen(messages []message.Message) Selection {
 	return s
 }
 
-// All reports whether the selection is everything that is in the queue when the execution starts.
+// All reports whether the selection is everything in the queue when the execution starts.
 func (s Selection) All() bool { return s.Fingerprints == nil && !s.ByContent() && s.Limit == 0 }
 
-// ByContent reports whether what is in a message decides whether it is chosen: where such messages are is not known
-// before all of the queue was read.
+// ByContent reports whether a message's content decides about its selection: then the whole queue must be read to find
+// them.
 func (s Selection) ByContent() bool { return s.MessageID != "" || s.Filter != nil || s.Cause != "" }
 
-// OneByOne reports whether each message is looked at to decide whether it is chosen: else it is the first of the queue,
-// up to Limit.
+// OneByOne reports whether each message is examined for the selection; otherwise the first ones of the queue are
+// selected, up to Limit.
 func (s Selection) OneByOne() bool {
 	return s.Fingerprints != nil || s.ByContent() || len(s.Except) > 0
 }
 
-// Picker decides message by message, from the head of the queue on, whether a plan acts on it.
+// Picker decides for each message, from the head of the queue, whether a plan acts on it.
 type Picker struct {
 	selection Selection
 	from      model.QueueRef
@@ -89,16 +89,15 @@ func (p *Picker) Pick(m *message.Message) bool {
 	return true
 }
 
-// Picked is how many messages were picked so far.
 func (p *Picker) Picked() int { return p.picked }
 
-// Done reports whether nothing further can be picked.
+// Done reports whether nothing more can be picked.
 func (p *Picker) Done() bool {
 	chosen := p.left != nil || p.selection.Limit > 0
 	return chosen && p.picked >= p.wanted
 }
 
-// Missing is how many of the chosen messages were not met: they are gone.
+// Missing is how many of the selected messages were not found: they are gone.
 func (p *Picker) Missing() int {
 	n := 0
 	for _, left := range p.left {

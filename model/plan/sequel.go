@@ -9,26 +9,26 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Sequel is whether a replay worked: what became of its messages afterwards, as far as counts and their mark tell.
+// Sequel is whether a replay worked: what happened to its messages afterwards, as far as counts and their mark show.
 type Sequel struct {
 	Sent     int64
-	Taken    int64            // of them, at least: no longer ready where they were sent to
-	Acked    model.Opt[int64] // of them, at most: acknowledged there; unknown without statistics
-	Retrying int64            // of them, at most: in the retry buffers of their workers
+	Taken    int64            // at least this many: no longer ready where they were sent
+	Acked    model.Opt[int64] // at most this many: acknowledged there; unknown without statistics
+	Retrying int64            // at most this many: in the retry buffers of their workers
 	Back     int64            // in the queue that they came from
-	Grown    bool             // Back is by how much that queue has grown, because a look into it costs
-	Watch    time.Duration    // how long it is watched, from when the last was taken
-	Until    time.Time        // it is watched, as it is now
-	At       time.Time        // of the counts
+	Grown    bool             // Back is the growth of that queue, because peeking at it costs
+	Watch    time.Duration    // how long to watch, after the last was taken
+	Until    time.Time        // the current end of the watch
+	At       time.Time        // when they were counted
 	Over     bool
 	Left     bool   // the watch stopped early: the program ended, or the replay was undone
-	Trouble  string // why it could not be counted last; "" when it could
+	Trouble  string // why the last count failed; "" when it did not
 }
 
-// seenLast is how long after its end a watch that is not over is one whose program was killed.
+// seenLast is how long after its end an unfinished watch must belong to a killed program.
 const seenLast = 10 * time.Second
 
-// Words are the sequel at some time; "" when there is none.
+// Words describe the sequel at a time; "" without one.
 func (s *Sequel) Words(now time.Time) string {
 	if s == nil || s.Sent == 0 {
 		return ""
@@ -61,7 +61,7 @@ func (s *Sequel) Words(now time.Time) string {
 	return text
 }
 
-// Short is what matters of it, for a list: "2 came back".
+// Short is its main point, for a list: "2 came back".
 func (s *Sequel) Short() string {
 	switch {
 	case s == nil || s.Sent == 0:
@@ -93,29 +93,29 @@ func (s *Sequel) back() string {
 	return model.Count(s.Back) + " came back"
 }
 
-// Following says how the messages of a replay are followed.
+// Following is how to follow the messages of a replay.
 type Following struct {
-	Record  int64 // that gets the sequel; 0: none does
+	Record  int64 // the record that gets the sequel; 0 for none
 	Sent    int64
 	Queue   model.QueueRef // they came from
 	Mark    string
-	Look    peek.Plan // into the queue, for the mark; one that is not free is not made
+	Look    peek.Plan // how to find the mark in the queue; only done when it costs nothing
 	Targets []FollowedQueue
-	Buffers []model.QueueRef // of their workers
+	Buffers []model.QueueRef // those of their workers
 	Watch   time.Duration
 }
 
 // FollowedQueue is a queue that they were sent to, as it was before.
 type FollowedQueue struct {
 	Queue model.QueueRef
-	Taken model.Opt[int64] // what consumers had taken out of it for good
+	Taken model.Opt[int64] // what consumers had taken for good
 	Ahead int64            // messages in it
 }
 
-// mostFollowed bounds the queue that is looked through for what came back: each look reads all of it.
+// mostFollowed bounds the size of a queue that is searched for messages that came back: each look reads all of it.
 const mostFollowed = 50_000
 
-// Follow plans to follow what a plan has done, as its account says; ok: there is something to follow.
+// Follow plans how to follow an executed plan, given its account; ok: there is something to follow.
 func (p *Plan) Follow(t *model.Topology, a *Account) (f Following, ok bool) {
 	f = Following{
 		Record: a.JournalID, Sent: int64(a.Moved), Queue: p.From, Mark: a.Mark, Watch: watchOf(p.Round),

@@ -8,8 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// TestSequelClaimsNoMoreThanIsKnown: what is counted of others, too, is an upper bound, and a watch that did not come
-// to its end says when it was counted last.
+// Counts that include other messages are upper bounds, and an unfinished watch says when it last counted.
 func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
 	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.Local)
 	watched := Sequel{Sent: 10, Taken: 10, Watch: time.Minute, Until: now.Add(20 * time.Second), At: now}

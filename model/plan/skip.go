@@ -5,10 +5,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// SkipKind is a reason why messages of a record are not undone, to be read behind their number.
+// SkipKind is why messages of a record are not undone, a phrase that follows their number.
 type SkipKind string
 
-// The kinds. Some have more to say: Words.
+// The kinds. Some need more words: Words.
 const (
 	MaybeUndone  SkipKind = "not certain: perhaps brought back before"
 	Undone       SkipKind = "brought back before"
@@ -24,16 +24,16 @@ const (
 	TargetUnread SkipKind = "target unreadable"
 )
 
-// Skip is why some messages are not undone.
+// Skip is some messages that are not undone, and why.
 type Skip struct {
 	Messages int
 	Kind     SkipKind
-	By       int64        // of UndoneNow: the undo
-	Queues   []string     // that they were sent to
-	Look     peek.Refusal // of TargetUnread
+	By       int64        // with UndoneNow: the undo
+	Queues   []string     // the queues that they were sent to
+	Look     peek.Refusal // with TargetUnread
 }
 
-// Words say why, to be read behind the number of messages.
+// Words are the reason, to follow the number of messages.
 func (s Skip) Words() string {
 	switch s.Kind {
 	case UndoneNow:

@@ -11,30 +11,30 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// tally counts the ways of a plan's messages, and what each of them warns of. There can be as many of both as there are
-// messages, so it finds them by key; the plan itself is data, and has lists.
+// tally counts the ways of a plan's messages, and the warnings for each. There can be as many of both as messages, so
+// it finds them by key; the plan itself is data, and has lists.
 type tally struct {
 	plan  *Plan
 	ways  map[model.Address]countedWay
 	told  map[telling]bool
 	other struct {
 		otherKey      // of the first of them
-		at       int  // the warning's place
-		several  bool // not all have the same two keys
+		at       int  // the index of the warning
+		several  bool // they do not all have the same two keys
 	}
 	converted int     // messages of AMQP 1.0
-	delayed   awaited // messages that RabbitMQ is not to deliver yet
+	delayed   awaited // messages that RabbitMQ must not deliver yet
 }
 
 // countedWay is one of Plan.Ways.
 type countedWay struct {
 	at      int
-	unheard model.QueueRef // a queue that it reaches, and that is bound for other keys only; zero: there is none
+	unheard model.QueueRef // a queue that it reaches although it is bound with other keys only; zero for none
 }
 
-// telling is what makes two warnings the same.
+// telling is what makes two warnings equal.
 type telling struct {
-	why            string // or all of it
+	why            string // or the whole sentence
 	again          loss.SecondFailure
 	clue, stronger target.Clue
 }
@@ -43,8 +43,8 @@ func newTally(p *Plan) *tally {
 	return &tally{plan: p, ways: map[model.Address]countedWay{}, told: map[telling]bool{}}
 }
 
-// countWay counts the way of one message. unheard is a queue that it reaches, though it is bound for other keys only:
-// what consumes there may not know the key.
+// countWay counts the way of one message. unheard is a queue that it reaches although it is bound with other keys only:
+// its consumers may not know the key.
 func (t *tally) countWay(r *model.Topology, way *target.Way) (unheard model.QueueRef) {
 	p := t.plan
 	counted, known := t.ways[way.Address]
@@ -68,22 +68,22 @@ func (t *tally) countWay(r *model.Topology, way *target.Way) (unheard model.Queu
 	return counted.unheard
 }
 
-// fresh reports whether nothing like it was told.
+// fresh reports whether no equal warning was given.
 func (t *tally) fresh(as telling) bool {
 	told := t.told[as]
 	t.told[as] = true
 	return !told
 }
 
-// warn adds a warning, unless it was told.
+// warn adds a warning, unless an equal one was given.
 func (t *tally) warn(format string, values ...any) {
 	if w := warning(format, values...); t.fresh(telling{why: w.Says}) {
 		t.plan.Warnings = append(t.plan.Warnings, w)
 	}
 }
 
-// clues tells what says another worker than the one that was chosen: of messages that differ only in the routing key by
-// which the worker is known, the first stands for all.
+// clues warns of evidence for a worker other than the selected one: for messages that differ only in the routing key as
+// evidence, the first is named.
 func (t *tally) clues(w *target.Way) {
 	for i := range w.Against {
 		as := telling{clue: w.Against[i]}
@@ -102,8 +102,7 @@ func (t *tally) clues(w *target.Way) {
 	t.noteLoss(w.Again)
 }
 
-// noteLoss notes how copies are lost that fail again: of those that differ only in their keys, the first stands for
-// all.
+// noteLoss records how copies that fail again are lost: for those that differ only in their keys, the first is named.
 func (t *tally) noteLoss(f *loss.SecondFailure) {
 	if f == nil {
 		return
@@ -119,7 +118,7 @@ func (t *tally) noteLoss(f *loss.SecondFailure) {
 	}
 }
 
-// envelope tells that a replay publishes something else than what lies in the queue, or that it cannot.
+// envelope warns that a replay publishes something other than the message in the queue, or cannot.
 func (t *tally) envelope(m *message.Message) {
 	e, ok := m.Envelope()
 	switch {
@@ -133,20 +132,20 @@ func (t *tally) envelope(m *message.Message) {
 	}
 }
 
-// otherKey warns that the worker sees another routing key than a message had, or one that its queue is not bound for:
-// the first stands for all.
+// otherKey warns that the worker sees a routing key different from the message's own, or one that its queue is not
+// bound with. The first is named.
 func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
 	if t.other.Messages++; t.other.Messages == 1 {
 		t.other.at = len(t.plan.Warnings)
 		t.other.Key, t.other.Was, t.other.Unheard = key, was, unheard
-		t.plan.Warnings = append(t.plan.Warnings, Warning{}) // write completes it
+		t.plan.Warnings = append(t.plan.Warnings, Warning{}) // write fills it in
 		return
 	}
 	t.other.several = t.other.several || t.other.Key != key || t.other.Was != was
 }
 
-// copied counts messages whose copies lose parts of AMQP 1.0, and those with a time of delivery that is still to come
-// among their headers, or those that were changed. m is nil where it is not known.
+// copied counts messages whose copies lose parts of AMQP 1.0, and those with a future delivery time in their (possibly
+// changed) headers. m is nil when it is unknown.
 func (t *tally) copied(r *model.Topology, m *message.Message, headers model.Table) {
 	if m != nil && r.Behaviour.ConvertsAMQP10 && m.FromAMQP10() {
 		t.converted++
@@ -159,14 +158,14 @@ func (t *tally) copied(r *model.Topology, m *message.Message, headers model.Tabl
 	}
 }
 
-// delayed is until when RabbitMQ keeps a message with these headers back, if it does.
+// delayed is until when RabbitMQ holds a message with these headers back, if it does.
 func delayed(r *model.Topology, headers model.Table) (time.Time, bool) {
 	at, ok := message.DeliveryTime(headers)
 	now := r.Snapshot.TakenAt
 	return at, ok && r.Behaviour.DelaysByHeader && !now.IsZero() && at.After(now)
 }
 
-// copyWarnings are about what copied counted. stay: the header of the delay is published.
+// copyWarnings are the warnings about what copied counted. stay: the delay's header is published.
 func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	if t.converted > 0 {
 		warnings = append(warnings, Warning{Says: ConvertedWords(t.converted)})
@@ -184,7 +183,7 @@ func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	return warnings
 }
 
-// write gives the plan the warnings that were counted.
+// write adds the counted warnings to the plan.
 func (t *tally) write(now time.Time) {
 	p := t.plan
 	if other := t.other.otherKey; other.Messages > 0 {

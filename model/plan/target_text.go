@@ -8,8 +8,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// To is where a replay or a move goes, as --to (and --key) would name it; "auto" when that differs from message to
-// message, "" when it is neither.
+// To is where a replay or a move goes, as --to (and --key) would name it; "auto" when that differs between messages, ""
+// for other operations.
 func (p *Plan) To() string {
 	if p.Operation != Replay && p.Operation != Move {
 		return ""
@@ -26,7 +26,7 @@ func (p *Plan) To() string {
 	return string(mode)
 }
 
-// address is where all messages of the plan go, and the mode that names it; target.ToAuto when that differs.
+// address is where all messages of the plan go, and the mode that names it; target.ToAuto when they differ.
 func (p *Plan) address() (model.Address, target.Mode) {
 	switch {
 	case p.Target.Mode != target.ToAuto || len(p.Ways) != 1:
@@ -37,7 +37,7 @@ func (p *Plan) address() (model.Address, target.Mode) {
 	return p.Ways[0].Address, target.ToExchange
 }
 
-// nameApart notes whether exchange:NAME/KEY would be read as another address.
+// nameApart records whether exchange:NAME/KEY would parse as another address.
 func (p *Plan) nameApart(t *model.Topology) {
 	if a, mode := p.address(); mode == target.ToExchange {
 		read, err := target.Split(t, p.From, a.Exchange+"/"+a.RoutingKey)
@@ -45,7 +45,7 @@ func (p *Plan) nameApart(t *model.Topology) {
 	}
 }
 
-// Went is To for the journal: what went to queues that differ from message to message has these by name.
+// Went is To for the journal: if messages go to different queues, it lists these by name.
 func (p *Plan) Went() string {
 	to := p.To()
 	if to != string(target.ToAuto) || len(p.Recipients) == 0 {
@@ -62,8 +62,8 @@ func (p *Plan) Went() string {
 	return string(target.ToQueue) + ":" + strings.Join(names, ", ")
 }
 
-// Evidence returns one line for each way in which the workers were found, with its number of messages. Ways that differ
-// only in the routing key share a line; a worker that is known from its flow alone has none.
+// Evidence is one line for each way in which the workers were found, with its number of messages. Ways that differ only
+// in the routing key share a line; a worker known from its flow alone has none.
 func (p *Plan) Evidence() []string {
 	type told struct {
 		clue                *target.Clue

@@ -11,27 +11,27 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// UndoPlan is how a record is taken back: data that can be printed and shown before anything is done.
+// UndoPlan is how a record is undone: data that can be printed and shown before anything is done.
 type UndoPlan struct {
 	Record   Record
 	Back     model.QueueRef // the queue that the messages go back to
 	Into     Recipient
 	User     string
-	Restores int    // messages that the journal holds, and that are published into that queue
-	Takes    []Plan // for each queue that messages were sent to: those that are still there are taken back
+	Restores int    // messages in the journal that are published into that queue
+	Takes    []Plan // for each queue that messages were sent to: those still there are taken back
 	Skips    []Skip // what is not undone, and why
 	Warnings []Warning
-	Losses   []loss.ByLimit       // what the limit of Back drops when they come
-	Again    []loss.SecondFailure // as a Plan has it: of those that leave Back once more
+	Losses   []loss.ByLimit       // what the limit of Back drops when they arrive
+	Again    []loss.SecondFailure // like Plan.Again: for those that leave Back once more
 	Refusal  Refusal              // why it must not run, nil when it may
-	// Uncertain is how many messages may be in their queue already. To be sure, somebody has to look: UndoWant.There.
+	// Uncertain is how many messages may be in their queue already. Only a look makes sure: UndoWant.There.
 	Uncertain int
-	Positions []int   // of the entries whose messages it publishes from the journal, in their order
-	Known     []int64 // as a Claim has it
-	Delayed   bool    // RabbitMQ keeps some of them back in Back, where no look finds them
+	Positions []int   // of the entries that it publishes from the journal, in order
+	Known     []int64 // as in Claim
+	Delayed   bool    // RabbitMQ holds some of them back in Back, where no peek finds them
 }
 
-// Planned is how many messages may come back: those of Takes only when no consumer has taken them.
+// Planned is how many messages may come back: those of Takes only if no consumer has taken them.
 func (p *UndoPlan) Planned() int {
 	n := p.Restores
 	for i := range p.Takes {
@@ -40,7 +40,7 @@ func (p *UndoPlan) Planned() int {
 	return n
 }
 
-// Expected are the warnings, with what it takes back and what it does not undo, in the words of other actions.
+// Expected are the warnings, plus what it takes back and what it does not undo, worded like those of other actions.
 func (p *UndoPlan) Expected() []Warning {
 	all := slices.Clone(p.Warnings)
 	for i := range p.Takes {
@@ -57,29 +57,29 @@ func (p *UndoPlan) Expected() []Warning {
 	return all
 }
 
-// Claim is what the undo asks for before it publishes from the journal.
+// Claim is what the undo claims before it publishes from the journal.
 func (p *UndoPlan) Claim() Claim { return Claim{Positions: p.Positions, Known: p.Known} }
 
-// UndoWant is what is to be undone.
+// UndoWant is what to undo.
 type UndoWant struct {
 	Record  Record
-	Entries func(func(*Entry) error) error // calls with each entry of the record
+	Entries func(func(*Entry) error) error // calls the function with each entry of the record
 	User    string                         // the connected user
 	Broker  string                         // the connected broker, as records name it
 	Insist  bool
-	// ReadOnly is that of the connection: nobody can agree that messages are moved.
+	// ReadOnly means that the connection is: nothing may be moved.
 	ReadOnly bool
-	// Found is what was found out about messages that an undo before it did not tell the outcome of, by the position of
-	// what it took back: moved, untouched (""), or that nobody can tell.
+	// Found is what became of messages whose earlier undo has an unknown outcome, by the position of the undone entry:
+	// moved, untouched (""), or unknown.
 	Found map[int]Outcome
-	// There are the messages that are in the queue now, by fingerprint; nil when nobody has looked.
+	// There are the messages that are in the queue now, by fingerprint; nil without a look.
 	There map[message.Fingerprint]int
 	// Back are those of them whose acknowledgement was lost.
 	Back   []message.Fingerprint
 	Counts map[model.QueueRef]model.QueueCounts // exact ones, newer than the topology
 }
 
-// ForUndo plans how a record is taken back. The error is that of reading the entries.
+// ForUndo plans how a record is undone. An error comes from reading the entries.
 func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	r := &want.Record
 	p := UndoPlan{Record: *r, Back: r.From, User: want.User}
@@ -128,19 +128,19 @@ type undoBuilder struct {
 	back     []message.Fingerprint
 	skips    []Skip
 	left     map[string]bool
-	takes    map[string]*taking // by the queue that they went to
+	takes    map[string]*taking // by target queue
 	ways     []string           // the queues in the order of their first entry
 	timed    int                // messages with an expiration
 	sizes    []int64            // of the bodies that are restored
-	tally    *tally             // of those
+	tally    *tally             // their tally
 }
 
 // taking is what was sent to one queue.
 type taking struct {
 	sent    []Sought
-	keys    map[string]bool // that it was sent with
+	keys    map[string]bool // the keys that it was sent with
 	unkept  bool            // the journal does not have all of them whole
-	largest int64           // bytes of a body
+	largest int64           // size of a body in bytes
 }
 
 func (t *taking) add(e *Entry) {
@@ -151,14 +151,14 @@ func (t *taking) add(e *Entry) {
 	}
 }
 
-// sortEntry finds out what can be done about an entry; a kind of Skip: nothing.
+// sortEntry finds out what can be done about an entry; with a kind of Skip, nothing.
 func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 	r := &b.plan.Record
 	outcome, known := found[e.Position]
 	if known {
 		e.Undoing = nil
 	}
-	rescue := r.Operation == Rescue // what has no confirmed copy may be in the journal alone
+	rescue := r.Operation == Rescue // what has no confirmed copy may exist only in the journal
 	switch {
 	case e.Damaged != "":
 		return Skip{Kind: Damaged}
@@ -223,8 +223,8 @@ func (b *undoBuilder) sortEntry(e *Entry, found map[int]Outcome) Skip {
 	return Skip{}
 }
 
-// noteLoss notes when a message is lost that leaves its queue as a dead letter after it was brought back: the queue's
-// name is its key then.
+// noteLoss records when a restored message would be lost if it left its queue as a dead letter: its key is then the
+// queue's name.
 func (b *undoBuilder) noteLoss(e *Entry) {
 	p, headers := b.plan, model.Table(nil)
 	if e.Message != nil {
@@ -237,7 +237,7 @@ func (b *undoBuilder) noteLoss(e *Entry) {
 	}
 }
 
-// skip notes messages that are not undone.
+// skip records messages that are not undone.
 func (b *undoBuilder) skip(why Skip, messages int) {
 	same := func(s Skip) bool {
 		return s.Kind == why.Kind && s.By == why.By && slices.Equal(s.Queues, why.Queues)
@@ -250,7 +250,7 @@ func (b *undoBuilder) skip(why Skip, messages int) {
 	b.skips[i].Messages += messages
 }
 
-// isThere reports whether the message is in its queue, as it was, as an earlier undo published it, or as its rescue
+// isThere reports whether the message is in its queue: as it was, as an earlier undo published it, or as its rescue
 // did.
 func (b *undoBuilder) isThere(e *Entry) bool {
 	copies := []message.Fingerprint{e.Fingerprint}
@@ -297,7 +297,7 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	}
 }
 
-// unrecognized refuses what needs messages to be found that nobody has looked for, or that nobody can recognize.
+// unrecognized refuses undos that must find messages which no look was made for, or which cannot be recognized.
 func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	p, r := b.plan, &b.plan.Record
 	switch {
@@ -330,7 +330,7 @@ func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 	u := &Undoing{Record: p.Record.ID, Back: p.Back, User: want.User, Known: p.Known, Sent: took.sent}
 	plan := Plan{
 		Operation: Undo, From: ref, User: want.User, Planned: len(took.sent),
-		Selection: Nobody(), // Granted knows them
+		Selection: Nobody(), // Granted fills them in
 		Undoing:   u, Delays: p.Delayed, KeepDelay: p.Delayed,
 		Acquire: peek.For(t, ref, peek.Want{
 			Limit: max(int(q.Ready.Or(0)), len(took.sent)), Insist: want.Insist, ForAction: true,

@@ -8,29 +8,29 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// GoneWhy says what may have become of messages that are not where they were sent to any more.
+// GoneWhy is what may have happened to messages that are no longer where they were sent.
 type GoneWhy string
 
-// The reasons. Where a limit has dropped messages, the journal may have them whole.
+// The reasons. If a limit has dropped messages, the journal may have them whole.
 const (
-	// A consumer has taken them, or they expired.
+	// A consumer took them, or they expired.
 	GoneTaken GoneWhy = ""
-	// The queue's limit has dropped them, and nothing else can have: the journal brings them back.
+	// Only the queue's limit can have dropped them: the journal brings them back.
 	GoneLimit GoneWhy = "limit"
-	// A consumer has taken them, or RabbitMQ keeps them back until the time in their header.
+	// A consumer took them, or RabbitMQ holds them back until the time in their header.
 	GoneWaits GoneWhy = "waits"
-	// A consumer or the queue's limit, or their second failure lost them.
+	// A consumer took them, the queue's limit dropped them, or a second failure lost them.
 	GoneEither GoneWhy = "either"
 	// The same, and the journal does not have all of them whole.
 	GoneUnkept GoneWhy = "unkept"
-	// The same, and it was insisted on to bring them back from the journal.
+	// The same, and the user insisted on bringing them back from the journal.
 	GoneInsists GoneWhy = "insists"
 )
 
 // Restores reports whether those that are gone come back from the journal.
 func (g GoneWhy) Restores() bool { return g == GoneLimit || g == GoneInsists }
 
-// Words tell what may have become of them.
+// Words say what may have happened to them.
 func (g GoneWhy) Words() string {
 	switch g {
 	case GoneLimit:
@@ -54,10 +54,10 @@ func (g GoneWhy) Next() string {
 	return "that cannot be undone"
 }
 
-// goneWhy decides what may have become of messages that are no longer in a queue. A queue that drops its oldest
-// messages may have dropped them, and one that loses copies which fail again may have lost them. Otherwise they are
-// unlikely to have been taken where the queue is still full, no consumer is there, none acknowledged anything, nothing
-// expires, and no dead-letter exchange has taken them elsewhere.
+// goneWhy decides what may have happened to messages that are no longer in a queue. A queue that drops its oldest
+// messages may have dropped them, and one that loses copies which fail again may have lost them. Otherwise it is
+// unlikely that they were taken if the queue is still full, has no consumers, had no acknowledgements, nothing expires,
+// and no dead-letter exchange has moved them on.
 func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant) GoneWhy {
 	loses := loss.DropsHead(t, ref)
 	for key := range took.keys {
@@ -86,7 +86,7 @@ func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant
 	return GoneEither
 }
 
-// Gone is what may have become of those that are not where they were sent to any more.
+// Gone is what may have happened to messages that are no longer where they were sent.
 func (p *UndoPlan) Gone() GoneWhy {
 	var why GoneWhy
 	for i := range p.Takes {
@@ -97,8 +97,8 @@ func (p *UndoPlan) Gone() GoneWhy {
 	return why
 }
 
-// limits works out what the limit of the queue drops that the messages go back to, and refuses that, and what loses
-// them when they leave it again, unless it was insisted on.
+// limits works out what the limit of the target queue drops and what loses messages that leave it again, and refuses
+// both, unless the user insisted.
 func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	p := b.plan
 	a := loss.Arrivals{Messages: p.Planned(), Sizes: b.sizes, Mean: loss.MeanSize(t, p.Back), AtMost: len(p.Takes) > 0}
@@ -115,8 +115,8 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	}
 }
 
-// Limited are the queues of the plan that drop their oldest messages when they are full, and that can be counted
-// exactly: UndoWant.Counts.
+// Limited are the queues of the plan that drop their oldest messages when full and that can be counted exactly:
+// UndoWant.Counts.
 func (p *UndoPlan) Limited(t *model.Topology) []model.QueueRef {
 	refs := []model.QueueRef{p.Back}
 	for i := range p.Takes {

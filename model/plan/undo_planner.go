@@ -9,16 +9,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Reads is how an undo and a resume learn what the record does not tell.
+// Reads is how an undo and a resume learn what the record does not say.
 type Reads struct {
-	// Look calls with each message of a queue. stopped says why these are not all of them, "" when they are.
+	// Look calls each with the messages of a queue. stopped is why some are missing, "" when none are.
 	Look func(look peek.Plan, each func(*message.Message) error) (stopped string, err error)
 	// Count counts queues exactly.
 	Count func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
 }
 
-// Whole calls with each message of a queue that is ready. held is whether a consumer may hold others, which may come
-// back: no look shows those, and the statistics are late.
+// Whole calls each with every ready message of a queue. held is whether a consumer may hold others that could come
+// back: no look shows those, and the statistics lag.
 func (r Reads) Whole(look peek.Plan, each func(*message.Message) error) (held bool, stopped string, err error) {
 	if stopped, err = r.Look(look, each); err != nil || stopped != "" {
 		return false, stopped, err
@@ -27,9 +27,9 @@ func (r Reads) Whole(look peek.Plan, each func(*message.Message) error) (held bo
 	return counts[look.Queue].Consumers.Or(0) > 0, "", err
 }
 
-// UndoNotLooked is the error of a look that was to tell whether messages are in their queue already.
+// UndoNotLooked is the error of a failed look for messages that may be in their queue already.
 type UndoNotLooked struct {
-	Messages int // that may be there
+	Messages int // those that may be there
 	Err      error
 }
 
@@ -38,16 +38,15 @@ func (e *UndoNotLooked) Error() string {
 	return fmt.Sprintf("look whether messages are there already: %v", e.Err)
 }
 
-// Unwrap is why nobody could look.
+// Unwrap is why the look failed.
 func (e *UndoNotLooked) Unwrap() error { return e.Err }
 
-// Refusal is what follows from it: nobody knows what is there, and a person may insist.
+// Refusal is the overridable refusal that follows: it is unknown what is there.
 func (e *UndoNotLooked) Refusal() Refusal { return Refusal{maybeThere(e.Messages)} }
 
-// Looked completes what is wanted with the messages that are in the queue, when it is not certain that none of the
-// record's is there, or acknowledgements may be lost: each look costs, so that a plan which is made again takes what
-// this one has found. It does not look for what it cannot recognize. An error is an *UndoNotLooked, which insisting
-// overrides, or that of reading the entries.
+// Looked adds the messages in the queue to want when it is uncertain whether the record's are among them, or
+// acknowledgements may be lost. A look has a cost, so a plan that is made again reuses it. It does not look for what it
+// cannot recognize. An error is an *UndoNotLooked, which insisting overrides, or comes from reading the entries.
 func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	p, err := ForUndo(t, w)
 	lost := w.Record.LostAcks(t, w.Record.From)
@@ -76,8 +75,8 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	return w, nil
 }
 
-// PlanUndo plans how a record is taken back, with exact counts of the queues whose limits decide what is lost there, or
-// was. The error is that of reading the entries, or of counting.
+// PlanUndo plans how a record is undone, with exact counts of the queues whose limits matter. An error comes from
+// reading the entries, or from counting.
 func PlanUndo(t *model.Topology, want UndoWant, reads Reads) (UndoPlan, error) {
 	p, err := ForUndo(t, want)
 	if err != nil {

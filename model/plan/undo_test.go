@@ -40,8 +40,7 @@ func anyMessage(t *rapid.T) message.Message {
 	return m
 }
 
-// What a replay changed and the journal kept is enough to get the message back, byte for byte, through the journal's
-// file.
+// What a replay changed and the journal kept restores the message byte for byte, through the journal's file.
 func TestUndoOfAReplayRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyMessage(t)
@@ -76,7 +75,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 		retrieval := u.Retrieval(func(int) (Entry, error) { return entry, nil })
 		back, _, err := retrieval.Publishing(&sent)
 		must.Do(t, err)
-		// Through the default exchange, that is the one difference.
+		// The one difference: it went through the default exchange.
 		m.Exchange, m.RoutingKey = "", "failed"
 		for key := range m.Headers {
 			if key == "CC" || key == "BCC" {
@@ -221,7 +220,7 @@ func TestPlanUndo(t *testing.T) {
 	}
 }
 
-// TestTwinsComeBackOnceEach: each entry of twins is used once, and what was not found is left to be claimed.
+// Each entry of twins is used once, and those not found can still be claimed.
 func TestTwinsComeBackOnceEach(t *testing.T) {
 	sought := func(positions ...int) (all []Sought) {
 		for _, p := range positions {
@@ -243,7 +242,7 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 	assert.That(t, reflect.DeepEqual(left, want), "%+v is left instead of %+v", left, want)
 }
 
-// dropHeadTargets are queues that messages were sent to, and what may have become of those that are gone from there.
+// dropHeadTargets are queues that messages were sent to, and what may have happened to those that are gone from them.
 var dropHeadTargets = []struct {
 	name   string
 	worker []build.Setting
@@ -297,7 +296,7 @@ var dropHeadTargets = []struct {
 	}, want: GoneTaken, insist: GoneTaken},
 }
 
-// TestUndoOfAllKinds: one undo takes back, restores, skips and is refused, each for its own entries.
+// One undo takes back, restores, skips and is refused, each for some of its entries.
 func TestUndoOfAllKinds(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1), maxLength(1)), build.Queue("w"),
 		build.Queue("v", build.Consumers(1)))
@@ -343,8 +342,7 @@ func TestUndoOfAllKinds(t *testing.T) {
 	}
 }
 
-// TestUndoFromADropHeadTarget: what a limit may have dropped comes back from the journal where nothing else can have
-// taken it.
+// Messages that a limit may have dropped come back from the journal if nothing else can have taken them.
 func TestUndoFromADropHeadTarget(t *testing.T) {
 	whole := &message.Message{Properties: message.Properties{MessageID: "m"}, BodyBytes: 10}
 	for _, test := range dropHeadTargets {
@@ -370,7 +368,7 @@ func TestUndoFromADropHeadTarget(t *testing.T) {
 	}
 }
 
-// TestUndoIntoALimit: the queue that messages come back to may drop some, too.
+// The queue that messages come back to may drop some, too.
 func TestUndoIntoALimit(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("failed", build.Ready(4), maxLength(5)))
 	m := message.Message{Properties: message.Properties{MessageID: "m"}}

@@ -8,10 +8,10 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Warning is something that a person might not expect of a plan.
+// Warning is something that the user might not expect of a plan.
 type Warning struct {
 	Says  string  // in one sentence
-	Grave bool    // it is about messages that are lost, and were insisted on
+	Grave bool    // it is about lost messages, and the user insisted
 	Stay  Refusal // why some messages stay
 }
 
@@ -22,14 +22,14 @@ func warning(format string, values ...any) Warning {
 	return Warning{Says: model.Sayf(format, values...)}
 }
 
-// warn adds a warning, once.
+// warn adds a warning, but not twice.
 func (p *Plan) warn(w Warning) {
 	if !slices.ContainsFunc(p.Warnings, func(told Warning) bool { return reflect.DeepEqual(told, w) }) {
 		p.Warnings = append(p.Warnings, w)
 	}
 }
 
-// warnOfAlarms tells what publishing meets at the moment.
+// warnOfAlarms warns of what blocks publishing at the moment.
 func warnOfAlarms(t *model.Topology) []Warning {
 	if alarms := t.Snapshot.Alarms(); len(alarms) > 0 {
 		return []Warning{warning("%s: RabbitMQ blocks publishers; this waits until the alarm ends (at most a minute)",
@@ -38,7 +38,7 @@ func warnOfAlarms(t *model.Topology) []Warning {
 	return nil
 }
 
-// someStay: they have no way.
+// someStay: they have no target.
 func someStay(n int, against Refusal) Warning {
 	w := warning("%s of them %s: %s", model.Count(n), many(n, "stays", "stay"), against.Words())
 	w.Stay = against
@@ -47,9 +47,9 @@ func someStay(n int, against Refusal) Warning {
 
 // otherKey is a key that the worker sees and a message did not have.
 type otherKey struct {
-	Key, Was string         // Was: "" is not known
+	Key, Was string         // Was: "" if unknown
 	Messages int            // 0: all have these keys
-	Unheard  model.QueueRef // that is bound for other keys only; zero: there is none
+	Unheard  model.QueueRef // a queue that is bound with other keys only; zero for none
 }
 
 func (w otherKey) warning() Warning {
@@ -70,14 +70,14 @@ func (w otherKey) warning() Warning {
 
 func mendsNothing() Warning { return warning("the edit changes none of the messages that were read") }
 
-// ConvertedWords say what is missing of messages of AMQP 1.0 when they were published once more.
+// ConvertedWords say what republished AMQP 1.0 messages lack.
 func ConvertedWords(n int) string {
 	return messages(n) + " of an AMQP 1.0 client: RabbitMQ converts them for dlxtop, so a copy, and what an undo brings " +
 		"back, is without subject, to, group-sequence, reply-to-group-id and absolute-expiry-time, and ids and properties " +
 		"may have other types"
 }
 
-// deletesItself: unused for so long; not set: without consumers.
+// deletesItself: when unused this long; not set: without consumers.
 func deletesItself(queue model.QueueRef, unused model.Setting[time.Duration]) Warning {
 	when := "its last consumer goes"
 	if unused.Set {
@@ -95,7 +95,7 @@ func many(n int, one, more string) string {
 	return more
 }
 
-// mayBeGone: from where they were sent to.
+// mayBeGone: from where they were sent.
 func mayBeGone(queue model.QueueRef, gone GoneWhy, consumers int64) Warning {
 	switch gone {
 	case GoneWaits:
