@@ -60,7 +60,7 @@ func shownOf(v View) (n int) {
 	return n
 }
 
-// A beginning is read as far as it goes.
+// A truncated body is decoded as far as it goes.
 func TestBeginningIsReadAsFarAsItGoes(t *testing.T) {
 	body := gzipped(strings.Repeat(`{"id":121}`+"\n", 9_000) + strings.Repeat("the end ", 70_000))
 	for name, c := range map[string]struct {
@@ -80,7 +80,7 @@ func TestBeginningIsReadAsFarAsItGoes(t *testing.T) {
 	}
 }
 
-// What is shown of JSON is the JSON, but for white space.
+// Displayed JSON differs from the original only in white space.
 func TestLaidJSONIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`\[("[ -!#-Z\]-~]{0,5}"|-?[0-9]{1,20}|\{"a": ?[0-9]\}|\[\]|\{ \}|true)( ?, ?("[ -!#-Z\]-~]{0,5}"|[0-9]|\[[0-9] ,\[\] \]|null)){0,4} ?\]`).Draw(t, "json")
@@ -96,7 +96,7 @@ func TestLaidJSONIsTheSame(t *testing.T) {
 	})
 }
 
-// A body is shown within bounds, printable, twice as the same, and JSON keeps every character of its values.
+// A view is bounded, printable and deterministic, and JSON keeps every character of its values.
 func FuzzBody(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
 		m := must.Get(message.ParseMessage(line))(f)

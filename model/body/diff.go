@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Row is a line of one text beside the line of another that takes its place.
+// Row is a line of one text beside the corresponding line of another.
 type Row struct {
 	Left, Right       Line
-	HasLeft, HasRight bool // false: the other one has a line more
+	HasLeft, HasRight bool // one is false: only the other text has this line
 	Same              bool
 }
 
-// mostEdits bounds the work of a comparison: the lines that are taken out or put in.
+// mostEdits bounds the work of a comparison, in lines removed or added.
 const mostEdits = 1000
 
-// Compare puts two texts side by side: as few lines as possible differ (Myers, An O(ND) Difference Algorithm and Its
-// Variations, 1986). A comma at the end of a line makes no difference: it only says that another member follows. near
-// is false when too much differs: what stands between the equal beginning and the equal end is then side by side as
-// it comes.
+// Compare puts two texts side by side with as few differing lines as possible (Myers, An O(ND) Difference Algorithm and
+// Its Variations, 1986). A comma at the end of a line makes no difference: it only says that another member follows.
+// near is false when too much differs: then the lines between the equal beginning and the equal end are paired in
+// order.
 func Compare(left, right []Line) (rows []Row, near bool) {
 	a, b := compared(left), compared(right)
 	start := 0
@@ -31,7 +31,7 @@ func Compare(left, right []Line) (rows []Row, near bool) {
 		endB--
 	}
 	same, near := common(a[start:endA], b[start:endB])
-	x, y := 0, 0 // of the lines, those in rows
+	x, y := 0, 0 // the next lines that are not in rows yet
 	upTo := func(toX, toY int) {
 		for x < toX || y < toY {
 			r := Row{HasLeft: x < toX, HasRight: y < toY}
@@ -71,18 +71,18 @@ func compared(lines []Line) []string {
 	return all
 }
 
-// common are the places of equal lines, as many as there can be in the same order.
+// common are the positions of equal lines, as many as possible in the same order.
 func common(a, b []string) (places [][2]int, found bool) {
 	most := min(len(a)+len(b), mostEdits)
-	reached := make([]int, 2*most+3) // by diagonal: how far into a
+	reached := make([]int, 2*most+3) // by diagonal: the position reached in a
 	middle := most + 1
 	var steps [][]int // reached before each number of edits, around the middle
 	for edits := 0; edits <= most; edits++ {
 		steps = append(steps, append([]int(nil), reached[middle-edits:middle+edits+1]...))
 		for k := -edits; k <= edits; k += 2 {
-			x := reached[middle+k-1] + 1 // a line of a is taken out
+			x := reached[middle+k-1] + 1 // remove a line of a
 			if k == -edits || k != edits && reached[middle+k-1] < reached[middle+k+1] {
-				x = reached[middle+k+1] // a line of b is put in
+				x = reached[middle+k+1] // add a line of b
 			}
 			y := x - k
 			for x < len(a) && y < len(b) && a[x] == b[y] {

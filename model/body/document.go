@@ -12,14 +12,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// document is a body while it is read: what is left of it after each layer.
+// document is a body while it is decoded: what is left of it after each layer.
 type document struct {
 	data        []byte
-	whole       bool // data is not just a beginning
+	whole       bool // data is complete, not just the beginning
 	size        int  // bytes of the body in the queue
 	contentType string
-	encodings   []string // of the content encoding that are not taken off yet, the outermost last
-	steps       []string // what was taken off
+	encodings   []string // of the content encoding, not removed yet; the outermost last
+	steps       []string // the layers removed so far
 	notes       []string
 	problems    []string
 }
@@ -45,7 +45,7 @@ func (d *document) problem(format string, values ...any) {
 	d.problems = append(d.problems, fmt.Sprintf(format, values...))
 }
 
-// says reports whether the content type names one of these words.
+// says reports whether the content type contains one of these words.
 func (d *document) says(words ...string) bool {
 	for _, word := range words {
 		if strings.Contains(d.contentType, word) {
@@ -55,7 +55,7 @@ func (d *document) says(words ...string) bool {
 	return false
 }
 
-// titled says what was done.
+// titled adds the title and the problem to a view.
 func (d *document) titled(v View) View {
 	asSeen := []Format{JSON, Text, Hex, XML}
 	if len(d.steps) > 0 || !slices.Contains(asSeen, v.Format) {
@@ -80,7 +80,7 @@ func (d *document) titled(v View) View {
 	return v
 }
 
-// textual reads what is no structure: JSON, XML, form data, text or bytes.
+// textual decodes what is not a binary structure: JSON, XML, form data, text or bytes.
 func (d *document) textual() View {
 	head := message.WholeRunes(d.data, maxText)
 	all := d.whole && len(head) == len(d.data)
@@ -109,7 +109,7 @@ func (d *document) textual() View {
 	return d.plain()
 }
 
-// json reads JSON, or its beginning.
+// json decodes JSON, or its beginning.
 func (d *document) json(head []byte, whole bool) (View, bool) {
 	at, ok := validJSON(head, whole)
 	if !ok {
@@ -125,7 +125,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 	return View{Format: JSON, Lines: l.lines, Note: d.part(shown)}, true
 }
 
-// plain is text as it is, or a dump of bytes.
+// plain is the text as it is, or a hex dump.
 func (d *document) plain() View {
 	head := message.WholeRunes(d.data, maxText)
 	if !utf8.Valid(head) || serial.LooksBinary(head) {
@@ -139,7 +139,7 @@ func (d *document) plain() View {
 	return View{Format: Text, Lines: lines, Note: d.part(len(head))}
 }
 
-// part says how much is shown of a body, when that is not all.
+// part says how much of a body is shown, unless it is all.
 func (d *document) part(shown int) string {
 	if shown == len(d.data) && d.whole {
 		return ""

@@ -8,7 +8,7 @@ import (
 // wholeDump is the width of a line of 16 bytes.
 const wholeDump = 12 + 4*16
 
-// hexDump is 16 bytes a line, or as many fours as fit into the width: offset, hexadecimal, ASCII.
+// hexDump has 16 bytes a line, or as many groups of four as fit into the width: offset, hexadecimal, ASCII.
 func hexDump(b []byte, within int) []Line {
 	width := 4 * min(max((within-12)/16, 1), 4)
 	lines := make([]Line, 0, len(b)/width+1)

@@ -11,8 +11,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// javaReader reads what Java's ObjectOutputStream writes (Java Object Serialization Specification, 6: Object
-// Serialization Stream Protocol): the names of classes with their fields. No class is looked for, and no object made.
+// javaReader decodes the output of Java's ObjectOutputStream (Java Object Serialization Specification, 6: Object
+// Serialization Stream Protocol): the names of classes with their fields. It neither loads classes nor creates objects.
 type javaReader struct {
 	serial.Reader
 	handles []any // *serial.Value or *javaClass, by their number
@@ -30,7 +30,7 @@ type javaField struct {
 	name string
 }
 
-// The bytes that say what follows.
+// Type codes: what follows in the stream.
 const (
 	javaNull = 0x70 + iota
 	javaReference
@@ -43,17 +43,17 @@ const (
 	javaEndBlock
 	javaReset
 	javaLongBlock
-	_ // an exception while it was written
+	_ // an exception thrown during serialization
 	javaLongString
 	javaProxy
 	javaEnum
 )
 
 const (
-	javaWritten  = 1 << iota // the class wrote data of its own behind its fields
-	javaFields               // its fields are there
-	javaExternal             // it wrote itself
-	javaInBlocks             // in blocks, whose ends are known
+	javaWritten  = 1 << iota // the class wrote custom data after its fields
+	javaFields               // it has fields
+	javaExternal             // the class wrote its own format
+	javaInBlocks             // in blocks, so the end is known
 )
 
 const javaHead = 4 // bytes: the magic number and the version
@@ -93,7 +93,7 @@ func (r *javaReader) content(depth int) *serial.Value {
 	case javaReference:
 		return r.reference()
 	case javaString, javaLongString:
-		size := uint64(2) // bytes of its length
+		size := uint64(2) // bytes of the length
 		if kind == javaLongString {
 			size = 8
 		}
@@ -128,7 +128,7 @@ func (r *javaReader) content(depth int) *serial.Value {
 	panic(serial.ErrFormat)
 }
 
-// reference is a value that was there before: a text is repeated, an object only named.
+// reference is a value that occurred before: a text is repeated, an object only named.
 func (r *javaReader) reference() *serial.Value {
 	switch v := r.remembered().(type) {
 	case *serial.Value:
@@ -151,7 +151,7 @@ func (c *javaClass) called() string {
 	return c.name
 }
 
-// class is the description of a class, nil when there is none.
+// class is a class descriptor, nil when there is none.
 func (r *javaReader) class(depth int) *javaClass {
 	switch kind := r.Take(1)[0]; kind {
 	case javaNull:
@@ -166,7 +166,7 @@ func (r *javaReader) class(depth int) *javaClass {
 	panic(serial.ErrFormat)
 }
 
-// described reads the description of a class, with those above it.
+// described decodes a class descriptor and those of its superclasses.
 func (r *javaReader) described(kind byte, depth int) *javaClass {
 	r.Spend(depth)
 	c := &javaClass{}
@@ -181,7 +181,7 @@ func (r *javaReader) described(kind byte, depth int) *javaClass {
 		c.name, c.flags = "proxy of "+strings.Join(names, ", "), javaFields
 	} else {
 		c.name = r.string(2)
-		r.Take(8) // the number of its version
+		r.Take(8) // the serialVersionUID
 		r.remember(c)
 		c.flags = r.Take(1)[0]
 		for range r.Number(2) {
@@ -197,7 +197,7 @@ func (r *javaReader) described(kind byte, depth int) *javaClass {
 	return c
 }
 
-// written is what stands before the end of a block.
+// written is the custom data up to its end marker.
 func (r *javaReader) written(depth int) (values []*serial.Value) {
 	for {
 		serial.Check(len(r.Rest) > 0)
@@ -209,7 +209,7 @@ func (r *javaReader) written(depth int) (values []*serial.Value) {
 	}
 }
 
-// object is an object: the fields of its classes, those of the topmost first.
+// object is an object with the fields of its classes, beginning with the topmost superclass.
 func (r *javaReader) object(depth int) *serial.Value {
 	class := r.class(depth)
 	serial.Check(class != nil)
@@ -231,7 +231,7 @@ func (r *javaReader) object(depth int) *serial.Value {
 			javaExternal|javaInBlocks {
 			addWritten(v, c, r.written(depth))
 		}
-		serial.Check(c.flags&(javaExternal|javaInBlocks) != javaExternal) // its end is not known
+		serial.Check(c.flags&(javaExternal|javaInBlocks) != javaExternal) // the end of the data is unknown
 	}
 	known(v)
 	return v
@@ -254,7 +254,7 @@ func (r *javaReader) array(depth int) *serial.Value {
 	return v
 }
 
-// field is the value of a field of a kind.
+// field is the value of a field of this kind.
 func (r *javaReader) field(kind byte, depth int) *serial.Value {
 	r.Spend(depth)
 	switch kind {
@@ -280,8 +280,8 @@ func (r *javaReader) field(kind byte, depth int) *serial.Value {
 	panic(serial.ErrFormat)
 }
 
-// string is a text in Java's own UTF-8 (NUL in two bytes, what is beyond 16 bits as two of three bytes), behind its
-// length.
+// string is a text in Java's modified UTF-8 (NUL in two bytes, characters beyond 16 bits as surrogates of three bytes
+// each), with its length in front.
 func (r *javaReader) string(size uint64) string {
 	b := r.Take(r.Number(size))
 	if !bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) {

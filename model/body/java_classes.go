@@ -9,8 +9,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// known makes an object of a class that every Java has readable: a number in its box is a number, a date a time, a line
-// of a trace as a trace has it.
+// known makes objects of standard Java classes readable: a boxed number becomes a number, a date a time, and a stack
+// trace element a line.
 func known(v *serial.Value) {
 	field := func(name string) string {
 		if of := v.Member(name); of != nil {
@@ -42,7 +42,7 @@ func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 	list := &serial.Value{Kind: serial.List}
 	for _, w := range values {
 		if w.Kind == serial.Bytes && strings.HasPrefix(c.name, "java.util.") {
-			continue // how many elements follow, and for how many there was room
+			continue // the number of elements, and the capacity
 		}
 		list.Add("", w)
 	}
@@ -50,7 +50,7 @@ func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 		return
 	}
 	if strings.HasPrefix(c.name, "java.util.") && strings.HasSuffix(c.name, "Map") && len(list.Members)%2 == 0 {
-		table := &serial.Value{Kind: serial.Object} // keys and values stand in turn
+		table := &serial.Value{Kind: serial.Object} // keys and values alternate
 		for pair := range slices.Chunk(list.Members, 2) {
 			table.Put(pair[0].Of, pair[1].Of)
 		}

@@ -11,17 +11,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// layout makes lines of the text of a structure: JSON, and CBOR's diagnostic notation, which is JSON with more kinds of
-// values. It only adds and removes white space between tokens: the order of keys and every digit stay. It stops when
-// the view is large enough. encoding/json's Indent has no bound: deep nesting makes it write the square of what it
-// reads.
+// layout breaks the text of a structure into lines: JSON, or CBOR's diagnostic notation, which is JSON with more kinds
+// of values. It only adds and removes white space between tokens: the order of keys and every digit stay. It stops when
+// the view is large enough. encoding/json's Indent has no bound: its output for deep nesting grows quadratically.
 type layout struct {
 	lines  []Line
 	line   []Span
-	at     int // the depth at which the line began
+	at     int // the depth at the start of the line
 	depth  int
 	size   int
-	opened int // strings that were opened around here
+	opened int // nesting level of JSON in strings
 }
 
 func (l *layout) put(kind Kind, text string) {
@@ -30,7 +29,7 @@ func (l *layout) put(kind Kind, text string) {
 	}
 }
 
-// end ends the line; the next one is indented.
+// end finishes the line; the next one is indented.
 func (l *layout) end() {
 	l.lines = append(l.lines, Line{Depth: l.at, Spans: l.line})
 	for _, s := range l.line {
@@ -46,7 +45,7 @@ func (l *layout) begin() {
 	}
 }
 
-// structure lays out a text, and returns how many of its bytes are shown.
+// structure lays out a text, and returns how many of its bytes were laid out.
 func (l *layout) structure(src []byte) (shown int) {
 	shown = l.tokens(src)
 	l.end()
@@ -61,7 +60,7 @@ func (l *layout) tokens(src []byte) (shown int) {
 		switch c := src[i]; c {
 		case ' ', '\t', '\r', '\n':
 			i++
-		case '(', ')': // of a tag of CBOR, around one value
+		case '(', ')': // a CBOR tag around one value
 			l.put(Mark, string(c))
 			i++
 		case '{', '[':
@@ -99,7 +98,7 @@ func (l *layout) tokens(src []byte) (shown int) {
 	return len(src)
 }
 
-// text puts a string: the name of a member, a text that holds JSON, or any other.
+// text writes a string: the name of a member, a text that contains JSON, or any other.
 func (l *layout) text(quoted, rest []byte) {
 	if next := spaces(rest); next < len(rest) && rest[next] == ':' {
 		l.put(Key, string(quoted))
@@ -115,7 +114,7 @@ func (l *layout) text(quoted, rest []byte) {
 	l.put(String, string(quoted))
 }
 
-// jsonInside is the JSON that a string of JSON holds, when that is an object or a list with something in it.
+// jsonInside is the JSON inside a JSON string, if it is a non-empty object or list.
 func jsonInside(quoted []byte) ([]byte, bool) {
 	if len(quoted) < len(`"[1]"`) || bytes.IndexByte(quoted[:min(len(quoted), 8)], '{') < 0 &&
 		bytes.IndexByte(quoted[:min(len(quoted), 8)], '[') < 0 {
@@ -134,8 +133,8 @@ func jsonInside(quoted []byte) ([]byte, bool) {
 
 func spaces(b []byte) int { return len(b) - len(bytes.TrimLeft(b, " \t\r\n")) }
 
-// valueEnd is the length of the value at the beginning, which is no string: a number, a word, or bytes as CBOR's
-// diagnostic notation writes them, h'0102'. At least one byte is taken.
+// valueEnd is the length of the value at the beginning, which is not a string: a number, a word, or bytes in CBOR's
+// diagnostic notation, h'0102'. It is at least 1.
 func valueEnd(src []byte) int {
 	for i := 1; i < len(src); i++ {
 		if strings.IndexByte(" \t\r\n{}[](),:\"", src[i]) >= 0 {
@@ -145,14 +144,15 @@ func valueEnd(src []byte) int {
 	return len(src)
 }
 
-// validJSON reports whether a text is JSON; of a cut one whether its beginning is. Else at is where it is not.
+// validJSON reports whether a text is JSON; for a truncated one whether its beginning is. Otherwise at is the position
+// of the error.
 func validJSON(text []byte, whole bool) (at int64, ok bool) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if json.Valid(text) {
 		return 0, true
 	}
 	if !whole {
-		// with a blank behind it, only an error at its end is behind the text
+		// With a blank appended, an error behind the text is one of truncation.
 		text = append(slices.Clip(text), ' ')
 	}
 	var v json.RawMessage

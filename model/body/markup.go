@@ -13,13 +13,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// layXML lays out XML, one element a line, an element that holds only text with it. Nothing between < and > is changed.
-// It is false for what is no XML; of a cut one its beginning is enough.
+// layXML lays out XML, one element a line; text that is alone in its element stays on the same line. Nothing between <
+// and > is changed. It is false for anything but XML; a truncated one only needs a valid beginning.
 func layXML(text []byte, whole bool) ([]Line, bool) {
 	d := xml.NewDecoder(bytes.NewReader(text))
-	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is UTF-8: that was looked at
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it was found to be UTF-8 already
 	var l layout
-	elements, from, bare := 0, 0, false // bare: the line has a start tag, and nothing but text after it
+	elements, from, bare := 0, 0, false // bare: the line has only a start tag and text after it
 	for l.size <= maxShown {
 		token, err := d.Token()
 		end := int(d.InputOffset())
@@ -62,7 +62,7 @@ func layXML(text []byte, whole bool) ([]Line, bool) {
 	return l.lines, true
 }
 
-// open begins a line, when there is something on the one before.
+// open begins a new line, unless the current one is empty.
 func (l *layout) open() {
 	if len(trimmed(l.line)) > 0 {
 		l.end()
@@ -71,8 +71,8 @@ func (l *layout) open() {
 	}
 }
 
-// characters puts the text of an element: beside its start tag when it is one line. It reports whether the end tag may
-// stand beside it.
+// characters writes the text of an element: beside its start tag if it is one line. It reports whether the end tag may
+// follow on that line.
 func (l *layout) characters(source []byte, bare bool) bool {
 	text := bytes.TrimSpace(source)
 	if len(text) == 0 {
@@ -89,10 +89,10 @@ func (l *layout) characters(source []byte, bare bool) bool {
 	return false
 }
 
-// attribute is a name with its value, and what stands before it.
+// attribute matches a name with its value, and the space before it.
 var attribute = regexp.MustCompile(`(?s)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')`)
 
-// tag puts a tag with its parts.
+// tag writes a tag with its parts.
 func (l *layout) tag(source []byte) {
 	text := string(source)
 	begin := 1
@@ -119,11 +119,10 @@ func (l *layout) tag(source []byte) {
 	}
 }
 
-// formText is what a form looks like: no white space, and two fields at least.
+// formText matches a form: no white space, and at least two fields.
 var formText = regexp.MustCompile(`^[\w.%+*\[\]-]+=[^\s&=]*(&[\w.%+*\[\]-]+=[^\s&=]*)+$`)
 
-// layForm lays out form data as its fields, decoded. Without a content type that says it, it must look like nothing
-// else.
+// layForm lays out form data as decoded fields. Unless the content type says so, it must look unmistakably like a form.
 func layForm(text []byte, said bool) ([]Line, bool) {
 	source := string(bytes.TrimSpace(text))
 	if !said && !formText.MatchString(source) {

@@ -10,8 +10,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// msgPack reads MessagePack (msgpack.org, spec.md of 2017). The Go libraries for it read into maps, which lose the
-// order of keys and keys that are there twice.
+// msgPack decodes MessagePack (msgpack.org, spec.md of 2017). Go libraries decode it into maps, which lose the order of
+// keys and duplicate keys.
 type msgPack struct{ serial.Reader }
 
 func parseMsgPack(b []byte) *serial.Value {
@@ -40,7 +40,7 @@ func (p *msgPack) value(depth int) *serial.Value {
 	case c >= 0xd4 && c <= 0xd8: // an extension of 1 to 16 bytes
 		return p.extension(1 << (c - 0xd4))
 	}
-	switch c { // what brings its length
+	switch c { // kinds with a length
 	case 0xc0:
 		return serial.Of("null")
 	case 0xc2, 0xc3:
@@ -59,7 +59,7 @@ func (p *msgPack) value(depth int) *serial.Value {
 	panic(serial.ErrFormat)
 }
 
-// scalar is a number of the byte that says its kind.
+// scalar is a number; c is its type byte.
 func (p *msgPack) scalar(c byte) *serial.Value {
 	switch c {
 	case 0xca:
@@ -76,7 +76,7 @@ func (p *msgPack) scalar(c byte) *serial.Value {
 	return serial.OfInt(int64(n<<shift) >> shift)
 }
 
-// text is a string, which older writers have for bytes, too.
+// text is a string, or bytes as older writers encode them.
 func (p *msgPack) text(n uint64) *serial.Value {
 	b := p.Take(n)
 	if utf8.Valid(b) {
@@ -86,7 +86,7 @@ func (p *msgPack) text(n uint64) *serial.Value {
 }
 
 func (p *msgPack) list(n uint64, depth int) *serial.Value {
-	serial.Check(n <= uint64(len(p.Rest))) // each element has a byte at least
+	serial.Check(n <= uint64(len(p.Rest))) // each element has at least one byte
 	v := &serial.Value{Kind: serial.List}
 	for range n {
 		v.Add("", p.value(depth+1))
@@ -104,7 +104,7 @@ func (p *msgPack) table(n uint64, depth int) *serial.Value {
 	return v
 }
 
-// extension is a value of an application's own kind; kind -1 is a time.
+// extension is a value of an application-specific type; type -1 is a time.
 func (p *msgPack) extension(n uint64) *serial.Value {
 	kind := int8(p.Take(1)[0])
 	b := p.Take(n)

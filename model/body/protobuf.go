@@ -9,8 +9,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// wire reads protobuf without its schema: fields have numbers and no names, and what has a length may be a text, bytes
-// or another message.
+// wire decodes protobuf without a schema: fields have numbers and no names, and a length-delimited one may be a text,
+// bytes or another message.
 type wire struct{ serial.Reader }
 
 func parseWire(b []byte) *serial.Value {
@@ -52,8 +52,8 @@ func (w *wire) value(f wireField, depth int) *serial.Value {
 
 type wireField struct {
 	kind    protowire.Type
-	number  uint64 // of a varint, and of 4 and 8 bytes
-	content []byte // of what has a length, or is a group
+	number  uint64 // for a varint, and for 4 and 8 bytes
+	content []byte // of a length-delimited field, or a group
 }
 
 func eachField(b []byte, each func(protowire.Number, wireField)) {
@@ -68,7 +68,7 @@ func eachField(b []byte, each func(protowire.Number, wireField)) {
 	}
 }
 
-// wireFieldOf is a field whose bytes were checked.
+// wireFieldOf makes a field from bytes that were validated.
 func wireFieldOf(number protowire.Number, kind protowire.Type, b []byte) wireField {
 	f := wireField{kind: kind}
 	switch kind {
@@ -87,7 +87,7 @@ func wireFieldOf(number protowire.Number, kind protowire.Type, b []byte) wireFie
 	return f
 }
 
-// fixed is a number of 4 or 8 bytes, which may be whole or have a fraction: only the schema knows.
+// fixed is a number of 4 or 8 bytes, an integer or a float: only the schema knows.
 func fixed(n uint64, f float64, bits int) *serial.Value {
 	v := &serial.Value{Kind: serial.Object}
 	v.Add("$fixed"+strconv.Itoa(bits), serial.Of(strconv.FormatUint(n, 10)))

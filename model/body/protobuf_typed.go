@@ -11,12 +11,12 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// typed reads protobuf by its types: fields have their names, and what the types do not know its number, as on the
-// wire. dynamicpb, the library's own reader, has no bound for how many values it makes of a body.
+// typed decodes protobuf with its types: known fields have names, unknown ones their numbers as on the wire. The
+// library's own decoder, dynamicpb, does not bound the number of values that it makes of a body.
 type typed struct{ wire }
 
-// parseTyped reads a message of a type that fills the body. It is an error when a field is not what the type says, or
-// when the type knows none of the fields: then the body is of another type.
+// parseTyped decodes a body as a message of a type. It fails when a field does not fit the type, or when the type has
+// none of the fields: then the body has another type.
 func parseTyped(b []byte, of *messageType) *serial.Value {
 	t := typed{wire{readerOf(nil)}}
 	v, known := t.message(b, of, 0)
@@ -24,10 +24,10 @@ func parseTyped(b []byte, of *messageType) *serial.Value {
 	return v
 }
 
-// message reads a message. known is how many of its fields the type has.
+// message decodes a message. known is how many of its fields the type has.
 func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, known int) {
 	var order []protowire.Number
-	fields := map[protowire.Number][]wireField{} // what there is of each, in the order of the wire
+	fields := map[protowire.Number][]wireField{} // the occurrences of each field, in wire order
 	eachField(b, func(number protowire.Number, f wireField) {
 		t.Spend(depth)
 		if fields[number] == nil {
@@ -49,8 +49,7 @@ func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, 
 	return v, known
 }
 
-// known is a field of the type: of one that is not repeated the last value counts, and messages are merged, as protobuf
-// has it.
+// known is a field of the type: if it is not repeated, the last value wins and messages are merged, as in protobuf.
 func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Value {
 	switch {
 	case field.isMap():
@@ -72,7 +71,7 @@ func (t *typed) known(all []wireField, field *fieldType, depth int) *serial.Valu
 	return t.value(last, field, depth)
 }
 
-// element adds what a repeated field has: one value, or several numbers in a row.
+// element adds an occurrence of a repeated field: one value, or several packed numbers.
 func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth int) {
 	wanted := wireOf(field.kind)
 	if f.kind != protowire.BytesType || wanted == protowire.BytesType || wanted == protowire.StartGroupType {
@@ -88,13 +87,13 @@ func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth
 	}
 }
 
-// mapped is a map: its entries are messages of a key and a value.
+// mapped is a map: its entries are messages with a key and a value.
 func (t *typed) mapped(entries []wireField, field *fieldType, depth int) *serial.Value {
 	all := &serial.Value{Kind: serial.Object}
 	for _, f := range entries {
 		serial.Check(f.kind == protowire.BytesType)
 		entry, _ := t.message(f.content, field.of, depth+1)
-		part := func(of *fieldType) *serial.Value { // what is not there is zero
+		part := func(of *fieldType) *serial.Value { // a missing part is zero
 			if v := entry.Member(of.name); v != nil {
 				return v
 			}
@@ -108,10 +107,10 @@ func (t *typed) mapped(entries []wireField, field *fieldType, depth int) *serial
 // value is one value of a field.
 func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
 	serial.Check(f.kind == wireOf(field.kind) ||
-		field.isMessage() && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions have both
+		field.isMessage() && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions allow both
 	switch field.kind {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		if field.of == nil { // the set was made without its imports
+		if field.of == nil { // the descriptor set lacks its imports
 			return t.wire.message(f.content, depth+1)
 		}
 		v, _ := t.message(f.content, field.of, depth+1)

@@ -15,9 +15,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// Types are the message types of protobuf by their full names, as a descriptor set has them: the file that protoc
-// --descriptor_set_out writes, a google.protobuf.FileDescriptorSet. The library's own reader of them would be a tenth
-// of the program.
+// Types are protobuf message types by full name, from a descriptor set: the file that protoc --descriptor_set_out
+// writes, a google.protobuf.FileDescriptorSet. The library's own reader would be a tenth of the program.
 type Types struct {
 	messages map[string]*messageType
 	enums    map[string]map[int32]string
@@ -26,7 +25,7 @@ type Types struct {
 type messageType struct {
 	name   string // with its package
 	fields map[protowire.Number]*fieldType
-	entry  bool // of a map: fields 1 and 2 are key and value
+	entry  bool // an entry of a map: fields 1 and 2 are key and value
 }
 
 type fieldType struct {
@@ -34,8 +33,8 @@ type fieldType struct {
 	number         protowire.Number
 	kind           protoreflect.Kind
 	repeated       bool
-	of             *messageType     // of messages; nil when the set was made without its imports
-	names          map[int32]string // of an enum's values
+	of             *messageType     // for messages; nil when the set lacks its imports
+	names          map[int32]string // an enum's values
 }
 
 func (f *fieldType) isMessage() bool {
@@ -44,13 +43,13 @@ func (f *fieldType) isMessage() bool {
 
 func (f *fieldType) isMap() bool { return f.repeated && f.of != nil && f.of.entry }
 
-// MaxTypes bounds a descriptor set, in bytes.
+// MaxTypes is the maximum size of a descriptor set, in bytes.
 const MaxTypes = 16 << 20
 
 var errTypes = errors.New("it is not a descriptor set: protoc --include_imports --descriptor_set_out=FILE writes one")
 
-// parseTypes reads a descriptor set. The error is one sentence. What a set imports and does not have is known by its
-// field numbers only.
+// parseTypes parses a descriptor set. The error is one sentence. Types that a set imports but does not contain show
+// only field numbers.
 func parseTypes(set []byte) (*Types, error) {
 	if len(set) > MaxTypes {
 		return nil, fmt.Errorf("it has more than %d MiB", MaxTypes>>20)
@@ -81,7 +80,7 @@ func parseTypes(set []byte) (*Types, error) {
 	return t, nil
 }
 
-// parts are the fields of a descriptor that count, by their numbers in descriptor.proto.
+// parts are handlers for the interesting fields of a descriptor, by number in descriptor.proto.
 type parts map[protowire.Number]func(wireField)
 
 func eachPart(b []byte, wanted parts) {
@@ -100,7 +99,7 @@ func numberInto[T ~int32 | ~uint64](to *T) func(wireField) {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// readMessage reads a DescriptorProto and what it nests.
+// readMessage reads a DescriptorProto and the types nested in it.
 func (t *Types) readMessage(b []byte, scope string) {
 	m, name := &messageType{fields: map[protowire.Number]*fieldType{}}, ""
 	eachPart(b, parts{1: textInto(&name)})
@@ -129,7 +128,7 @@ func (m *messageType) readField(b []byte) {
 	f.kind, f.repeated, m.fields[f.number] = protoreflect.Kind(kind), label == many, f
 }
 
-// readEnum reads an EnumDescriptorProto. Of several names of a number the first counts.
+// readEnum reads an EnumDescriptorProto. If a number has several names, the first one wins.
 func (t *Types) readEnum(b []byte, scope string) {
 	name, values := "", map[int32]string{}
 	eachPart(b, parts{1: textInto(&name), 2: func(f wireField) {
@@ -143,7 +142,7 @@ func (t *Types) readEnum(b []byte, scope string) {
 	t.enums[strings.TrimPrefix(scope+"."+name, ".")] = values
 }
 
-// resolve finds the type of a field: by its full name, which begins with a dot, or outwards from where it is used.
+// resolve finds the type of a field: by its full name, which begins with a dot, or searching outwards from its scope.
 func (t *Types) resolve(f *fieldType, scope string) {
 	name, full := strings.CutPrefix(f.typeName, ".")
 	for {
@@ -160,7 +159,7 @@ func (t *Types) resolve(f *fieldType, scope string) {
 
 const shownTypes = 8
 
-// named is a message type by its full name. The error says which there are.
+// named is a message type by its full name. The error lists the existing ones.
 func (t *Types) named(name string) (*messageType, error) {
 	if of := t.messages[name]; of != nil && !of.entry {
 		return of, nil
@@ -173,7 +172,7 @@ func (t *Types) named(name string) (*messageType, error) {
 	return nil, fmt.Errorf("there is no message %s in it: there are %s", model.Printable(name), of)
 }
 
-// names are those of all message types, sorted.
+// names are the names of all message types, sorted.
 func (t *Types) names() []string {
 	all := slices.Sorted(maps.Keys(t.messages))
 	return slices.DeleteFunc(all, func(name string) bool { return t.messages[name].entry })

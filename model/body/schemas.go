@@ -12,21 +12,21 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// Schema says which bodies are protobuf of which message type.
+// Schema says which bodies are protobuf, and of which message type.
 type Schema struct {
-	queues, contentType string // patterns; "" is any
+	queues, contentType string // patterns; "" matches any
 	message             filter.Template
 	types               *Types
 	problem             string // why there are no types, printable; "" when there are
-	file                string // of the descriptor set, printable
+	file                string // the descriptor set's file, printable
 }
 
-// Schemas are asked in their order: the first that is for a body counts.
+// Schemas are tried in order: the first that applies to a body wins.
 type Schemas []Schema
 
-// NewSchema reads a schema of the configuration: which type the bodies in queues, or with a content type, have. In a
-// type's name can be fields of the message: shop.{{type}}. The error is one sentence. That the file of a descriptor set
-// could not be read (unread), or is none, is said where such a body is shown, and stops nothing else.
+// NewSchema makes a schema from the configuration: the type of bodies in certain queues, or with a content type. A
+// type's name may contain fields of the message: shop.{{type}}. The error is one sentence. If the descriptor set could
+// not be read (unread) or parsed, that is shown with each such body, and stops nothing else.
 func NewSchema(file string, set []byte, unread error, name, queues, contentType string) (Schema, error) {
 	s := Schema{queues: queues, contentType: strings.ToLower(contentType), file: model.Printable(file)}
 	if file == "" || name == "" {
@@ -45,7 +45,7 @@ func NewSchema(file string, set []byte, unread error, name, queues, contentType 
 	return s, nil
 }
 
-// Read is the body of a message of a queue as a person reads it.
+// Read is a readable view of the body of a message in a queue.
 func (s Schemas) Read(queue model.QueueRef, m *message.Message) View {
 	if v, none := nothing(m); none {
 		return v
@@ -64,8 +64,8 @@ func (s Schemas) Read(queue model.QueueRef, m *message.Message) View {
 	return d.titled(v)
 }
 
-// isFor reports whether a schema is for a body: its content type is the one that the schema names, else it says
-// protobuf, or, in the queues that the schema names, nothing.
+// isFor reports whether a schema applies to a body: the content type is the schema's, or it says protobuf, or it is
+// empty and the schema names the queue.
 func (s *Schema) isFor(queue model.QueueRef, d *document) bool {
 	if s.queues != "" && !model.MatchesGlob(s.queues, queue.Name) && !model.MatchesGlob(s.queues, queue.String()) {
 		return false
@@ -76,7 +76,7 @@ func (s *Schema) isFor(queue model.QueueRef, d *document) bool {
 	return d.says("protobuf") || s.queues != "" && (d.contentType == "" || d.says("octet-stream"))
 }
 
-// typed reads a body by a schema. Why that cannot be is said, and the body is read without.
+// typed decodes a body with a schema. If that fails, the view says why, and the body is decoded without.
 func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
 	if s.types == nil {
 		d.problem("%s", s.problem)

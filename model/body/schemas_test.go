@@ -31,7 +31,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// shopFile declares shop.Order, which has a field of each kind and nests itself.
+// shopFile declares shop.Order, which has a field of each kind and is recursive.
 func shopFile() *descriptorpb.FileDescriptorProto {
 	fields, n := "", 0
 	add := func(label, name, kind, of string) {
@@ -78,7 +78,7 @@ func orderType(t testing.TB) protoreflect.MessageDescriptor {
 	return file.Messages().ByName("Order")
 }
 
-// shown is the value of a view that was read as a structure, as JSON.
+// shown is the value of a view that was decoded as a structure, as JSON.
 func shown(t testing.TB, v View) (of any) {
 	t.Helper()
 	var b strings.Builder
@@ -111,7 +111,7 @@ func orderBody(t testing.TB, text string) string {
 func TestProtobufByItsTypes(t *testing.T) {
 	body := orderBody(t, `{"aString":"née","manySint32":[-1,2],"aEnum":"PAID","manyEnum":["NEW",7],"aBytes":"AP8=",
 		"aMessage":{"aInt64":"-5","aBool":true},"prices":{"b":2,"":0},"aDouble":1.5,"aFloat":"Infinity"}`)
-	body += string(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 121)) // of a newer type
+	body += string(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 121)) // newer
 	v := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(body, "application/octet-stream", ""))
 	must.That(t, v.Title == "protobuf shop.Order" && v.Problem == "" && v.Format == Protobuf, "%+v", v)
 	want := map[string]any{
@@ -125,7 +125,7 @@ func TestProtobufByItsTypes(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(want, shown(t, v)))
 }
 
-// Which bodies a schema is for.
+// Which bodies a schema applies to.
 func TestSchemasAreChosen(t *testing.T) {
 	body := orderBody(t, `{"aString":"x"}`)
 	for _, test := range []struct {
@@ -156,7 +156,7 @@ func TestSchemasAreChosen(t *testing.T) {
 	assert.That(t, strings.HasPrefix(packed.Title, "gzip → protobuf shop.Order"), "%+v", packed)
 }
 
-// What is wrong is one sentence where the body is shown, and the body is read as without a schema.
+// A problem is one sentence beside the body, which is decoded as without a schema.
 func TestBadSchemas(t *testing.T) {
 	good := orderBody(t, `{"aString":"x"}`)
 	set := shopSet(t)
@@ -210,7 +210,7 @@ func TestBadSchemas(t *testing.T) {
 	}
 }
 
-// Whatever a descriptor set or a body has: an error of one line, or a view within bounds.
+// Any descriptor set and body give an error of one line, or a bounded view.
 func FuzzTypes(f *testing.F) {
 	f.Add(shopSet(f), []byte(orderBody(f, `{"aString":"x","prices":{"a":1},"manyInt32":[1,2]}`)), "shop.Order")
 	f.Add([]byte("\x0a\x02\x22\x00"), []byte("\x08\x01"), "a")
@@ -234,7 +234,7 @@ func FuzzTypes(f *testing.F) {
 	})
 }
 
-// A set that was made without what it imports still has names; what is imported is read by its field numbers.
+// A set without its imports still has names; imported types show field numbers.
 func TestTypesWithoutTheirImports(t *testing.T) {
 	set := must.Get(proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{fileOf(`
 		name: "box.proto" package: "shop" dependency: "money.proto" message_type {name: "Box"
@@ -247,7 +247,7 @@ func TestTypesWithoutTheirImports(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(want, shown(t, v)))
 }
 
-// What protobuf's own library reads of a message is what is shown.
+// The result must match protobuf's own library.
 func TestTypedAsTheLibrary(t *testing.T) {
 	of := orderType(t)
 	types := must.Get(parseTypes(shopSet(t)))(t)
@@ -265,14 +265,14 @@ func TestTypedAsTheLibrary(t *testing.T) {
 	})
 }
 
-// appendAny adds a field of a random kind, also one that is there already.
+// appendAny adds a field of a random kind, possibly a duplicate.
 func appendAny(t *rapid.T, body []byte, of protoreflect.MessageDescriptor) []byte {
 	f := of.Fields().Get(rapid.IntRange(0, of.Fields().Len()-1).Draw(t, "field"))
 	number := f.Number()
-	n := rapid.Uint64().Draw(t, "number") | 1 // the library leaves out what is zero
+	n := rapid.Uint64().Draw(t, "number") | 1 // the library leaves out zeros
 	switch f.Kind() {
 	case protoreflect.DoubleKind, protoreflect.FloatKind:
-		n = uint64(rapid.Uint32Range(1, 1<<20).Draw(t, "small")) // no NaN, which is not equal to itself
+		n = uint64(rapid.Uint32Range(1, 1<<20).Draw(t, "small")) // no NaN, which does not equal itself
 	case protoreflect.EnumKind:
 		n = rapid.Uint64Range(1, 3).Draw(t, "state")
 	case protoreflect.StringKind, protoreflect.BytesKind:
@@ -309,7 +309,7 @@ func appendAny(t *rapid.T, body []byte, of protoreflect.MessageDescriptor) []byt
 	return put(protowire.AppendTag(body, number, wire))
 }
 
-// plain is a message of the library as maps, lists and texts; plainOf is a value as the same.
+// plain converts a message of the library to maps, lists and texts; plainOf does so with a value.
 func plain(m protoreflect.Message) map[string]any {
 	out := map[string]any{}
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -377,8 +377,8 @@ func plainOf(v *serial.Value) any {
 	return v.Text
 }
 
-// What protobuf's own library finds in a descriptor set of many files is what is found: its own descriptors, which have
-// types in types, maps, groups, enums and imports.
+// The result must match protobuf's own library on a descriptor set of many files: its own descriptors, with nested
+// types, maps, groups, enums and imports.
 func TestTypesAsTheLibrary(t *testing.T) {
 	var set descriptorpb.FileDescriptorSet
 	var want []string

@@ -15,16 +15,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/serial"
 )
 
-// reader reads a binary format, or a textual one that is a structure.
+// reader decodes a binary format, or a textual one that is a structure.
 type reader struct {
 	format Format
-	types  []string // of the content types that name it
+	types  []string // content types of the format
 	looks  func([]byte) bool
-	read   func(*document) (text []byte, whole bool, err error) // as JSON, or like it
+	read   func(*document) (text []byte, whole bool, err error) // as JSON, or similar to it
 }
 
-// readers are asked in this order: first those that the content type names, then those as which a body looks.
-// Protobuf and Avro look like nothing, so only the content type says them.
+// readers are tried in this order: first those that the content type names, then those whose format the body looks
+// like. Protobuf and Avro have no recognizable look, so they need the content type.
 var readers = []reader{
 	{Pickle, []string{"x-python-serialize", "python-pickle"}, looksPickle, readPickle},
 	{Java, []string{"java-serialized-object", "java-object"}, begins("\xac\xed\x00\x05"), tree(parseJava)},
@@ -34,7 +34,7 @@ var readers = []reader{
 	{Protobuf, []string{"protobuf"}, nil, tree(parseWire)},
 }
 
-// structure reads a body as a structure that is neither JSON nor XML, if it is one.
+// structure decodes a body as a structure other than JSON and XML, if it is one.
 func (d *document) structure() (View, bool) {
 	if len(d.data) == 0 {
 		return View{}, false
@@ -57,7 +57,7 @@ func (d *document) structure() (View, bool) {
 			continue
 		}
 		if v, err := d.readAs(r); err == nil {
-			if r.format == MsgPack || r.format == CBOR { // nothing else than its bytes says it
+			if r.format == MsgPack || r.format == CBOR { // only its bytes suggest it
 				v.Title = "looks like " + string(r.format)
 			}
 			return v, true
@@ -66,7 +66,7 @@ func (d *document) structure() (View, bool) {
 	return View{}, false
 }
 
-// refused says why a body is not shown as what its content type says. JSON in the place of a structure is no surprise.
+// refused says why a body is not shown in the format of its content type. Finding JSON instead is not worth a word.
 func (d *document) refused(r reader, err error) {
 	switch {
 	case !d.whole || errors.Is(err, serial.ErrTooMuch):
@@ -107,7 +107,7 @@ func tree(parse func([]byte) *serial.Value) func(*document) ([]byte, bool, error
 	}
 }
 
-// readerOf is a reader that takes no more than a view shows.
+// readerOf is a reader bounded to what a view shows.
 func readerOf(b []byte) serial.Reader {
 	return serial.Reader{Rest: b, MaxValues: maxValues, MaxDepth: maxDepth}
 }
@@ -128,7 +128,7 @@ func readPickle(d *document) ([]byte, bool, error) {
 	return found(m.Pickled())
 }
 
-// found is what a reader of model/message gives.
+// found adapts the result of a reader in model/message.
 func found(text []byte, whole, ok bool) ([]byte, bool, error) {
 	if !ok {
 		return nil, false, serial.ErrFormat
@@ -136,14 +136,14 @@ func found(text []byte, whole, ok bool) ([]byte, bool, error) {
 	return text, whole, nil
 }
 
-// looksPHP is an array or an object: a number or a text alone could be any text.
+// looksPHP recognizes an array or an object: a number or a text alone could be any text.
 func looksPHP(b []byte) bool {
 	return len(b) > 5 && (b[0] == 'a' || b[0] == 'O') && b[1] == ':' && (b[len(b)-1] == '}')
 }
 
 func readPHP(d *document) ([]byte, bool, error) { return found(message.PHPSerialized(d.data)) }
 
-// looksMsgPack is a map: its first byte begins no UTF-8.
+// looksMsgPack recognizes a map: its first byte cannot begin UTF-8.
 func looksMsgPack(b []byte) bool {
 	switch {
 	case len(b) < 4:
@@ -157,7 +157,7 @@ func looksMsgPack(b []byte) bool {
 	return false
 }
 
-// looksCBOR is a map, or what describes itself (RFC 8949, 3.4.6).
+// looksCBOR recognizes a map, or the self-described tag (RFC 8949, 3.4.6).
 func looksCBOR(b []byte) bool {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xd9\xd9\xf7")):
@@ -171,18 +171,19 @@ func looksCBOR(b []byte) bool {
 	return false
 }
 
-// namesMember reports whether the first key of a map, a text whose length is added to a byte, is of letters.
+// namesMember reports whether the first key of a map consists of letters. The key is a text whose length is added to
+// the byte text.
 func namesMember(b []byte, at int, text byte) bool {
 	return !utf8.Valid(b) && len(b) > at+1 && b[at] > text && b[at] < text+0x20 &&
 		letters(b[at+1:min(len(b), at+1+int(b[at]&0x1f))])
 }
 
-// letters reports whether bytes are what a member may be called.
+// letters reports whether bytes are a plausible name of a member.
 func letters(b []byte) bool {
 	return len(b) > 0 && !bytes.ContainsFunc(b, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// diagnostic writes CBOR as people read it (RFC 8949, 8): its order and its kinds of values stay.
+// diagnostic writes CBOR's diagnostic notation (RFC 8949, 8), which keeps the order and the kinds of values.
 var diagnostic, _ = cbor.DiagOptions{
 	MaxNestedLevels: maxDepth, MaxArrayElements: maxValues, MaxMapPairs: maxValues,
 }.DiagMode()
@@ -198,7 +199,7 @@ func readCBOR(d *document) ([]byte, bool, error) {
 	return unescaped([]byte(text)), true, nil
 }
 
-// unescaped writes the texts of a diagnostic notation, which is in ASCII, in their own letters.
+// unescaped decodes the escaped texts of the diagnostic notation, which is ASCII.
 func unescaped(src []byte) []byte {
 	var out []byte
 	for i := 0; i < len(src); {
@@ -219,8 +220,8 @@ func unescaped(src []byte) []byte {
 	return out
 }
 
-// avro names the schema of Avro, which cannot be read without it: the number of a schema registry, or the fingerprint
-// of a single object.
+// avro names the Avro schema, without which a body cannot be decoded: the number of a schema registry, or the
+// fingerprint of a single object.
 func (d *document) avro() (View, bool) {
 	title := ""
 	switch {

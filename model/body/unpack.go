@@ -19,11 +19,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// compressions are what a body can be packed in, with the names of the content encoding, and what it begins with.
+// compressions are the supported compressions, with their names in the content encoding and their magic bytes.
 var compressions = []struct {
 	name  string
 	names []string
-	magic []string // none: only the content encoding says it
+	magic []string // none: only the content encoding shows it
 	open  func(io.Reader) (io.Reader, error)
 }{
 	{
@@ -51,13 +51,13 @@ var compressions = []struct {
 	},
 }
 
-// plainEncodings are content encodings that name characters, or nothing.
+// plainEncodings are content encodings that mean a character set, or nothing.
 var plainEncodings = map[string]bool{
 	"utf-8": true, "utf8": true, "us-ascii": true, "ascii": true, "binary": true, "identity": true, "8bit": true,
 	"7bit": true, "iso-8859-1": true, "application/json": true, "string": true,
 }
 
-// unpack takes off one layer after another.
+// unpack removes one layer after another.
 func (d *document) unpack() {
 	for range maxLayers {
 		if !d.declared() && !d.compressed() && !d.base64() && !d.registered() {
@@ -71,7 +71,7 @@ func (d *document) unpack() {
 	}
 }
 
-// declared takes off what the content encoding says.
+// declared removes the layers that the content encoding names.
 func (d *document) declared() bool {
 	for n := len(d.encodings); n > 0; n-- {
 		encoding := d.encodings[n-1]
@@ -96,7 +96,7 @@ func (d *document) declared() bool {
 	return false
 }
 
-// compressed takes off a compression that the body begins with, when it can be read.
+// compressed removes a compression recognized by its magic bytes, if the data can be decompressed.
 func (d *document) compressed() bool {
 	for _, c := range compressions {
 		if beginsWithOne(d.data, c.magic) && d.decompressed(c.name, c.open) {
@@ -110,8 +110,8 @@ func beginsWithOne(b []byte, magic []string) bool {
 	return slices.ContainsFunc(magic, func(m string) bool { return bytes.HasPrefix(b, []byte(m)) })
 }
 
-// decompressed reads what is packed, to a bound. What is damaged stays as it is; of a body of which only the beginning
-// was kept, the beginning is enough.
+// decompressed decompresses up to a bound. Damaged data stays as it is; if only the beginning of a body was kept, that
+// is enough.
 func (d *document) decompressed(name string, open func(io.Reader) (io.Reader, error)) bool {
 	r, err := open(bytes.NewReader(d.data))
 	if err != nil {
@@ -133,9 +133,9 @@ func (d *document) becomes(step string, data []byte, whole bool) {
 	d.steps, d.data, d.whole = append(d.steps, step), data, whole
 }
 
-const leastBase64 = 16 // bytes: shorter ones are words and ids as well
+const leastBase64 = 16 // bytes: shorter texts may be words or ids
 
-// base64 takes it off where it is certain: what is in it is a text, or begins as a known format does.
+// base64 decodes base64 where it is certain: it contains text, or begins like a known format.
 func (d *document) base64() bool {
 	if !d.whole || len(d.data) < leastBase64 || len(d.data) > maxStructure {
 		return false
@@ -154,7 +154,7 @@ func (d *document) base64() bool {
 	return true
 }
 
-// fromBase64 decodes base64 in its two alphabets, with or without its end.
+// fromBase64 decodes base64 in both alphabets, padded or not.
 func fromBase64(text []byte, whole bool) ([]byte, bool) {
 	text = bytes.TrimSpace(text)
 	if !whole {
@@ -171,7 +171,7 @@ func fromBase64(text []byte, whole bool) ([]byte, bool) {
 	return out, err == nil
 }
 
-// readable reports whether bytes are a text without controls.
+// readable reports whether bytes are a text without control characters.
 func readable(b []byte) bool {
 	if !utf8.Valid(b) {
 		return false
@@ -181,7 +181,7 @@ func readable(b []byte) bool {
 	})
 }
 
-// registered takes off the frame of a schema registry around JSON: a zero, and the number of the schema. Around other
+// registered removes a schema registry's frame around JSON: a zero byte, and the number of the schema. Around other
 // formats it could be anything.
 func (d *document) registered() bool {
 	const frame = 5
@@ -196,8 +196,8 @@ func (d *document) registered() bool {
 	return true
 }
 
-// Unpacked is what is packed in a body, to a bound, and in what: "gzip", "base64 → gzip". It is false of a body that is
-// not packed, which it says without reading all of it.
+// Unpacked is the unpacked body, up to a bound, and its layers: "gzip", "base64 → gzip". It is false for a body that is
+// not packed, which it finds without reading all of it.
 func Unpacked(m *message.Message) (data []byte, steps []string, ok bool) {
 	if !mayBePacked(m) {
 		return nil, nil, false
@@ -209,7 +209,7 @@ func Unpacked(m *message.Message) (data []byte, steps []string, ok bool) {
 
 func mayBePacked(m *message.Message) bool {
 	encoding := m.Properties.ContentEncoding
-	if encoding != "" && !plainEncodings[encoding] || len(m.Body) > 0 && m.Body[0] == 0 { // the frame of a registry
+	if encoding != "" && !plainEncodings[encoding] || len(m.Body) > 0 && m.Body[0] == 0 { // a schema registry's frame
 		return true
 	}
 	for _, c := range compressions {

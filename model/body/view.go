@@ -7,10 +7,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Format is what a body is written in.
+// Format is the format of a body.
 type Format string
 
-// The formats. Text and Hex are what is left where nothing else is known.
+// The formats. Text and Hex are for what is not recognized.
 const (
 	Empty    Format = "empty"
 	NotKept  Format = "not kept" // only its size was kept
@@ -28,17 +28,17 @@ const (
 	Pickle   Format = "Python pickle"
 )
 
-// View is a body made ready to be drawn. It is bounded whatever the body is: make it once, not for each frame.
+// View is a body ready to be drawn. Its size is bounded: make it once, not for each frame.
 type View struct {
 	Format  Format
-	Title   string // what was done to read it: "gzip → JSON, 3.1KB from 812B"; "" when it is shown as it is
-	Problem string // why it is not what its content type or its encoding says; "" when it is
+	Title   string // how it was decoded: "gzip → JSON, 3.1KB from 812B"; "" when it is shown as it is
+	Problem string // why it does not match its content type or encoding; "" when it does
 	Lines   []Line // printable
-	Note    string // what is not shown, or how it was read
-	bytes   []byte // of a dump
+	Note    string // what is not shown, or how it was decoded
+	bytes   []byte // for a hex dump
 }
 
-// LinesIn are the lines for a width: those of a dump fit into it, from 28 columns on.
+// LinesIn are the lines for a width: a hex dump is made to fit, from 28 columns on.
 func (v *View) LinesIn(width int) []Line {
 	if v.Format == Hex && width < wholeDump {
 		return hexDump(v.bytes, width)
@@ -48,7 +48,7 @@ func (v *View) LinesIn(width int) []Line {
 
 // Line is a line of a view.
 type Line struct {
-	Depth int // in containers, from 0; the line that opens one and the line that closes it are as deep as the container
+	Depth int // in containers, from 0; the lines that open and close a container have its own depth
 	Spans []Span
 }
 
@@ -58,7 +58,7 @@ type Span struct {
 	Text string
 }
 
-// Kind is what a part of a line is.
+// Kind is the kind of a span.
 type Kind int
 
 // The kinds. Plain is the zero Kind.
@@ -68,7 +68,7 @@ const (
 	String       // a text
 	Literal      // a number, true, false, null
 	Mark         // brackets, commas, offsets
-	Note         // said by dlxtop, and not in the body
+	Note         // said by dlxtop, not part of the body
 )
 
 // String is the line as text.
@@ -85,19 +85,19 @@ func (l Line) String() string {
 
 // The bounds of a view.
 const (
-	maxText      = 256 << 10 // bytes of text that are shown
-	maxHex       = 64 << 10  // bytes that are dumped
-	maxShown     = 512 << 10 // bytes of lines that are made of a structure
+	maxText      = 256 << 10 // bytes of text shown
+	maxHex       = 64 << 10  // bytes in a hex dump
+	maxShown     = 512 << 10 // bytes of lines made from a structure
 	maxIndent    = 40        // levels
-	maxUnpacked  = 1 << 20   // bytes that a compressed body may become
-	maxStructure = 1 << 20   // bytes of a binary body that are read as a structure
+	maxUnpacked  = 1 << 20   // bytes after decompression
+	maxStructure = 1 << 20   // bytes of a binary body decoded as a structure
 	maxLayers    = 5         // of packing
 	maxOpened    = 3         // levels of JSON in strings
 	maxValues    = 50_000    // of a structure
 	maxDepth     = 64        // levels of a structure
 )
 
-// Raw is the body as it lies in the queue: its text, or its bytes.
+// Raw is the body as it is in the queue: its text, or its bytes.
 func Raw(m *message.Message) View {
 	if v, none := nothing(m); none {
 		return v
@@ -106,7 +106,7 @@ func Raw(m *message.Message) View {
 	return d.plain()
 }
 
-// Read is the body as a person reads it: unpacked, laid out, its structure named.
+// Read is a readable view of the body: unpacked, laid out, with its format.
 func Read(m *message.Message) View { return Schemas(nil).Read(model.QueueRef{}, m) }
 
 func nothing(m *message.Message) (View, bool) {
@@ -119,7 +119,7 @@ func nothing(m *message.Message) (View, bool) {
 	return View{}, false
 }
 
-// Folded is a view in which everything deeper than a level is left out: "{ … 12 lines }".
+// Folded is a view without everything below a level: "{ … 12 lines }".
 func Folded(lines []Line, depth int) []Line {
 	var out []Line
 	for i := 0; i < len(lines); {

@@ -64,7 +64,7 @@ func based(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)
 
 func sized(s string) string { return message.Size(int64(len(s))) + "B" }
 
-// As written by another implementation, github.com/vmihailenco/msgpack/v5 5.4.1: numbers, a text, bytes, a time.
+// Written by another implementation, github.com/vmihailenco/msgpack/v5 5.4.1: numbers, a text, bytes, a time.
 const msgPacked = "8da2696479a46e616d65a45a6fc3aba3626967cf8000000000000000a36e6567fba56e65673136d1fed4a56e65673634d3" +
 	"ffffff0000000000a166cb3ff8000000000000a3663332ca3f000000a26f6bc3a26e6fc0a46c6973749201920281a161a162a37261" +
 	"77c40200ffa26174d6ff6955b900"
@@ -72,11 +72,11 @@ const msgPacked = "8da2696479a46e616d65a45a6fc3aba3626967cf8000000000000000a36e6
 // A number, a text, a message, a number with a fraction.
 const wired = "\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01\x25\x00\x00\xc0\x3f"
 
-// A map with a text, bytes, a time with its tag, a list, and JSON in a text.
+// A map with a text, bytes, a tagged time, a list, and JSON in a text.
 const cborMap = "a66269641879646e616d65645a6fc3ab637261774200ff626174c11a6955b900646c6973748501f6f5fb3ff8000000000000" +
 	"a1616120677061796c6f6164697b2261223a5b315d7d"
 
-// reading is what is read of a body.
+// reading is the expected result for a body.
 type reading struct {
 	Format  Format
 	Title   string
@@ -95,7 +95,7 @@ func read(v View) reading {
 
 func lines(text string) []string { return strings.Split(text, "\n") }
 
-// laid are the lines of JSON.
+// laid are the laid-out lines of JSON.
 func laid(text string) []string {
 	var b bytes.Buffer
 	_ = json.Indent(&b, []byte(text), "", "  ")
@@ -286,7 +286,7 @@ func TestJava(t *testing.T) {
 	}
 }
 
-// A body that is raw is as it lies in the queue.
+// The raw view shows the body as it is in the queue.
 func TestRawBodyIsAsItLiesInTheQueue(t *testing.T) {
 	for body, want := range map[string]string{
 		order: order, "a b": "a b",
@@ -350,7 +350,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Each line is there once, in its order, and as many are equal as can be.
+// Each line occurs once, in order, and as many as possible are equal.
 func TestCompareIsComplete(t *testing.T) {
 	text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 30)
 	rapid.Check(t, func(t *rapid.T) {
@@ -393,7 +393,7 @@ func longestCommon(a, b []string) int {
 	return before[len(b)]
 }
 
-// Texts that have nothing in common are side by side as they come, in bounded time.
+// Texts without common lines are paired in order, in bounded time.
 func TestCompareOfTooMuch(t *testing.T) {
 	var a, b []string
 	for i := range 20_000 {

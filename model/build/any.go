@@ -9,7 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// AnyText draws a text of any bytes, and often one that JSON writes in another way.
+// AnyText draws a text of any bytes, often one that JSON must escape.
 func AnyText(t *rapid.T, label string) string {
 	switch rapid.IntRange(0, 3).Draw(t, label+" kind") {
 	case 0:
@@ -75,7 +75,7 @@ func AnyValue(depth int) *rapid.Generator[any] {
 	})
 }
 
-// AnyTable draws a table of up to five headers, with tables and lists in it down to a depth.
+// AnyTable draws a table of up to five headers, with nested tables and lists down to a depth.
 func AnyTable(t *rapid.T, depth int) model.Table {
 	table := model.Table{}
 	for range rapid.IntRange(0, 5).Draw(t, "size") {

@@ -14,7 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// A small language to write topologies in tests: Broker("4.0.5", Queue("a", DLX("x")), Exchange("direct", "x"),
+// This file is a small language for topologies in tests: Broker("4.0.5", Queue("a", DLX("x")), Exchange("direct", "x"),
 // Bind("x", "k", "b")).
 
 // Part adds an object to a broker.
@@ -34,7 +34,7 @@ func Broker(version string, parts ...Part) *model.Snapshot {
 	return s
 }
 
-// TopologyOf is what the model makes of such a broker.
+// TopologyOf is the topology of such a broker.
 func TopologyOf(version string, parts ...Part) *model.Topology {
 	return model.NewTopology(Broker(version, parts...))
 }
@@ -54,7 +54,7 @@ func Refs(names ...string) []model.QueueRef {
 // Setting changes a queue.
 type Setting func(*model.Queue)
 
-// Queue is a durable classic queue, empty and without consumers if no setting says otherwise.
+// Queue is a durable classic queue, empty and without consumers unless a setting says otherwise.
 func Queue(name string, settings ...Setting) Part {
 	return func(s *model.Snapshot) {
 		q := model.Queue{
@@ -68,10 +68,10 @@ func Queue(name string, settings ...Setting) Part {
 	}
 }
 
-// Argument is an argument of the queue; the settings below are those that are used most.
+// Argument sets an argument of the queue; the settings below are shortcuts for common ones.
 func Argument(key string, v any) Setting { return func(q *model.Queue) { q.Arguments[key] = v } }
 
-// DLX is the queue's dead-letter exchange, and the routing key of its dead letters, as arguments.
+// DLX sets the queue's dead-letter exchange and, optionally, routing key, as arguments.
 func DLX(name string, key ...string) Setting {
 	return func(q *model.Queue) {
 		Argument("x-dead-letter-exchange", name)(q)
@@ -81,38 +81,38 @@ func DLX(name string, key ...string) Setting {
 	}
 }
 
-// Buffer is a queue in which messages wait so many ms for another one.
+// Buffer is a queue in which messages wait this many ms before they go to another one.
 func Buffer(name, to string, ms int64, settings ...Setting) Part {
 	return Queue(name, append(settings, DLX("", to), TTL(ms))...)
 }
 
-// DeadKey is the routing key of its dead letters, as an argument.
+// DeadKey sets the dead-letter routing key, as an argument.
 func DeadKey(key string) Setting { return Argument("x-dead-letter-routing-key", key) }
 
-// TTL is the TTL of its messages in ms, as an argument.
+// TTL sets the message TTL in ms, as an argument.
 func TTL(ms int64) Setting { return Argument("x-message-ttl", ms) }
 
-// Consumers are how many consumers it has.
+// Consumers sets the number of consumers.
 func Consumers(n int64) Setting { return func(q *model.Queue) { q.Consumers = model.Some(n) } }
 
-// Ready is how many messages are ready in it.
+// Ready sets the number of ready messages.
 func Ready(n int64) Setting { return func(q *model.Queue) { q.Ready = model.Some(n) } }
 
-// OfType is its type.
+// OfType sets the queue type.
 func OfType(t model.QueueType) Setting { return func(q *model.Queue) { q.Type = t } }
 
-// AtLeastOnce makes it a quorum queue that keeps its dead letters until a queue takes them.
+// AtLeastOnce makes it a quorum queue that keeps dead letters until a queue confirms them.
 func AtLeastOnce(q *model.Queue) {
 	q.Type = model.Quorum
 	q.Arguments["x-dead-letter-strategy"], q.Arguments["x-overflow"] = "at-least-once", "reject-publish"
 }
 
-// Policy is the policy that applies to the queue.
+// Policy sets the policy that applies to the queue.
 func Policy(name string, definition model.Table) Setting {
 	return func(q *model.Queue) { q.Policy, q.PolicyDefinition = name, definition }
 }
 
-// Exchange is an exchange; its arguments are names and values in turns.
+// Exchange is an exchange; its arguments are alternating names and values.
 func Exchange(kind, name string, arguments ...any) Part {
 	return func(s *model.Snapshot) {
 		x := model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: kind, Arguments: model.Table{}}
@@ -146,8 +146,8 @@ func BindHeaders(source, queue string, arguments model.Table) Part {
 	}
 }
 
-// UserPolicy is a policy of the broker's list; which queue it applies to is the queue's own setting. applyTo: queues,
-// when not given.
+// UserPolicy is a policy in the broker's list; which one applies to a queue is the queue's own setting. applyTo: queues
+// by default.
 func UserPolicy(name, pattern string, priority int64, definition model.Table, applyTo ...string) Part {
 	return func(s *model.Snapshot) {
 		p := model.Policy{
@@ -160,7 +160,7 @@ func UserPolicy(name, pattern string, priority int64, definition model.Table, ap
 	}
 }
 
-// CheckPrintable checks that a terminal shows a text as it is, on one line.
+// CheckPrintable checks that a terminal shows a text unchanged, on one line.
 func CheckPrintable(t interface{ Errorf(string, ...any) }, s string) {
 	if !utf8.ValidString(s) {
 		t.Errorf("not UTF-8: %q", s)
@@ -237,7 +237,7 @@ var ScenarioParts = map[string][]Part{
 	"nothing that waits or fails": {Queue("a", Consumers(1)), Queue("b")},
 }
 
-// Told is a flow in one line for each queue: what the tests compare.
+// Told writes flows as one line for each queue, for comparison in tests.
 func Told(flows []model.Flow) []string {
 	var lines []string
 	for _, f := range flows {
@@ -263,8 +263,8 @@ func Told(flows []model.Flow) []string {
 	return lines
 }
 
-// DelayLevels are the exchanges and queues by which NServiceBus and Celery delay: level n holds messages 2^n s when
-// their key has a 1 as the word of that level, and passes them on through bindings between exchanges when it is 0.
+// DelayLevels are the exchanges and queues with which NServiceBus and Celery delay: level n holds a message for 2^n s
+// when the key's word for that level is 1, and passes it on through a binding between exchanges when it is 0.
 func DelayLevels(name, delivery string, levels int) []Part {
 	parts := []Part{Exchange("topic", delivery)}
 	words := func(level int, last string) string { return strings.Repeat("*.", levels-1-level) + last }
@@ -289,13 +289,13 @@ func Endpoint(name string) Part { return endpointWith(name, 1) }
 // EndpointDown is an Endpoint without a consumer.
 func EndpointDown(name string) Part { return endpointWith(name, 0) }
 
-// DramatiqParts are the queues that Dramatiq declares for one called mail: its own, delayed and dead messages.
+// DramatiqParts are the queues that Dramatiq declares for a queue mail: its own, delayed and dead messages.
 var DramatiqParts = []Part{
 	Queue("mail", Consumers(1), DLX(""), DeadKey("mail.XQ")),
 	Queue("mail.DQ", Consumers(1), DLX(""), DeadKey("mail.XQ")), Queue("mail.XQ", TTL(604800000)),
 }
 
-// Noon is when tests take place.
+// Noon is the time at which tests take place.
 var Noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func endpointWith(name string, n int64) Part {
@@ -309,14 +309,14 @@ func endpointWith(name string, n int64) Part {
 	}
 }
 
-// An error message as EasyNetQ 3 writes it, with every property and whether it was there.
+// An error message as EasyNetQ 3 writes it, with every property and a flag whether it was present.
 const EasyNetQ3 = `{"RoutingKey":"orders.new","Exchange":"Orders:Shop","Queue":"Orders:Shop_billing","Exception":"System.TimeoutException: smtp gateway\r\n   at Mail.Send()","Message":"{\"Id\":121,\"Name\":\"Zo\\u00eb \\\"Z\\\" Łuk — 日本 \\/\",\"Big\":12345678901234567890.10}","DateTime":"2024-05-01T12:00:00.1234567Z","BasicProperties":{"ContentTypePresent":false,"ContentEncodingPresent":false,"HeadersPresent":true,"DeliveryModePresent":true,"PriorityPresent":false,"CorrelationIdPresent":true,"ReplyToPresent":false,"ExpirationPresent":true,"MessageIdPresent":false,"TimestampPresent":true,"TypePresent":true,"UserIdPresent":false,"AppIdPresent":false,"ClusterIdPresent":false,"ContentType":null,"ContentEncoding":null,"Headers":{"tenant":"blue","attempt":2,"ratio":0.5,"urgent":true,"nothing":null},"DeliveryMode":2,"Priority":0,"CorrelationId":"c-1","ReplyTo":null,"Expiration":"60000","MessageId":null,"Timestamp":1714564800,"Type":"Orders:Shop","UserId":null,"AppId":null,"ClusterId":null,"PropertyFlags":4096}}`
 
 //go:embed testdata
 var dead embed.FS
 
 // ExportedLines are lines of `dlxtop export`: messages that real nodes dead-lettered for each of the four reasons, and
-// one with every type that a header can have.
+// one with headers of every type.
 func ExportedLines(tb testing.TB) [][]byte {
 	tb.Helper()
 	files, err := fs.Glob(dead, "testdata/dead-*.jsonl")
@@ -340,7 +340,7 @@ const everyType = `{"position":1,"exchange":"$base64:/w==","routing_key":"k","re
 	`"f":{"$type":"float32","value":"NaN:7fc00001"},"g":{"$type":"float64","value":"-0"},"h":0.5,"n":null,"l":[true,{"a":{"$type":"table","value":{"$type":"int8"}}}],` +
 	`"$base64:/w==":1,"$type":"x"},"body":"/w==","body_encoding":"base64","body_bytes":1,"deaths":[]}`
 
-// CheckError checks that an error can be shown: one printable line, and not a long one whatever the input was.
+// CheckError checks that an error can be shown: one printable line of bounded length.
 func CheckError(t *testing.T, err error) {
 	t.Helper()
 	if text := err.Error(); model.Printable(text) != text || len(text) > 1000 {
@@ -348,7 +348,7 @@ func CheckError(t *testing.T, err error) {
 	}
 }
 
-// CheckLine writes a value as a line of JSON, and checks that a terminal does nothing with it.
+// CheckLine writes a value as a line of JSON, and checks that it has no effect on a terminal.
 func CheckLine(t *testing.T, v any) []byte {
 	t.Helper()
 	line, err := model.JSONLine(v)

@@ -13,62 +13,61 @@ import (
 // ID identifies a cause: 12 hexadecimal digits, the same for the same failure on every machine.
 type ID string
 
-// IDLength is how many characters an ID has.
 const IDLength = 12
 
-// ParseID reads an ID as a person typed it; false when the text is none.
+// ParseID reads an ID as typed; false when the text is not one.
 func ParseID(text string) (ID, bool) {
 	id := strings.ToLower(text)
 	return ID(id), len(id) == IDLength && isHex(id)
 }
 
-// Evidence is what a cause was read from.
+// Evidence is the source of a cause.
 type Evidence string
 
 // The kinds of evidence.
 const (
-	ByError Evidence = "error"   // what a framework or an application wrote about it
-	ByDeath Evidence = "x-death" // no error: RabbitMQ alone says why the message left which queue
+	ByError Evidence = "error"   // an error written by a framework or an application
+	ByDeath Evidence = "x-death" // no error: only RabbitMQ's reason and queue of the death
 	Nothing Evidence = "nothing" // neither an error nor a death
 )
 
 // Cause is what several failures have in common.
 type Cause struct {
 	Evidence Evidence
-	Kind     string // the type of the error; of a death its reason; "" when unknown
+	Kind     string // the type of the error, or a death's reason; "" when unknown
 	Text     string // the error's text, folded; "" when there is none
-	Frame    string // the topmost place in the application's own code, by the stack trace; "" when unknown
-	Queue    string // of a death: the queue in which the message died; of nothing: that in which it is, with its vhost
-	Level    Level  // how much of it was left out
+	Frame    string // the topmost frame in the application's own code, from the stack trace; "" when unknown
+	Queue    string // for a death: the queue in which it died; for nothing: the queue that has it, with its vhost
+	Level    Level  // how much of the cause is left out
 }
 
-// Level is how much of causes is left out, where too many differ in it.
+// Level is how much is left out of causes when too many differ.
 type Level int
 
 // The levels.
 const (
 	Whole      Level = iota // nothing
-	FirstWords              // the text behind its third word; the queue of a death
+	FirstWords              // the text after its third word; the queue of a death
 	NoText                  // the text
-	NoKind                  // all but the evidence
+	NoKind                  // everything but the evidence
 )
 
-// Failed is what one message says of its failure.
+// Failed is what one message says about its failure.
 type Failed struct {
 	Cause  Cause
-	Worker string          // the queue in which it failed; "" when the message does not say
-	Error  message.Failure // as it is written in the message, for a sample
+	Worker string          // the queue in which it failed; "" when unknown
+	Error  message.Failure // as written in the message, for a sample
 }
 
-// mostKind bounds the type of an error, in bytes.
+// mostKind is the maximum length of an error's type, in bytes.
 const mostKind = 120
 
-// Of is the cause of a message's failure. Where its error is unknown, the newest death that is no expiry stands for it,
-// else the newest: an expired message has only waited on its way. A message that says nothing has only its queue in
-// common with others.
+// Of is the cause of a message's failure. Without a known error it is the newest death other than an expiry, or else
+// the newest: an expired message has only waited on its way. A message without either only shares its queue with
+// others.
 func Of(in model.QueueRef, m *message.Message) Cause { return readFailed(in, m).Cause }
 
-// readFailed is Of with what else a message says of its failure.
+// readFailed is Of, with whatever else a message says about its failure.
 func readFailed(in model.QueueRef, m *message.Message) Failed {
 	f, ok := m.Failure()
 	read := Failed{Error: f}
@@ -91,7 +90,7 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 	return read
 }
 
-// kindOf is the type of an error without what differs: some applications write a sentence there.
+// kindOf is the type of an error without varying parts: some applications write a sentence there.
 func kindOf(kind string) string {
 	if strings.ContainsAny(kind, " \t\n") {
 		return message.WholeRunes(Fold(headOf(kind)), mostKind)
@@ -111,8 +110,8 @@ func newestDeath(m *message.Message) (reason, queue string) {
 	return reason, queue
 }
 
-// newestFailure is the newest death that is no expiry: its queue is that which the message left last without having
-// waited for its time, its worker. nil when there is none.
+// newestFailure is the newest death other than an expiry: its queue, the last one that the message left without
+// expiring, is its worker. nil when there is none.
 func newestFailure(m *message.Message) *message.Death {
 	for d := range model.Each(m.Deaths) {
 		if d.Reason != model.Expired {
@@ -134,14 +133,14 @@ func (c Cause) ID() ID {
 	return ID(hex.EncodeToString(sum[:IDLength/2]))
 }
 
-// At is the cause with so much left out.
+// At is the cause at a coarser level.
 func (c Cause) At(level Level) Cause {
 	if level <= c.Level {
 		return c
 	}
 	c.Level = level
 	switch {
-	case level < NoKind && c.Evidence == Nothing: // queues without a reason have nothing in common
+	case level < NoKind && c.Evidence == Nothing: // queues of messages without a reason have nothing in common
 	case level == FirstWords:
 		c.Text, c.Queue = firstWords(c.Text), ""
 	case level == NoText:
@@ -166,7 +165,7 @@ func firstWords(text string) string {
 	return text
 }
 
-// Is reports whether a message in a queue failed for the cause with this ID, at whichever level it was made.
+// Is reports whether a message in a queue failed for the cause with this ID, at any level.
 func Is(in model.QueueRef, m *message.Message, id ID) bool {
 	c := Of(in, m)
 	for level := Whole; level <= NoKind; level++ {

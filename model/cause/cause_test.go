@@ -92,7 +92,7 @@ func TestID(t *testing.T) {
 	}
 }
 
-// A state is kept by the ID: it must be the same with the next version.
+// States are kept by ID: it must stay the same in the next version.
 func TestIDsStayTheSame(t *testing.T) {
 	for id, m := range map[ID]*message.Message{
 		"c33aa49c3b16": failed("order 12 not found"),
@@ -117,7 +117,7 @@ func TestIsAtEachLevel(t *testing.T) {
 	assert.Equal(t, c.At(FirstWords).String(), "ValueError: order zzq of…", "coarser it")
 }
 
-// What a hostile publisher writes is bounded and can be shown.
+// Text from a hostile publisher is bounded and printable.
 func TestHostileTexts(t *testing.T) {
 	for name, text := range map[string]string{
 		"1 MB":        strings.Repeat("order 12 not found ", 1<<20/19),
@@ -140,8 +140,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// Copies in several queues are one message for the same worker, by their id or by their deaths; an index
-// of them says the same.
+// Copies in several queues are one message for the same worker, recognized by id or by deaths; a recalled index agrees.
 func TestCopiesInSeveralQueuesAreOneMessage(t *testing.T) {
 	g := NewGroups()
 	add := func(queue model.QueueRef, id, worker string) {
@@ -155,10 +154,10 @@ func TestCopiesInSeveralQueuesAreOneMessage(t *testing.T) {
 	for _, queue := range []model.QueueRef{mail, stock} {
 		add(queue, "m1", "w")
 		add(queue, "m2", "w")
-		add(queue, "", "w") // twice there: they may be two
+		add(queue, "", "w") // twice in one queue: they may be two messages
 		add(queue, "", "w")
 	}
-	add(stock, "m1", "v") // failed on a copy of its own
+	add(stock, "m1", "v") // its copy failed by itself
 	add(stock, "m1", "w")
 	check := func(g *Groups) {
 		t.Helper()
@@ -173,7 +172,7 @@ func TestCopiesInSeveralQueuesAreOneMessage(t *testing.T) {
 	check(kept)
 }
 
-// A text without spaces is no id, whatever its length: its digits are folded, its words stay.
+// A text without spaces is not an id, whatever its length: its digits are folded, its words stay.
 func TestWritingWithoutSpaces(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"订单12345在仓库系统中库存不足请联系管理员处理", "订单#在仓库系统中库存不足请联系管理员处理"},
@@ -206,7 +205,7 @@ func TestRecent(t *testing.T) {
 		m.Fingerprint[0] = byte(i)
 		g.Add(queue, &m)
 	}
-	g.Add(queue, failed("order 12 not found")) // it does not say when
+	g.Add(queue, failed("order 12 not found")) // it has no time
 	recent := g.Recent(now, time.Hour, 6)
 	id := (Cause{Evidence: ByDeath, Kind: "rejected", Queue: "mail"}).ID()
 	want := []float64{1, 0, 0, 0, 1, 3}
@@ -217,7 +216,7 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// errorGroup are texts of errors that have one cause.
+// errorGroup are texts of errors with one cause.
 type errorGroup struct {
 	name  string
 	texts []string
@@ -243,7 +242,7 @@ func readGroups(t testing.TB) (groups []errorGroup, texts int) {
 // known are groups that Fold gets wrong, each with why that is accepted.
 var known = map[string]string{}
 
-// TestErrorsFoldToTheirCauses: texts of one cause fold to one text, and texts of two causes to two.
+// Texts of one cause fold to one text, and texts of two causes to two.
 func TestErrorsFoldToTheirCauses(t *testing.T) {
 	groups, texts := readGroups(t)
 	must.That(t, texts >= 200 && len(groups) >= 100, "%d texts in %d groups are not the table", texts, len(groups))
@@ -359,7 +358,7 @@ main.main()
 	}
 }
 
-// A release changes lines and folders, and no cause.
+// A release changes line numbers and folders, but not the cause.
 func TestOwnFrameOfAnotherRelease(t *testing.T) {
 	const stack = "Traceback (most recent call last):\n" +
 		"  File \"/srv/releases/20260304/shop/mail.py\", line 12, in send\nE: x"
@@ -381,7 +380,7 @@ func TestHeadOf(t *testing.T) {
 	}
 }
 
-// Any text folds to one printable line of bounded length, and the same one when it is folded again.
+// Any text folds to one printable line of bounded length, and folding that again changes nothing.
 func FuzzFold(f *testing.F) {
 	groups, _ := readGroups(f)
 	for _, g := range groups {
@@ -400,8 +399,8 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// Whatever is in a file that claims to be an index: it is refused, and nothing is added, or all that it says is, and is
-// kept again as it was.
+// A file that claims to be an index is either refused, adding nothing, or recalled completely, and kept again
+// unchanged.
 func FuzzRecall(f *testing.F) {
 	_, kept := keptMail()
 	f.Add(kept[len(indexMagic) : len(kept)-4])

@@ -6,7 +6,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// originalOf is what a member keeps of message.Original.
+// originalOf is the part of message.Original that a member keeps.
 func originalOf(m *message.Message) uint64 {
 	o, ok := m.Original()
 	if !ok {
@@ -19,8 +19,8 @@ func originalOf(m *message.Message) uint64 {
 	return n
 }
 
-// different counts the messages of causes without copies of the same one, for the same worker, in other queues. Those
-// without an id count as often as in the queue that has most of them.
+// different counts the messages of causes, leaving out copies of a message that failed for the same worker in other
+// queues. For messages without an id the queue with most of them counts.
 func (g *Groups) different(present []*group) map[*group]int {
 	different := map[*group]int{}
 	several := false

@@ -1,4 +1,3 @@
-// Package cause finds what several failures have in common: the type of the error, its text without what differs from
-// message to message, and where in the application's own code it was raised. A thousand failed messages are often
-// three causes.
+// Package cause finds what several failures have in common: the type of the error, its text without varying parts, and
+// where in the application's own code it was raised. A thousand failed messages often have three causes.
 package cause

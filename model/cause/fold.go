@@ -9,23 +9,23 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// What stands for what differs between messages of one cause.
+// The placeholders for what differs between messages of one cause.
 const (
 	someValue   = "#" // a number, an id, a date, a duration, a size
 	someText    = "…" // in quotes or brackets
 	someIP      = "<ip>"
 	someEmail   = "<email>"
 	somePath    = "<path>"
-	mostRead    = 4 << 10 // bytes of a text that are read
+	mostRead    = 4 << 10 // bytes of a text that are folded
 	mostFolded  = 300     // bytes of a folded text
 	mostQuoted  = 500     // bytes between two quotes
-	longestWord = 64      // bytes: what is longer and has a digit is an id
+	longestWord = 64      // bytes: anything longer with a digit is an id
 )
 
-// Fold takes out of an error's text what differs between messages that failed for the same reason: numbers, ids,
-// addresses, paths, dates, durations and what is in quotes. What names the reason stays: codes of HTTP, SMTP, SQL and
-// the operating system, and names of columns, fields, classes or queues. It reads 4 KiB and returns one printable line
-// of at most 300 bytes.
+// Fold removes from an error's text what differs between messages that failed for the same reason: numbers, ids,
+// addresses, paths, dates, durations and quoted values. What names the reason stays: codes of HTTP, SMTP, SQL and the
+// operating system, and names of columns, fields, classes or queues. It reads 4 KiB and returns one printable line of
+// at most 300 bytes.
 func Fold(text string) string {
 	f := folder{in: prepared(text)}
 	f.out = make([]byte, 0, min(len(f.in), 2*mostFolded))
@@ -40,18 +40,18 @@ func Fold(text string) string {
 	return folded
 }
 
-// folder goes through a text once, from left to right.
+// folder processes a text once, from left to right.
 type folder struct {
 	in     string
 	at     int
 	out    []byte
-	words  [2]string // the last words, the newest first, in lower case
+	words  [2]string // the last two words, newest first, in lower case
 	code   codeState
 	kept   bool // the last number was kept as a code
-	values bool // the next bracket holds the values of a statement
+	values bool // the next bracket has the values of a statement
 }
 
-// isDelimiter reports whether a byte stands between two chunks.
+// isDelimiter reports whether a byte separates two chunks.
 func isDelimiter(c byte) bool {
 	switch c {
 	case ' ', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '!', '*', '"', '\'', '`':
@@ -96,7 +96,7 @@ func closing(c byte) byte {
 	return '}'
 }
 
-// emit writes a delimiter as it is.
+// emit writes a delimiter unchanged.
 func (f *folder) emit(c byte) {
 	f.at++
 	if c == ' ' && (len(f.out) == 0 || f.out[len(f.out)-1] == ' ') {
@@ -105,7 +105,7 @@ func (f *folder) emit(c byte) {
 	f.out = append(f.out, c)
 }
 
-// skip goes behind the bracket that closes the one at an index; to the end where none does.
+// skip moves behind the bracket that closes the one at an index; to the end if it is not closed.
 func (f *folder) skip(from int, opens, closes byte) {
 	depth := 0
 	for f.at = from; f.at < len(f.in); f.at++ {
@@ -122,7 +122,7 @@ func (f *folder) skip(from int, opens, closes byte) {
 	}
 }
 
-// chunk folds what stands between two delimiters, or between two kinds of writing.
+// chunk folds the text up to the next delimiter or change of script.
 func (f *folder) chunk() {
 	end := f.chunkEnd()
 	for end > f.at+1 && isTrailing(f.in[end-1]) {
@@ -133,7 +133,7 @@ func (f *folder) chunk() {
 	f.fold(s)
 }
 
-// apostrophe reports whether the byte at an index is the one of "can't".
+// apostrophe reports whether the byte at an index is an apostrophe as in "can't".
 func (f *folder) apostrophe(i int) bool {
 	return f.in[i] == '\'' && i > 0 && i+1 < len(f.in) && isLetter(f.in[i-1]) && isLetter(f.in[i+1]) &&
 		(i < 2 || isLetter(f.in[i-2]) || f.in[i-1] == 'I')
@@ -141,7 +141,7 @@ func (f *folder) apostrophe(i int) bool {
 
 func isTrailing(c byte) bool { return c == '.' || c == ':' || c == '?' || c == '=' || c == '-' }
 
-// fold folds one chunk by what it looks like.
+// fold folds one chunk by its form.
 func (f *folder) fold(s string) {
 	switch {
 	case strings.Contains(s, "://"):
@@ -165,7 +165,7 @@ func (f *folder) fold(s string) {
 }
 
 // letters folds a chunk without digits: it stays, unless it belongs to a number or a date, or is the value of a key
-// that has another one in each message.
+// that varies by message.
 func (f *folder) letters(s string) {
 	if f.belongsToValue(s) {
 		return
@@ -199,7 +199,7 @@ func (f *folder) letters(s string) {
 	}
 }
 
-// pieces folds a chunk that has digits somewhere, word by word.
+// pieces folds a chunk with digits, word by word.
 func (f *folder) pieces(s string) {
 	for s != "" {
 		n := 0
@@ -224,7 +224,7 @@ func (f *folder) pieces(s string) {
 	}
 }
 
-// piece folds a word that has digits; rest is what follows it in its chunk.
+// piece folds a word with digits; rest is the remainder of its chunk.
 func (f *folder) piece(s, rest string) {
 	switch {
 	case f.isCode(s):
@@ -254,12 +254,12 @@ func (f *folder) piece(s, rest string) {
 	f.code, f.kept = codeState{}, false
 }
 
-// isLettered reports whether a word is one letter and a number, and no version.
+// isLettered reports whether a word is one letter and a number, but not a version.
 func isLettered(s string) bool {
 	return isLetter(s[0]) && isDigits(s[1:]) && s[0] != 'v' && s[0] != 'V' && !technical[strings.ToLower(s)]
 }
 
-// word notes a word that stays: it can say what the number or the quotes behind it are.
+// word records a word that stays: it may explain the number or the quotes after it.
 func (f *folder) word(s string) {
 	lower := strings.ToLower(s)
 	f.code.word(lower, f.codeKind(lower))
@@ -272,7 +272,7 @@ func (f *folder) ends(s string) bool {
 	return len(f.out) >= len(s) && string(f.out[len(f.out)-len(s):]) == s
 }
 
-// afterWord reports whether the output ends within a word.
+// afterWord reports whether the output ends inside a word.
 func (f *folder) afterWord() bool {
 	if len(f.out) == 0 {
 		return false
@@ -283,7 +283,7 @@ func (f *folder) afterWord() bool {
 
 func (f *folder) value() { f.placeholder(someValue) }
 
-// placeholder writes one, and one only for a list of them: "#, #" is "#".
+// placeholder writes a placeholder, only once for a list: "#, #" is "#".
 func (f *folder) placeholder(p string) {
 	const separators = "-_.:/,;+ "
 	end := len(f.out)
@@ -316,7 +316,7 @@ func (f *folder) belongsToValue(s string) bool {
 	return true
 }
 
-// prepared is a text on one line with plain quotes, without escapes of terminals and without what is not seen.
+// prepared is a text on one line with plain quotes, without terminal escapes and invisible characters.
 func prepared(s string) string {
 	s = message.WholeRunes(s, mostRead)
 	plain := true
@@ -351,7 +351,7 @@ func prepared(s string) string {
 	return b.String()
 }
 
-// escapeLength is how many bytes the escape sequence has that a text begins with.
+// escapeLength is the length in bytes of the escape sequence at the beginning of a text.
 func escapeLength(s string) int {
 	if len(s) < 2 {
 		return len(s)

@@ -2,23 +2,23 @@ package cause
 
 import "strings"
 
-// codeState says whether the next number is a code that names the reason: of HTTP, SMTP, SQL or the system.
+// codeState says whether the next number is a code that names the reason, of HTTP, SMTP, SQL or the system.
 type codeState struct {
 	kind codeKind
-	left int // words that may still come between
+	left int // words that may still come in between
 }
 
 type codeKind int
 
 const (
 	noCode     codeKind = iota
-	anyCode             // behind "status", "errno", "SQLSTATE"
-	errorCode           // behind "error": 3 to 5 digits, or letters and digits in capitals
-	statusCode          // behind "response", "returned": 100 to 599, unless something is counted
-	countCode           // behind "got", "received": 100 to 599 where the text says that it is a status
+	anyCode             // after "status", "errno", "SQLSTATE"
+	errorCode           // after "error": 3 to 5 digits, or capitals and digits
+	statusCode          // after "response", "returned": 100 to 599, unless it counts something
+	countCode           // after "got", "received": 100 to 599 if the text is about a status
 )
 
-// codeWords are the words behind which a number is a code.
+// codeWords are words after which a number is a code.
 var codeWords = map[string]codeKind{
 	"status": anyCode, "statuscode": anyCode, "status_code": anyCode, "code": anyCode, "errorcode": anyCode,
 	"error_code": anyCode, "errno": anyCode, "http": anyCode, "smtp": anyCode, "sqlstate": anyCode, "sqlcode": anyCode,
@@ -29,7 +29,7 @@ var codeWords = map[string]codeKind{
 	"answered": statusCode, "got": countCode, "received": countCode,
 }
 
-// codeNames are the words behind which "code" means that of an error: there are codes of zips, coupons and countries.
+// codeNames are words after which "code" means an error code, not a zip, coupon or country code.
 var codeNames = set("codeNames")
 
 // codeLinks may stand between such a word and its number.
@@ -48,14 +48,14 @@ func (s *codeState) word(w string, kind codeKind) {
 	}
 }
 
-// codeKind is what a word that was just written says of the number behind it.
+// codeKind is what a word just written says about the number after it.
 func (f *folder) codeKind(w string) codeKind {
 	if w != "code" || f.code.left > 0 && f.code.kind <= errorCode && f.code.kind != noCode {
 		return codeWords[w]
 	}
 	before := strings.TrimRight(string(f.out[:max(len(f.out)-len(w), 0)]), " -")
 	if before == "" || !isLetterOrDigit(before[len(before)-1]) && before[len(before)-1] != someValue[0] {
-		return anyCode // first in the text, or behind a mark: "(code 1205)"
+		return anyCode // first in the text, or after punctuation: "(code 1205)"
 	}
 	name := f.words[0]
 	if codeLinks[name] { // "failed with code 5"
@@ -67,9 +67,9 @@ func (f *folder) codeKind(w string) codeKind {
 	return noCode
 }
 
-// isCode reports whether a word with digits is a code that has to stay.
+// isCode reports whether a word with digits is a code that must stay.
 func (f *folder) isCode(s string) bool {
-	if strings.Contains(string(f.out[max(len(f.out)-1, 0):]), ".") && !f.kept { // of a decimal number, or a name
+	if strings.Contains(string(f.out[max(len(f.out)-1, 0):]), ".") && !f.kept { // part of a decimal number, or a name
 		return false
 	}
 	switch f.code.kind {
@@ -105,7 +105,7 @@ func (f *folder) keep(s string) {
 	f.code, f.kept = codeState{}, true
 }
 
-// phrased reports whether what stands around a number shows that it is a code: "503 Service Unavailable", "550 5.1.1",
+// phrased reports whether the text around a number shows that it is a code: "503 Service Unavailable", "550 5.1.1",
 // "550-Mailbox", (1205, 'Lock wait timeout').
 func (f *folder) phrased(s string) bool {
 	if !isDigits(s) || len(s) < 3 || len(s) > 5 {
@@ -133,7 +133,7 @@ func (f *folder) phrased(s string) bool {
 	return capital && before == ": " && f.inSQL() // Integrity constraint violation: 1062 Duplicate entry
 }
 
-// counts reports whether a number has behind it what it counts: "returned 437 rows".
+// counts reports whether a number is followed by what it counts: "returned 437 rows".
 func (f *folder) counts() bool {
 	rest := f.in[f.at:]
 	return len(rest) > 1 && rest[0] == ' ' && rest[1] >= 'a' && rest[1] <= 'z' && !codeLinks[firstWord(rest[1:])]
@@ -145,7 +145,7 @@ func (f *folder) inHTTP() bool {
 	return strings.Contains(before, "http") || strings.Contains(before, "status")
 }
 
-// inSQL reports whether an SQLSTATE was named.
+// inSQL reports whether an SQLSTATE was mentioned.
 func (f *folder) inSQL() bool { return strings.Contains(string(f.out), "SQLSTATE") }
 
 // knownCode writes a chunk that is a code as a whole.
@@ -154,7 +154,7 @@ func (f *folder) knownCode(s string) bool {
 	case f.kept && isEnhanced(s), isProductCode(s):
 		f.keep(s)
 		return true
-	case len(s) >= 6 && len(s) <= 8 && (s[:5] == "HTTP/" || s[:5] == "http/"): // the version is not the reason
+	case len(s) >= 6 && len(s) <= 8 && (s[:5] == "HTTP/" || s[:5] == "http/"): // the version does not matter
 		f.out = append(f.out, "HTTP"...)
 		f.word("http")
 		return true
@@ -165,12 +165,12 @@ func (f *folder) knownCode(s string) bool {
 	return false
 }
 
-// isReplyWithEnhanced reports whether a chunk is a reply of SMTP as its lines but the last are written.
+// isReplyWithEnhanced reports whether a chunk is an SMTP reply as on all lines but the last.
 func isReplyWithEnhanced(s string) bool {
 	return len(s) > 4 && isStatus(s[:3]) && s[3] == '-' && isEnhanced(s[4:])
 }
 
-// isEnhanced reports whether a text begins with an enhanced status code of SMTP: 5.1.1.
+// isEnhanced reports whether a text begins with an enhanced SMTP status code: 5.1.1.
 func isEnhanced(s string) bool {
 	if len(s) < 5 || s[0] != '2' && s[0] != '4' && s[0] != '5' || s[1] != '.' {
 		return false
@@ -188,7 +188,7 @@ func isEnhanced(s string) bool {
 	return i > from && i <= from+3 && (i == len(s) || s[i] == ' ' || s[i] == '\'')
 }
 
-// isProductCode reports whether a chunk is a code as products number their errors: ORA-00001, E11000, SQL0803N.
+// isProductCode reports whether a chunk is a product's error code: ORA-00001, E11000, SQL0803N.
 func isProductCode(s string) bool {
 	letters := 0
 	for letters < len(s) && s[letters] >= 'A' && s[letters] <= 'Z' {
@@ -208,10 +208,10 @@ func isProductCode(s string) bool {
 	return false
 }
 
-// productPrefixes are of products that number their errors so.
+// productPrefixes are the prefixes of such codes.
 var productPrefixes = set("productPrefixes")
 
-// isUpperCode reports whether a word has digits, and capitals at most beside them.
+// isUpperCode reports whether a word consists of digits and, optionally, capitals.
 func isUpperCode(s string) bool {
 	for i := range len(s) {
 		if !isDigit(s[i]) && (s[i] < 'A' || s[i] > 'Z') {
@@ -227,7 +227,7 @@ func isHResult(s string) bool {
 		s[3] == '0' && isHex(s[2:])
 }
 
-// isStatus reports whether a word is a status of HTTP or a reply of SMTP.
+// isStatus reports whether a word is an HTTP status or an SMTP reply code.
 func isStatus(s string) bool { return len(s) == 3 && isDigits(s) && s[0] >= '1' && s[0] <= '5' }
 
 func firstWord(s string) string {
@@ -238,5 +238,5 @@ func firstWord(s string) string {
 	return s[:n]
 }
 
-// phrases begin the reason phrases of HTTP.
+// phrases are the first words of HTTP's reason phrases.
 var phrases = set("phrases")

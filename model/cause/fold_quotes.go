@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// quoted folds what is in quotes: a value is taken out, the name of a column, a field, a class or a queue stays. It is
-// false when no quote ends here.
+// quoted folds quoted text: a value is removed, the name of a column, a field, a class or a queue stays. It is false
+// when the quote is not closed.
 func (f *folder) quoted(quote byte) bool {
 	if f.at > 0 && (isLetter(f.in[f.at-1]) || isDigit(f.in[f.at-1])) && !f.prefixed() {
 		return false
@@ -48,8 +48,8 @@ func (f *folder) prefixed() bool {
 	return (c == 'b' || c == 'u' || c == 'r') && (f.at == 1 || isDelimiter(f.in[f.at-2]))
 }
 
-// between is what is in the quotes that open here, and the index behind the one that closes; -1 when none does. What
-// `opens as in Ruby closes' so.
+// between is the text in the quotes that open here, and the index behind the closing one; -1 without one. Ruby's
+// `opening ends with a plain quote'.
 func (f *folder) between(quote byte) (text string, end int) {
 	limit := min(len(f.in), f.at+1+mostQuoted)
 	if end := f.object(quote, limit); end > 0 {
@@ -68,8 +68,8 @@ func (f *folder) between(quote byte) (text string, end int) {
 	return "", -1
 }
 
-// object is the index behind the quote that closes JSON with quotes of its own: "{"id":12}"; 0 when none is quoted
-// here.
+// object is the index behind the quote that closes JSON with quotes inside: "{"id":12}"; 0 when this is not quoted
+// JSON.
 func (f *folder) object(quote byte, limit int) int {
 	if f.at+1 >= limit || f.in[f.at+1] != '{' && f.in[f.at+1] != '[' {
 		return 0
@@ -93,7 +93,7 @@ func namesCode(object string) bool {
 	return containsAny(object, `"code":`, `"error":`, `"type":`, `"reason":`, `"status":`, `"errorCode":`)
 }
 
-// collapse makes one of a list of folded quotes.
+// collapse merges a list of folded quotes into one.
 func (f *folder) collapse(opens, closes byte) {
 	one := string(opens) + someText + string(closes)
 	for _, separator := range []string{", ", ",", " "} {
@@ -104,7 +104,7 @@ func (f *folder) collapse(opens, closes byte) {
 	}
 }
 
-// name writes a name as it is, but for the numbers in it.
+// name writes a name unchanged except for its numbers.
 func (f *folder) name(s string) {
 	f.out = append(f.out, withoutNumbers(s)...)
 	f.word(s)
@@ -119,7 +119,7 @@ func withoutNumbers(name string) string {
 	return string(inner.out)
 }
 
-// named reports whether the words around quotes say that a name of the program, the schema or the broker is in them.
+// named reports whether the words around quotes say that they contain a name of the program, the schema or the broker.
 // rest is what follows the quotes.
 func (f *folder) named(rest string) bool {
 	if nounsBefore[f.words[0]] && !strings.Contains(string(f.out[max(len(f.out)-2, 0):]), "=") {
@@ -135,7 +135,7 @@ func (f *folder) named(rest string) bool {
 	return hasPrefixOf(rest, nounsBehind)
 }
 
-// isSymbol reports whether a parser names a character.
+// isSymbol reports whether quotes contain a character that a parser names.
 func isSymbol(s string) bool {
 	return s != "" && len(s) <= 2 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < utf8.RuneSelf && (isLetter(byte(r)) || isDigit(byte(r)))
@@ -163,11 +163,11 @@ func isName(s string) bool {
 	return isLetter(s[0]) || s[0] == '_' || s[0] == '\\' || s[0] == '@' || s[0] == '$'
 }
 
-// nounsBefore are words behind which quotes hold a name.
+// nounsBefore are words after which quotes contain a name.
 var nounsBefore = set("nounsBefore")
 
-// codeKeys are keys behind which quotes hold a code that names the reason.
+// codeKeys are keys after which quotes contain a code that names the reason.
 var codeKeys = set("codeKeys")
 
-// nounsBehind are what follows quotes that hold a name.
+// nounsBehind are words that follow a quoted name.
 var nounsBehind = lines("nounsBehind")

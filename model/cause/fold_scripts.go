@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// chunkEnd is where the chunk that begins here ends: before a delimiter, or where Latin letters and digits meet another
-// writing. Chinese, Japanese and Thai put no spaces between words, so that a sentence with a number would else be one
-// word, and be taken for an id. A path and a URL keep such names in them.
+// chunkEnd is the end of the chunk that begins here: before a delimiter, or where Latin letters and digits meet another
+// script. Chinese, Japanese and Thai have no spaces between words, so a sentence with a number would otherwise be one
+// word, and be taken for an id. A path and a URL keep such names.
 func (f *folder) chunkEnd() int {
 	end, other := f.at, false
 	for end < len(f.in) && (!isDelimiter(f.in[end]) || f.apostrophe(end)) {
@@ -30,15 +30,14 @@ func (f *folder) chunkEnd() int {
 	return end
 }
 
-// isOtherLetter reports whether a letter belongs to a writing that is neither Latin nor Greek (whose letters are in
-// units, too).
+// isOtherLetter reports whether a letter is neither Latin nor Greek (Greek letters occur in units, too).
 func isOtherLetter(r rune) bool {
 	return r >= '\u0400' && unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Greek, r)
 }
 
-const wideLength = 3 // bytes of a punctuation mark in UTF-8
+const wideLength = 3 // bytes in UTF-8 of such a punctuation mark
 
-// isWidePunctuation reports whether a text begins with a punctuation mark of Chinese or Japanese: 、。「」，：；！？（）.
+// isWidePunctuation reports whether a text begins with Chinese or Japanese punctuation: 、。「」，：；！？（）.
 func isWidePunctuation(s string) bool {
 	if len(s) < wideLength || s[0] != 0xe3 && s[0] != 0xef {
 		return false

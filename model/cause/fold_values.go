@@ -28,7 +28,7 @@ func isHex(s string) bool {
 	return s != ""
 }
 
-// isLetterHex reports whether a word is hexadecimal that happens to have no digit.
+// isLetterHex reports whether a word is hexadecimal that happens to have no digits.
 func isLetterHex(s string) bool { return len(s) >= 8 && isHex(s) }
 
 const uuidLength = 36
@@ -39,8 +39,7 @@ func isUUID(s string) bool {
 		isHex(s[9:13]) && isHex(s[14:18]) && isHex(s[19:23]) && isHex(s[24:uuidLength])
 }
 
-// isID reports whether a word that has digits was made by a machine: hexadecimal, base 32, 36, 58 or 64, or longer than
-// any name.
+// isID reports whether a word with digits is machine-made: hexadecimal, base 32, 36, 58 or 64, or longer than any name.
 func isID(s string) bool {
 	groups, letters := 0, 0
 	for i := range len(s) {
@@ -84,12 +83,12 @@ func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func hasVowel(s string) bool { return strings.ContainsAny(s, "aeiouAEIOU") }
 
-// isPodSuffix reports whether a word is what Kubernetes puts behind a name: five of its consonants and digits.
+// isPodSuffix reports whether a word is a suffix that Kubernetes generates: five of its consonants and digits.
 func isPodSuffix(s string) bool {
 	return len(s) == 5 && strings.Trim(s, "bcdfghjklmnpqrstvwxz2456789") == ""
 }
 
-// isEmail reports whether a chunk is an address of e-mail.
+// isEmail reports whether a chunk is an e-mail address.
 func isEmail(s string) bool {
 	name, host, ok := strings.Cut(strings.TrimPrefix(s, "mailto:"), "@")
 	return ok && name != "" && len(host) > 2 && isLetterOrDigit(host[0]) && strings.Contains(host, ".")
@@ -97,7 +96,7 @@ func isEmail(s string) bool {
 
 func isLetterOrDigit(c byte) bool { return isLetter(c) || isDigit(c) || c >= utf8.RuneSelf }
 
-// isPath reports whether a chunk is the path of a file.
+// isPath reports whether a chunk is a file path.
 func isPath(s string) bool {
 	switch {
 	case len(s) < 3:
@@ -112,7 +111,7 @@ func isPath(s string) bool {
 	return isLetter(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/')
 }
 
-// isSecret reports whether a chunk is a token, a signature or other bytes in base 64.
+// isSecret reports whether a chunk is a token, a signature or other base64 data.
 func isSecret(s string) bool {
 	if len(s) < 20 {
 		return false
@@ -138,13 +137,13 @@ func isSecret(s string) bool {
 	return lower > 3 && upper > 3 && digits > 1 && (others > 0 || digits+upper > 8)
 }
 
-// isEncoded reports whether a chunk has characters as URLs write them: %3A.
+// isEncoded reports whether a chunk has URL-encoded characters: %3A.
 func isEncoded(s string) bool {
 	i := strings.IndexByte(s, '%')
 	return i >= 0 && len(s) > i+8 && isHex(s[i+1:i+3])
 }
 
-// address folds an IP address, with the port that names a service.
+// address folds an IP address, and keeps a port that names a service.
 func (f *folder) address(s string) bool {
 	s = strings.TrimPrefix(s, "/") // as Java writes addresses
 	if first, second, ok := strings.Cut(s, "->"); ok && strings.ContainsAny(first, ".:") {
@@ -159,7 +158,7 @@ func (f *folder) address(s string) bool {
 	if i := strings.LastIndexByte(s, ':'); i > 0 && isDigits(s[i+1:]) && (strings.Count(s, ":") == 1 || s[:i] == "::1") {
 		host, port = s[:i], s[i+1:]
 	}
-	if i := strings.IndexByte(host, '/'); i > 0 && isDigits(host[i+1:]) { // a network
+	if i := strings.IndexByte(host, '/'); i > 0 && isDigits(host[i+1:]) { // a network in CIDR notation
 		host = host[:i]
 	}
 	if strings.Count(host, ".") != 3 && strings.Count(host, ":") < 2 || len(host) > 45 {
@@ -169,7 +168,7 @@ func (f *folder) address(s string) bool {
 		return false
 	}
 	if !strings.Contains(host, ".") && strings.Count(host, ":") == 2 && !strings.Contains(host, "::") {
-		return false // 12:30:45
+		return false // a time: 12:30:45
 	}
 	f.placeholder(someIP)
 	f.port(port)
@@ -177,7 +176,7 @@ func (f *folder) address(s string) bool {
 	return true
 }
 
-// port writes the port of a service, or what stands for that of a connection.
+// port writes a service's port, or a placeholder for a connection's port.
 func (f *folder) port(port string) {
 	switch {
 	case port == "":
@@ -188,7 +187,7 @@ func (f *folder) port(port string) {
 	}
 }
 
-// isPort reports whether a number is the port of a service: behind a host, or behind the word.
+// isPort reports whether a number is a service's port: after a host, or after the word port.
 func (f *folder) isPort(s, rest string) bool {
 	if rest != "" && rest[0] != '/' || !services[s] {
 		return false
@@ -197,13 +196,13 @@ func (f *folder) isPort(s, rest string) bool {
 		f.ends("localhost:") || f.endsWithHost()
 }
 
-// endsWithHost reports whether the output ends with a name that has dots, and a colon.
+// endsWithHost reports whether the output ends with a dotted name and a colon.
 func (f *folder) endsWithHost() bool {
 	text := string(f.out)
 	return f.ends(":") && strings.Contains(text[strings.LastIndexAny(text, " (\"'")+1:], ".")
 }
 
-// url folds a URL to what it leads to: its host, and the first word of its path.
+// url folds a URL to its host and the first word of its path.
 func (f *folder) url(s string) {
 	scheme, rest, _ := strings.Cut(s, "://")
 	f.out = append(f.out, scheme...)
@@ -212,7 +211,7 @@ func (f *folder) url(s string) {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		host, path = rest[:i], rest[i:]
 	}
-	if i := strings.LastIndexByte(host, '@'); i >= 0 { // never who
+	if i := strings.LastIndexByte(host, '@'); i >= 0 { // never the user
 		host = host[i+1:]
 	}
 	if !f.address(host) {
@@ -224,7 +223,7 @@ func (f *folder) url(s string) {
 	f.code, f.kept = codeState{}, false
 }
 
-// isWord reports whether a segment of a path has letters only.
+// isWord reports whether a path segment consists of letters.
 func isWord(s string) bool {
 	for i := range len(s) {
 		if !isLetter(s[i]) && s[i] != '-' && s[i] != '_' {
@@ -234,7 +233,7 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// route writes the path of a URL up to its first word: what follows has ids.
+// route writes a URL's path up to its first word: ids follow.
 func (f *folder) route(path string) {
 	if path == "" || path == "/" {
 		return
@@ -260,16 +259,16 @@ func (f *folder) route(path string) {
 var (
 	leading     = set("leading")
 	httpMethods = set("httpMethods")
-	// valueKeys have another value in each message: user=alice.
+	// keys whose values vary by message: user=alice
 	valueKeys = set("valueKeys")
-	// valueLists are before the values of a statement.
+	// words before the values of a statement
 	valueLists = set("valueLists")
 	units      = set("units")
 	months     = set("months")
 	weekdays   = set("weekdays")
 	zones      = set("zones")
-	// services are the ports that name what was not reached.
+	// ports that name the service that was not reached
 	services = set("services")
-	// technical are words whose digits mean something.
+	// words whose digits have a meaning
 	technical = set("technical")
 )

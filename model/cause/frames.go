@@ -7,16 +7,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Bounds of a stack trace.
+// The bounds of a stack trace.
 const (
-	mostFrames  = 500 // lines that are read
+	mostFrames  = 500 // lines read
 	mostFrame   = 120 // bytes of a frame
 	longestLine = 1000
 )
 
-// ownFrame is the topmost place of a stack trace that is in the application's own code, without its line: where the
-// error was raised, or what called the library that raised it. It reads the traces of Java (and Kotlin, Scala), .NET,
-// Python, PHP, Ruby, Node.js, Go and Elixir. "" when the text is no trace, or has libraries only.
+// ownFrame is the topmost frame of a stack trace in the application's own code, without its line: where the error was
+// raised, or where the library that raised it was called. It reads traces of Java (and Kotlin, Scala), .NET, Python,
+// PHP, Ruby, Node.js, Go and Elixir. "" when the text is not a trace, or has only library frames.
 func ownFrame(stack string) string {
 	if strings.IndexByte(stack, '\n') < 0 {
 		return ""
@@ -56,7 +56,7 @@ func ownFrame(stack string) string {
 	return ""
 }
 
-// framed is a frame that can be shown, without the numbers that compilers put into names.
+// framed is a printable frame, without the numbers that compilers put into names.
 func framed(name string) string {
 	return model.Escaped(withoutNumbers(strings.ToValidUTF8(message.WholeRunes(name, mostFrame), "?")))
 }
@@ -64,11 +64,11 @@ func framed(name string) string {
 // frame is one line of a stack trace.
 type frame struct {
 	name      string
-	library   bool // not the application's own
+	library   bool // not the application's own code
 	lastFirst bool // the trace has the newest call at its end
 }
 
-// frameOf reads a line of a trace, which begins with no space.
+// frameOf parses a line of a trace without leading spaces.
 func frameOf(line string) (frame, bool) {
 	switch {
 	case strings.HasPrefix(line, "at "):
@@ -85,7 +85,7 @@ func frameOf(line string) (frame, bool) {
 	return frame{}, false
 }
 
-// headOf is the beginning of an error's text, before the trace or the statement that may follow it.
+// headOf is the beginning of an error's text, before a trace or a statement.
 func headOf(text string) string {
 	for _, mark := range []string{"\n[SQL:", "[SQL: ", "(SQL: ", "\n[parameters:", "(Background on this error"} {
 		if i := strings.Index(text, mark); i > 0 {

@@ -12,63 +12,63 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// mostCauses bounds the causes that are told apart. A person reads tens of them; more come from texts in which
-// something differs that Fold does not know.
+// mostCauses bounds how many causes are distinguished. A person reads tens of them; more arise from texts that vary in
+// a way that Fold does not know.
 const mostCauses = 5000
 
-// Groups are the causes of messages that were read, and what each has. Messages can be added page by page, and taken
-// out when they left their queue. It is not safe for concurrent use.
+// Groups are the causes of the messages that were read, with their messages. Messages can be added page by page, and
+// removed when they leave their queue. It is not safe for concurrent use.
 //
-// When more than 5,000 causes differ, those that differ most are made coarser: only the first words of their texts
+// With more than 5,000 different causes, the most varied ones are made coarser: only the first words of their texts
 // count, then only the type of the error. Group.Cause.Level says which are.
 type Groups struct {
 	groups  map[ID]*group
-	coarser [NoKind + 1]map[ID]bool // of each level: the causes there that stand for more exact ones
+	coarser [NoKind + 1]map[ID]bool // by level: coarse causes that stand for exact ones
 	queues  map[model.QueueRef]*queueMessages
-	next    int // the order of the next group
+	next    int // the position of the next group
 	read    int
 }
 
 // queueMessages are the messages of one queue.
 type queueMessages struct {
-	members map[message.Fingerprint][]member // twins are one entry each
-	removed map[message.Fingerprint][]member // which may return
+	members map[message.Fingerprint][]member // twins share an entry
+	removed map[message.Fingerprint][]member // they may return
 }
 
-// member is one message. A field less is 8 MB less for a million of them.
+// member is one message. Each field costs 8 MB for a million of them.
 type member struct {
 	group       *group
 	worker      string
 	first, last int64  // ms since 1970; 0: unknown
-	original    uint64 // what was published, even by its id; 0: not known
+	original    uint64 // what was published, regardless of its id; 0: unknown
 }
 
 // group is a cause with its messages.
 type group struct {
 	cause       Cause
 	order       int
-	into        *group // it was made coarser
+	into        *group // the coarser group that it was merged into
 	messages    int
 	queues      map[model.QueueRef]int
 	workers     map[string]int
 	first, last int64
-	stale       bool // a message left that may have been the first or the last
+	stale       bool // a message was removed that may have been the first or the last
 	sample      Sample
-	untold      bool // the sample is of an index, without its text
+	untold      bool // the sample comes from an index, without its text
 }
 
 // Sample is one message of a cause.
 type Sample struct {
 	Queue       model.QueueRef
 	Fingerprint message.Fingerprint
-	Trace, Body string // their beginnings: the body printable, on one line; "" as Text
-	Text        string // the beginning of its error, as it was written; not printable yet; "" when it was not read since
+	Trace, Body string // their beginnings; the body printable on one line; "" like Text
+	Text        string // the beginning of its error as written, not printable; "" when it was not read again
 }
 
-// mostSample bounds the text of a sample, in bytes.
+// mostSample is the maximum length of a sample's text, in bytes.
 const mostSample = 500
 
-// mostTrace is the same of its stack trace.
+// mostTrace is the maximum length of its stack trace, in bytes.
 const mostTrace = 2000
 
 // Group is a cause and how many messages failed for it.
@@ -76,14 +76,14 @@ type Group struct {
 	ID          ID
 	Cause       Cause
 	Messages    int
-	Different   int                     // of these, where several queues have copies of one
+	Different   int                     // of these, counting copies in several queues once
 	Queues      []Count[model.QueueRef] // where they are, most first
-	Workers     []Count[string]         // in which queues they failed, as far as they say, most first
-	First, Last model.Opt[time.Time]    // when, as far as they say
+	Workers     []Count[string]         // the queues in which they failed, as far as known, most first
+	First, Last model.Opt[time.Time]    // the times, as far as known
 	Sample      Sample
 }
 
-// Count is how many messages of a cause have something.
+// Count is how many messages of a cause share a value.
 type Count[T any] struct {
 	Of       T
 	Messages int
@@ -94,10 +94,10 @@ func NewGroups() *Groups {
 	return &Groups{groups: map[ID]*group{}, queues: map[model.QueueRef]*queueMessages{}}
 }
 
-// Read is how many messages were added and have not left.
+// Read is how many messages are in the groups.
 func (g *Groups) Read() int { return g.read }
 
-// Add takes in a message that was read in a queue, with its whole body.
+// Add adds a message, with its whole body, that was read from a queue.
 func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	read := readFailed(queue, m)
 	first, last := m.Failed(read.Error)
@@ -115,7 +115,7 @@ func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	})
 }
 
-// place is the group of a cause, which the next message is put into.
+// place is the group into which a message of this cause goes.
 func (g *Groups) place(c Cause) *group {
 	at := g.find(c)
 	if at == nil && len(g.groups) >= mostCauses {
@@ -146,7 +146,7 @@ func milliseconds(t model.Opt[time.Time]) int64 {
 	return 0
 }
 
-// coarse is the cause as it is grouped.
+// coarse is the cause under which a cause is grouped.
 func (g *Groups) coarse(c Cause) Cause {
 	for level := NoKind; level > Whole; level-- {
 		if len(g.coarser[level]) == 0 {
@@ -168,7 +168,7 @@ func (g *Groups) open(c Cause) *group {
 	return opened
 }
 
-// coarsen makes room: it lets go of causes without messages, then makes those coarser of which there are most.
+// coarsen makes room: it drops causes without messages, then merges the most varied ones.
 func (g *Groups) coarsen() {
 	const enough, many = mostCauses / 2, mostCauses / 20
 	maps.DeleteFunc(g.groups, func(_ ID, at *group) bool { return at.messages == 0 })
@@ -188,7 +188,7 @@ func (g *Groups) coarsen() {
 	}
 }
 
-// merge makes one group of many.
+// merge merges groups into one.
 func (g *Groups) merge(level Level, id ID, exact []*group) {
 	if g.coarser[level] == nil {
 		g.coarser[level] = map[ID]bool{}
@@ -213,7 +213,7 @@ func (g *Groups) merge(level Level, id ID, exact []*group) {
 	}
 }
 
-// current is the group that a member belongs to now.
+// current is the group after merges.
 func (at *group) current() *group {
 	for at.into != nil {
 		at = at.into
@@ -237,7 +237,7 @@ func (at *group) seen(first, last int64) {
 	at.last = max(at.last, last)
 }
 
-// Remove takes out a message that left its queue; one of them where it has twins. It is false when it is not known.
+// Remove removes a message that left its queue; one of them if it has twins. It is false for an unknown message.
 func (g *Groups) Remove(queue model.QueueRef, f message.Fingerprint) bool {
 	q := g.queues[queue]
 	if q == nil || len(q.members[f]) == 0 {
@@ -256,7 +256,7 @@ func (g *Groups) Remove(queue model.QueueRef, f message.Fingerprint) bool {
 	return true
 }
 
-// Return takes in again what Remove took out. It is false when that is not known.
+// Return adds a removed message again. It is false for an unknown message.
 func (g *Groups) Return(queue model.QueueRef, f message.Fingerprint) bool {
 	q := g.queues[queue]
 	if q == nil || len(q.removed[f]) == 0 {
@@ -270,7 +270,7 @@ func (g *Groups) Return(queue model.QueueRef, f message.Fingerprint) bool {
 	return true
 }
 
-// Forget takes out all messages of a queue: it is read again, or it is gone.
+// Forget removes all messages of a queue, because it will be read again or no longer exists.
 func (g *Groups) Forget(queue model.QueueRef) {
 	q := g.queues[queue]
 	if q == nil {
@@ -299,8 +299,8 @@ func less[K comparable](counts map[K]int, of K) {
 	}
 }
 
-// List are the causes that have messages, in the order in which they were first seen: one that was there stays in
-// front of one that came later, so that nothing moves under a cursor.
+// List are the causes that have messages, in the order of their first message: earlier ones stay in front of later
+// ones, so that nothing moves under a cursor.
 func (g *Groups) List() []Group {
 	g.refresh()
 	present := make([]*group, 0, len(g.groups))
@@ -323,7 +323,7 @@ func (g *Groups) List() []Group {
 	return list
 }
 
-// each calls with every message of a queue, twins too.
+// each iterates over every message of a queue, including twins.
 func (q *queueMessages) each() iter.Seq2[message.Fingerprint, member] {
 	return func(yield func(message.Fingerprint, member) bool) {
 		for fingerprint, twins := range q.members {
@@ -336,7 +336,8 @@ func (q *queueMessages) each() iter.Seq2[message.Fingerprint, member] {
 	}
 }
 
-// WorkerNames are those whose messages failed, as the messages say, else those that fail into their queues.
+// WorkerNames are the workers whose messages failed, as the messages say, or else those whose failures go to their
+// queues.
 func (g *Group) WorkerNames(into func(model.QueueRef) []string) []string {
 	names := []string{}
 	for _, w := range g.Workers {
@@ -355,12 +356,12 @@ func (g *Group) WorkerNames(into func(model.QueueRef) []string) []string {
 	return names
 }
 
-// MostFirst sorts causes by how many messages they have; those with equally many stay in their order.
+// MostFirst sorts causes by their number of messages; equal ones keep their order.
 func MostFirst(list []Group) {
 	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Messages, a.Messages) })
 }
 
-// refresh looks for the first and the last message of the causes that may have lost theirs.
+// refresh finds the first and the last message of causes that may have lost theirs.
 func (g *Groups) refresh() {
 	any := false
 	for _, at := range g.groups {

@@ -51,7 +51,7 @@ func shown(g *Groups) string {
 	return strings.Join(all, "; ")
 }
 
-// Messages without a reason are those of their queue, also where causes are made coarser.
+// Messages without a reason are grouped by queue, even where causes are made coarser.
 func TestNothingIsGroupedByQueue(t *testing.T) {
 	g := NewGroups()
 	for _, queue := range []model.QueueRef{mail, stock, {VHost: "eu", Name: mail.Name}, mail} {
@@ -96,7 +96,7 @@ func TestGroups(t *testing.T) {
 	g.Forget(stock)
 	assert.That(t, !g.Return(stock, message.Fingerprint{3, 0, 0, 1}), "what was forgotten returns")
 	check("smtp down 1 mail.failed:1 mail=1 10..10")
-	g.Add(stock, numbered(5, "no order 9", "stock", 70)) // it is back where it was
+	g.Add(stock, numbered(5, "no order 9", "stock", 70)) // it returned to its old place
 	check("no order # 1 stock.failed:1 stock=1 70..70; smtp down 1 mail.failed:1 mail=1 10..10")
 	list := g.List()
 	MostFirst(list)
@@ -104,7 +104,8 @@ func TestGroups(t *testing.T) {
 		"the first is %+v of %d", list[0], g.Read())
 }
 
-// A hundred thousand causes, because an id without a digit was not folded, become few, and say so. Others stay exact.
+// A hundred thousand causes, from an id without digits that is not folded, become a few coarse ones, and say so. Others
+// stay exact.
 func TestTooManyCauses(t *testing.T) {
 	many := size.Of(20_000, 100_000)
 	g := NewGroups()
@@ -143,7 +144,7 @@ func TestTooManyCauses(t *testing.T) {
 	assert.That(t, g.Read() == 10 && len(g.List()) == 1, "%d messages are left in %d causes", g.Read(), len(g.List()))
 }
 
-// letters is a word for a number, without digits.
+// letters encodes a number as a word without digits.
 func letters(n int) string {
 	word := []byte("zz")
 	for range 5 {
@@ -174,7 +175,7 @@ func BenchmarkGroups(b *testing.B) {
 
 var earlier = Earlier{At: time.UnixMilli(1_700_000_000_123).UTC(), Depth: 7}
 
-// keptMail are the causes of a queue, as they are kept.
+// keptMail are the causes of a queue, and the index of them.
 func keptMail() (*Groups, []byte) {
 	g := NewGroups()
 	g.Add(mail, numbered(1, "no order 1", "mail", 50))
@@ -218,7 +219,7 @@ func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 	assert.Equal(t, shown(g), "no order # 1 stock.failed:1 stock=1 90..90", "the rest")
 }
 
-// A message that is read brings the text that is not kept.
+// Reading a message again adds the text that the index does not have.
 func TestRecalledSample(t *testing.T) {
 	_, kept := keptMail()
 	g := NewGroups()
@@ -233,7 +234,7 @@ func TestRecalledSample(t *testing.T) {
 	}
 }
 
-// What is damaged, foreign or of another queue adds nothing.
+// A damaged or foreign index, or one of another queue, adds nothing.
 func TestRecallRefuses(t *testing.T) {
 	_, kept := keptMail()
 	g := NewGroups()
@@ -258,12 +259,12 @@ func TestRecallRefuses(t *testing.T) {
 	}
 }
 
-// sealed ends a text with its checksum.
+// sealed appends the checksum to a text.
 func sealed(text []byte) []byte {
 	return binary.BigEndian.AppendUint32(text, crc32.ChecksumIEEE(text))
 }
 
-// Causes that were made coarser among many others are not kept, nor is a queue without messages.
+// Coarse causes are not kept, nor is an empty queue.
 func TestNotKept(t *testing.T) {
 	g := NewGroups()
 	for i := range mostCauses + 1 {
@@ -276,7 +277,7 @@ func TestNotKept(t *testing.T) {
 	assert.That(t, g.Keep("rabbit@one", stock, earlier) == nil, "an empty queue is kept")
 }
 
-// A very deep queue is kept in part: what is not kept was not read.
+// Only a part of a very deep queue is kept: the rest counts as unread.
 func TestKeepsSoMany(t *testing.T) {
 	g := NewGroups()
 	m := numbered(0, "smtp down", "mail", 1)
@@ -319,7 +320,7 @@ func TestIndexName(t *testing.T) {
 	}
 }
 
-// BenchmarkIndex measures what is kept of 100,000 messages of 50 causes in 200 queues, and to have them all again.
+// BenchmarkIndex measures keeping and recalling 100,000 messages of 50 causes in 200 queues.
 func BenchmarkIndex(b *testing.B) {
 	const queues = 200
 	g, kept := NewGroups(), make([][]byte, queues)
@@ -354,7 +355,7 @@ func BenchmarkIndex(b *testing.B) {
 	b.ReportMetric(float64(written)/1e6, "MB")
 }
 
-// BenchmarkManyCauses measures the grouping of 100,000 messages whose texts all differ.
+// BenchmarkManyCauses measures grouping 100,000 messages whose texts all differ.
 func BenchmarkManyCauses(b *testing.B) {
 	messages := make([]*message.Message, 100_000)
 	for i := range messages {
@@ -379,7 +380,7 @@ func groupOf(text string, messages int, last time.Time) *Group {
 	return g
 }
 
-// What was resolved is back when it fails again, and not when older failures are read later.
+// A resolved cause is back when it fails again, but not when older failures are read later.
 func TestResolvedCauseIsBackWhenItFailsAgain(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -434,7 +435,7 @@ func TestStatesFile(t *testing.T) {
 	}
 }
 
-// The file stays small: what was only seen is forgotten first.
+// The file stays small: causes that were only seen are forgotten first.
 func TestStatesAreBounded(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	text, err := WithStates(nil, "a", func(s States) {

@@ -16,38 +16,38 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Earlier is what is kept of a reading of a queue: when it was read, and of how many messages the causes are known.
+// Earlier is an index's reading of a queue: when it was, and for how many messages the causes are known.
 type Earlier struct {
-	At       time.Time // when the look began
-	Depth    int64     // messages of the queue, as the look counted them
-	Messages int       // of these, what is kept
+	At       time.Time // when the reading began
+	Depth    int64     // messages in the queue, as counted by it
+	Messages int       // how many of them are kept
 }
 
-// countsLate is how old the counts of the statistics are, at most, and how long a look may have taken.
+// countsLate is the maximum age of the statistics' counts, plus the longest duration of a reading.
 const countsLate = 10 * time.Second
 
-// Left reports whether messages have left the queue since, as it was counted: which ones is unknown, so nothing of the
-// reading holds any more. A count that may be older than the reading says nothing.
+// Left reports whether messages have left the queue since, by its count: which ones is unknown, so the reading no
+// longer holds. A count that may be older than the reading proves nothing.
 func (e Earlier) Left(ready model.Opt[int64], countedAt time.Time) bool {
 	now, known := ready.Get()
 	return known && countedAt.Sub(e.At) >= countsLate && now < e.Depth
 }
 
-// IndexName is the name of what is kept of a queue: the same on every machine, and without the queue's own name.
+// IndexName is the name of a queue's index: the same on every machine, and without the queue's own name.
 func IndexName(broker string, queue model.QueueRef) string {
 	sum := sha256.Sum256([]byte(broker + "\x00" + queue.VHost + "\x00" + queue.Name))
 	return hex.EncodeToString(sum[:16])
 }
 
 const (
-	indexMagic = "dlxtop causes 5\n" // with the FingerprintKind; what begins otherwise is foreign, or of another version
+	indexMagic = "dlxtop causes 5\n" // includes the FingerprintKind; anything else is foreign, or of another version
 	mostKept   = 100_000             // messages of one queue: 4 MB
 )
 
-// errIndex is that what is kept of a queue is damaged, foreign, of another version or of another queue.
+// errIndex means that an index is damaged, foreign, or of another version or queue.
 var errIndex = errors.New("not what this version keeps of that queue")
 
-// index is what is kept of a queue. Its messages are columns, which encoding/gob writes in a few bytes each.
+// index is what is kept of a queue. Its messages are stored in columns, which encoding/gob writes in a few bytes each.
 type index struct {
 	Broker       string
 	Queue        model.QueueRef
@@ -55,15 +55,15 @@ type index struct {
 	Causes       []Cause
 	Workers      []string
 	Fingerprints []byte
-	Cause        []int // by their places in Causes
+	Cause        []int // by index in Causes
 	Worker       []int
 	First, Took  []int64 // ms
 	Original     []uint64
 }
 
-// Keep is what a later start needs to show the causes of a queue's messages before it has read them again: their
-// fingerprints, causes, workers and times. No text of theirs but the causes' is in it. It is nil of a queue without
-// messages, and of one whose causes were made coarser: read alone, they may be told apart.
+// Keep is what a later start needs to show the causes of a queue before it has read the messages again: their
+// fingerprints, causes, workers and times. The causes' texts are the only ones in it. It is nil for a queue without
+// messages, and when its causes were made coarser: if read alone, they might be exact.
 func (g *Groups) Keep(broker string, queue model.QueueRef, e Earlier) []byte {
 	q := g.queues[queue]
 	if q == nil {
@@ -86,19 +86,19 @@ func (g *Groups) Keep(broker string, queue model.QueueRef, e Earlier) []byte {
 	x.Causes, x.Workers = causes.list, workers.list
 	out := bytes.NewBufferString(indexMagic)
 	if gob.NewEncoder(out).Encode(x) != nil {
-		return nil // no value of these types fails
+		return nil // values of these types never fail
 	}
 	return binary.BigEndian.AppendUint32(out.Bytes(), crc32.ChecksumIEEE(out.Bytes()))
 }
 
-// keptMember is a message with its group as it is now.
+// keptMember is a message with its current group.
 type keptMember struct {
 	member
 	fingerprint message.Fingerprint
 	of          *group
 }
 
-// ordered are the messages in the order of their causes, those of coarse causes last.
+// ordered are the messages ordered by cause, coarse causes last.
 func (q *queueMessages) ordered() []keptMember {
 	all := make([]keptMember, 0, len(q.members))
 	for fingerprint, in := range q.each() {
@@ -111,7 +111,7 @@ func (q *queueMessages) ordered() []keptMember {
 	return all
 }
 
-// Recall adds what was kept of a queue, of which nothing else was read. On an error nothing is added.
+// Recall adds what was kept of a queue, of which nothing else may have been read. On an error nothing is added.
 func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earlier, error) {
 	n := len(kept) - crc32.Size
 	if n < len(indexMagic) || string(kept[:len(indexMagic)]) != indexMagic ||
@@ -138,7 +138,7 @@ func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earli
 	return x.Earlier, nil
 }
 
-// valid reports whether the columns belong together.
+// valid reports whether the columns are consistent.
 func (x *index) valid() bool {
 	n := x.Earlier.Messages
 	beyond := func(length int) func(int) bool { return func(i int) bool { return i < 0 || i >= length } }
@@ -150,7 +150,7 @@ func (x *index) valid() bool {
 		})
 }
 
-// table numbers values.
+// table assigns numbers to values.
 type table[T comparable] struct {
 	list  []T
 	index map[T]int

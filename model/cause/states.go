@@ -12,19 +12,19 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// State is how far people are with a cause.
+// State is what people have done about a cause.
 type State string
 
 // The states.
 const (
-	New      State = "new"      // no one has opened it
+	New      State = "new"      // not opened yet
 	Seen     State = "seen"     // it was opened
-	Resolved State = "resolved" // a person says that it is fixed
-	Back     State = "back"     // it came again after that
-	Ignored  State = "ignored"  // a person says that it does not matter
+	Resolved State = "resolved" // a person marked it as fixed
+	Back     State = "back"     // it occurred again after that
+	Ignored  State = "ignored"  // a person marked it as unimportant
 )
 
-// Mark is what is kept of a cause between starts.
+// Mark is what is kept about a cause between starts.
 type Mark struct {
 	State State     `json:"state"`
 	At    time.Time `json:"at"`              // since when it is so
@@ -34,7 +34,7 @@ type Mark struct {
 	Cause string    `json:"cause,omitempty"` // in words, for who reads the file
 }
 
-// States are the marks of the causes of one broker. What has no mark is new.
+// States are the marks of one broker's causes. A cause without a mark is new.
 type States map[ID]Mark
 
 // Of is the mark of a cause.
@@ -45,8 +45,8 @@ func (s States) Of(id ID) Mark {
 	return Mark{State: New}
 }
 
-// Now is the mark of a cause as its messages have it: what was resolved is back when one of its messages failed
-// later, or, where messages do not say when they failed, when there are more of them than there were.
+// Now is the mark of a cause, given its messages: a resolved cause is back when one of its messages failed later or, if
+// they have no times, when there are more of them than before.
 func (s States) Now(g *Group, now time.Time) Mark {
 	m := s.Of(g.ID)
 	if m.State != Resolved {
@@ -63,8 +63,8 @@ func (s States) Now(g *Group, now time.Time) Mark {
 	return m
 }
 
-// Without are the causes without the messages of some queues, for Now: what only an index has may have left, so that a
-// cause is not back because of how many they are.
+// Without are the causes without the messages of some queues, for Now: messages known only from an index may have left,
+// so their number must not bring a cause back.
 func Without(list []Group, earlier map[model.QueueRef]bool) []Group {
 	if len(earlier) == 0 {
 		return list
@@ -92,7 +92,7 @@ func (s States) Mark(g *Group, state State, now time.Time) {
 	s[g.ID] = m
 }
 
-// Note keeps a line of text with a cause, "" none.
+// Note attaches a line of text to a cause; "" removes it.
 func (s States) Note(g *Group, text string) {
 	m := s.Of(g.ID)
 	m.Note = message.WholeRunes(model.Printable(text), mostNote)
@@ -102,7 +102,7 @@ func (s States) Note(g *Group, text string) {
 
 const (
 	mostNote  = 200  // bytes
-	mostMarks = 2000 // of one broker, so that the file stays small: the oldest that were only seen go first
+	mostMarks = 2000 // of one broker, so that the file stays small: the oldest that were only seen are dropped first
 	format    = 1
 )
 
@@ -112,10 +112,10 @@ type statesFile struct {
 	Brokers map[string]States `json:"brokers"` // by the name of the cluster
 }
 
-// ErrStates is that a file of states is damaged, or of a later version.
+// ErrStates means that a file of states is damaged, or of a later version.
 var ErrStates = errors.New("not a file of states that this version can read")
 
-// StatesIn are the states of a broker in a file; those of an empty one are none.
+// StatesIn are the states of a broker in a file; an empty file has none.
 func StatesIn(text []byte, broker string) (States, error) {
 	file, err := statesOf(text)
 	if err != nil || file.Brokers[broker] == nil {
@@ -124,7 +124,7 @@ func StatesIn(text []byte, broker string) (States, error) {
 	return file.Brokers[broker], nil
 }
 
-// WithStates is a file with other states of one broker. Those of other brokers stay.
+// WithStates returns a file with changed states of one broker. Those of other brokers stay.
 func WithStates(text []byte, broker string, change func(States)) ([]byte, error) {
 	file, err := statesOf(text)
 	if err != nil {
@@ -168,7 +168,7 @@ func statesOf(text []byte) (file statesFile, err error) {
 	return file, nil
 }
 
-// prune forgets the oldest marks when there are too many: those that were only seen first.
+// prune drops the oldest marks when there are too many: first those that were only seen.
 func (s States) prune() {
 	if len(s) <= mostMarks {
 		return

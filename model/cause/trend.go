@@ -2,15 +2,15 @@ package cause
 
 import "time"
 
-// Recent counts for each cause how many of its messages failed in each step of the span that ends now, the oldest step
-// first; of a cause without such messages there is nothing. It knows the messages that are here: what has left its
-// queue is not counted, nor what does not say when it failed.
+// Recent counts for each cause how many of its messages failed in each step of the span that ends now, oldest step
+// first; causes without such messages are left out. It only counts messages that are still in their queues and say when
+// they failed.
 func (g *Groups) Recent(now time.Time, span time.Duration, steps int) map[ID][]float64 {
 	counts := map[*group][]float64{}
 	end, step := now.UnixMilli(), max(span.Milliseconds()/int64(steps), 1)
 	for _, q := range g.queues {
 		for _, in := range q.each() {
-			back := max(end-in.last, 0) / step // by a clock that runs ahead it failed now
+			back := max(end-in.last, 0) / step // a time in the future, from a fast clock, counts as now
 			if in.last == 0 || back >= int64(steps) {
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// String is the cause on one line, for people: "TimeoutError: # ms, in Mail.send".
+// String is the cause on one line: "TimeoutError: # ms, in Mail.send".
 func (c Cause) String() string {
 	switch c.Evidence {
 	case Nothing:
@@ -37,7 +37,7 @@ func (c Cause) String() string {
 	return words
 }
 
-// Words say what is left out of a cause of a level, "" when nothing is.
+// Words say what a level leaves out of a cause, "" when nothing is.
 func (l Level) Words() string {
 	switch l {
 	case FirstWords:

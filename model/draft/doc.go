@@ -1,3 +1,3 @@
-// Package draft is a message as a person edits it before it is published: as a document of JSON and a body, and what is
-// different in it.
+// Package draft is a message as a person edits it before it is published: as a document of JSON and a body, and the
+// differences between two versions.
 package draft

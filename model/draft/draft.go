@@ -12,10 +12,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Draft is a message as a replay publishes it, without ReplayHeader: what is edited.
+// Draft is a message as a replay publishes it, without ReplayHeader: this is what the user edits.
 type Draft message.Publishing
 
-// Message is the draft as a message that can be shown.
+// Message is the draft as a message that can be displayed.
 func (d *Draft) Message() message.Message {
 	return message.Message{
 		Exchange: d.Exchange, RoutingKey: d.RoutingKey, Properties: d.Properties, Headers: d.Headers, Body: d.Body,
@@ -34,7 +34,7 @@ func (d *Draft) fingerprint() message.Fingerprint {
 // shownValue is how many characters of a value a difference shows.
 const shownValue = 40
 
-// Differences tell what was changed from d to other, a line for each field, and one for the body.
+// Differences describe the changes from d to other, a line for each field, and one for the body.
 func (d *Draft) Differences(other *Draft) []string {
 	lines := d.DifferencesAbove(other)
 	if !bytes.Equal(d.Body, other.Body) {
@@ -48,7 +48,7 @@ func (d *Draft) Differences(other *Draft) []string {
 	return lines
 }
 
-// DifferencesAbove tell what was changed from d to other without the body.
+// DifferencesAbove describe the changes from d to other, except in the body.
 func (d *Draft) DifferencesAbove(other *Draft) []string {
 	var lines []string
 	differ := func(name, was, is string) {
@@ -88,12 +88,12 @@ func (d *Draft) DifferencesAbove(other *Draft) []string {
 func headerLine(v any) string {
 	text, err := model.JSONLine(message.HeaderJSON(v))
 	if err != nil {
-		return "?" // all of it is JSON's own types
+		return "?" // it has only JSON's own types
 	}
 	return string(text)
 }
 
-// valueText is headerText without the type, where that of a number is the same in other.
+// valueText is headerText, without the type of a number if other has the same type.
 func valueText(v, other any) string {
 	if n, whole := model.AsInteger(v); whole && reflect.TypeOf(v) == reflect.TypeOf(other) {
 		return fmt.Sprint(n)
@@ -111,10 +111,10 @@ func shown(text string) string {
 	return model.Quoted(string(runes))
 }
 
-// Property is one property before and after, as text, "" where it is absent.
+// Property is one property before and after, as text; "" when it is absent.
 type Property struct{ Name, Was, Is string }
 
-// Properties are all of them.
+// Properties compares all properties.
 func Properties(was, is *message.Properties) []Property {
 	fields := make([]Property, 0, 13)
 	after := is.Fields()

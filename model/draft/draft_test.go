@@ -28,7 +28,7 @@ func draftOf(body string) Draft {
 	}
 }
 
-// TestDraftComesBackAsItWas: what an editor leaves alone is the same, byte for byte.
+// What an editor leaves alone stays the same, byte for byte.
 func TestDraftComesBackAsItWas(t *testing.T) {
 	for _, body := range []string{
 		"", "\n", "text", "text\n", "text\n\n", "line\r\nline\r\n", "\x00\xff binary",
@@ -37,7 +37,7 @@ func TestDraftComesBackAsItWas(t *testing.T) {
 		d := draftOf(body)
 		for _, text := range [][]byte{d.Text(), bytes.TrimSuffix(d.Text(), []byte("\n"))} {
 			if body == "\n" || strings.HasSuffix(body, "\n") && len(text) < len(d.Text()) {
-				text = d.Text() // an editor that takes off the last end of a line changes the body
+				text = d.Text() // an editor that removes the final newline changes the body
 			}
 			got, err := Parse(text)
 			if err != nil {

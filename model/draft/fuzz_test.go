@@ -13,8 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// A document that somebody edited is a draft, which is the same when it is written and read again, or an error with its
-// line.
+// An edited document is a draft that survives writing and reading, or an error with its line.
 func FuzzParse(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
 		m := must.Get(message.ParseMessage(line))(f)

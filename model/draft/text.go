@@ -25,8 +25,8 @@ const (
 	base64Line = 76
 )
 
-// Text is the draft as a document to be edited: JSON, a line of dashes, and the body, as it is where it is text, else
-// in base64. The end of the last line is not part of the body.
+// Text is the draft as a document to be edited: JSON, a line of dashes, and the body, unchanged if it is text,
+// otherwise in base64. The final newline is not part of the body.
 func (d *Draft) Text() []byte {
 	var text bytes.Buffer
 	text.WriteString(draftHelp)
@@ -34,7 +34,7 @@ func (d *Draft) Text() []byte {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode((*message.Publishing)(d).HeadJSON()); err != nil {
-		return text.Bytes() // all of it is JSON's own types
+		return text.Bytes() // it has only JSON's own types
 	}
 	plain := model.EscapeJSON(bytes.Clone(text.Bytes()))
 	text.Reset()
@@ -52,26 +52,25 @@ func (d *Draft) Text() []byte {
 	return text.Bytes()
 }
 
-// editable reports whether a body is text that an editor leaves as it is.
+// editable reports whether a body is text that an editor does not change by itself.
 func editable(body []byte) bool {
 	return utf8.Valid(body) && !bytes.ContainsFunc(body, func(r rune) bool {
 		return unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\uFEFF' || r == '\u2028' || r == '\u2029'
 	})
 }
 
-// lineError is what is wrong with a document, and in which line.
+// lineError is what is wrong in a line of a document.
 type lineError struct {
 	line int
 	err  error
 }
 
-// Error is "line N: " and what is wrong there.
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.err) }
 
-// Unwrap is what is wrong there.
+// Unwrap returns the error without the line.
 func (e *lineError) Unwrap() error { return e.err }
 
-// Parse reads a document that Text wrote and somebody edited. An error is one sentence with the line.
+// Parse parses a document that Text wrote and the user edited. An error is one sentence with the line.
 func Parse(text []byte) (Draft, error) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	at := 0
@@ -147,7 +146,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	return Draft(p), nil
 }
 
-// localTimes are the values with times as AMQP's client delivers them, so that what was not edited is equal.
+// localTimes converts times to those that the AMQP client returns, so that unedited values are equal.
 func localTimes(v any) any {
 	switch v := v.(type) {
 	case time.Time:
@@ -170,7 +169,7 @@ func localList(values []any) {
 	}
 }
 
-// draftJSONError puts what encoding/json says into words for a person in an editor.
+// draftJSONError words an error of encoding/json for a user in an editor.
 func draftJSONError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
@@ -186,7 +185,7 @@ func draftJSONError(err error) error {
 	return message.JSONError(err)
 }
 
-// offsetOf is where in the JSON an error is, as far as it tells.
+// offsetOf is the position of an error in the JSON, as far as it says.
 func offsetOf(err error, head []byte) int64 {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -205,10 +204,9 @@ func offsetOf(err error, head []byte) int64 {
 // FieldError is about one field of a draft.
 type FieldError struct{ Field, Words string }
 
-// Error is the field and what is wrong with it.
 func (e *FieldError) Error() string { return e.Field + " " + e.Words }
 
-// Check refuses what no broker takes, and what would send the message further than the plan says.
+// Check refuses what no broker accepts, and what would send the message further than the plan says.
 func Check(m *message.Publishing) error {
 	for key := range m.Headers {
 		switch {
@@ -232,14 +230,14 @@ func Check(m *message.Publishing) error {
 	return nil
 }
 
-// mentioned is where the field that an error is about stands in the JSON.
+// mentioned is the position in the JSON of the field that an error is about.
 func mentioned(head []byte, err error) int64 {
 	var field *FieldError
 	if errors.As(err, &field) {
 		return int64(max(bytes.Index(head, []byte(`"`+field.Field+`":`)), 0))
 	}
 	var header *message.HeaderError
-	if errors.As(err, &header) { // properties stand before them, and may have the same name
+	if errors.As(err, &header) { // properties come first, and may have the same name
 		return int64(max(bytes.LastIndex(head, []byte(`"`+header.Name+`":`)), 0))
 	}
 	var property *message.PropertyError

@@ -14,17 +14,17 @@ import (
 // Action leads from a message to somewhere else: to a URL, or to a command, with fields of the message in it. It
 // changes nothing on the broker.
 type Action struct {
-	Key  string // as a person writes it: "ctrl-t"
+	Key  string // as written in the configuration: "ctrl-t"
 	Name string
-	url  Template   // empty: it is a command
+	url  Template   // empty for a command
 	args []Template // the words of the command, the program first
 
-	shell   bool // one shell reads the values, which are quoted for it
-	formats bool // before it does tmux, for which # begins a command
+	shell   bool // exactly one shell interprets the values, which are quoted for it
+	formats bool // tmux expands them first, and treats # specially
 }
 
-// NewAction reads an action: one of address and command is given, the other is "". A shell may read a command where
-// shell says so. The error is one sentence.
+// NewAction makes an action: either address or command is given, the other is "". With shell, a shell may interpret the
+// command. The error is one sentence.
 func NewAction(key, name, address, command string, shell bool) (Action, error) {
 	a := Action{Key: key, Name: name, shell: shell}
 	switch {
@@ -75,7 +75,7 @@ func (a *Action) checkHost() error {
 	return nil
 }
 
-// Offered reports whether a message has all fields of the action, with values that can stand there.
+// Offered reports whether a message has all fields of the action, with values that are allowed there.
 func (a *Action) Offered(m *message.Message) bool {
 	if a.IsURL() {
 		_, err := a.URL(m)
@@ -85,11 +85,11 @@ func (a *Action) Offered(m *message.Message) bool {
 	return err == nil
 }
 
-// IsURL reports whether it opens a URL; else it runs a command.
+// IsURL reports whether it opens a URL; otherwise it runs a command.
 func (a *Action) IsURL() bool { return len(a.url) > 0 }
 
-// URL is the address for a message. Of values, only letters, digits and -._~ stand in it as they are: a value can never
-// end the part of the URL that it is in.
+// URL is the address for a message. In values, everything but letters, digits and -._~ is escaped: a value cannot leave
+// the part of the URL that it is in.
 func (a *Action) URL(m *message.Message) (string, error) {
 	text, err := a.url.Fill(m, escaped)
 	if err != nil {
@@ -105,9 +105,9 @@ func (a *Action) URL(m *message.Message) (string, error) {
 	return text, nil
 }
 
-// Command are the program and its arguments for a message. The command was split into words before values are put in,
-// so a value stays in its word, and no shell sees it, or one, for which it is quoted. A value that would begin a word
-// does not become an option: one that begins with - or + is refused there.
+// Command is the program with its arguments for a message. The command is split into words before values are inserted,
+// so a value stays in its word, and is seen by no shell, or by one for which it is quoted. A value cannot become an
+// option: at the beginning of a word, one that starts with - or + is refused.
 func (a *Action) Command(m *message.Message) ([]string, error) {
 	words := make([]string, len(a.args))
 	for i, t := range a.args {
@@ -126,7 +126,7 @@ func (a *Action) Command(m *message.Message) ([]string, error) {
 	return words, nil
 }
 
-// checkValues refuses values that mean something else where they are put.
+// checkValues refuses values that have a special meaning where they are inserted.
 func (a *Action) checkValues(t Template, m *message.Message) error {
 	for i := range t {
 		if t[i].field == nil {
@@ -149,10 +149,10 @@ func (a *Action) checkValues(t Template, m *message.Message) error {
 	return nil
 }
 
-// escaped is a value as a part of a URL.
+// escaped is a value escaped as a part of a URL.
 func escaped(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
 
-// splitWords splits a command at its blanks; quotes hold a word together.
+// splitWords splits a command at blanks; quotes hold a word together.
 func splitWords(command string) (words []string, err error) {
 	var word strings.Builder
 	quote, begun := rune(0), false

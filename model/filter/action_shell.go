@@ -8,17 +8,17 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// reading is what a program makes of its arguments.
+// reading is what a program does with its arguments.
 type reading int
 
 const (
-	passes    reading = iota + 1 // runs the rest of them as a command, as they are
-	joins                        // hands them to a shell
-	readsC                       // is a shell for the one behind -c
-	otherwise                    // reads them as code that is not a shell's, or several times
+	passes    reading = iota + 1 // runs the rest of them as a command, unchanged
+	joins                        // passes them to a shell
+	readsC                       // a shell that interprets the one after -c
+	otherwise                    // interprets them as other code, or several times
 )
 
-// readers are programs that make a command of their arguments.
+// readers are programs that interpret their arguments as a command.
 var readers = readersOf(map[reading]string{
 	passes: `alacritty busctl chroot chrt command doas env exec flock foot gnome-terminal ionice kitty konsole nice nohup
 		nsenter pkexec rxvt setpriv setsid st start stdbuf strace sudo systemd-run taskset time timeout unshare urxvt
@@ -40,13 +40,13 @@ func readersOf(kinds map[reading]string) map[string]reading {
 	return all
 }
 
-// readerOf is what a word of a command makes of those behind it, if it is a program that is known to:
-// /usr/bin/python3.11 is python.
+// readerOf is what a word of a command does with those after it, if it is a known program: /usr/bin/python3.11 is
+// python.
 func readerOf(word string) reading {
 	name := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
 	name = strings.TrimSuffix(name, ".exe")
 	if strings.HasSuffix(name, ".bat") || strings.HasSuffix(name, ".cmd") {
-		return otherwise // cmd reads their arguments
+		return otherwise // cmd interprets their arguments
 	}
 	if kind, known := readers[name]; known {
 		return kind
@@ -54,13 +54,13 @@ func readerOf(word string) reading {
 	return readers[strings.TrimRight(name, "0123456789.-")]
 }
 
-// builtins of a shell that read their arguments as code, or as names of variables, which can hold code.
+// Shell builtins that interpret their arguments as code, or as names of variables, which can contain code.
 const shellBuiltins = " . [ [[ alias declare export let local read readonly test trap typeset unset "
 
-// script says what to write where a field cannot stand.
+// script says what to do where a field is not allowed.
 const script = "write a script that takes the value as an argument, and name that"
 
-// checkWords refuses a field where a shell, or another program that reads code, may read its value.
+// checkWords refuses a field whose value a shell, or another interpreter, may interpret.
 func (a *Action) checkWords() error {
 	for i, t := range a.args {
 		field := t.field()
@@ -81,8 +81,8 @@ func (a *Action) checkWords() error {
 	return nil
 }
 
-// checkShell refuses a field whose value cannot be quoted so that exactly one shell reads it: the one that the command
-// names, else the sh that is given the whole command, as line has it.
+// checkShell refuses a field whose value cannot be quoted for exactly one shell: the one that the command names, or the
+// sh that runs the whole command, which is line.
 func (a *Action) checkShell(line Template) error {
 	reader, at := "", 0
 	for i, t := range a.args {
@@ -113,7 +113,7 @@ func (a *Action) checkShell(line Template) error {
 		if err := t.checkShellText(); err != nil {
 			return err
 		}
-		at = len(a.args) // what is behind it is read by the same shell
+		at = len(a.args) // what follows is interpreted by the same shell
 	}
 	if reader == "" {
 		a.args = []Template{{{text: "sh"}}, {{text: "-c"}}, line}
@@ -122,13 +122,13 @@ func (a *Action) checkShell(line Template) error {
 	return nil
 }
 
-// asksForCommand reports whether the word behind this one is a shell's command: -c, -lc, --command.
+// asksForCommand reports whether the next word is a command for a shell: -c, -lc, --command.
 func asksForCommand(option string) bool {
 	return option == "--command" || len(option) > 1 && option[0] == '-' && option[1] != '-' && option[len(option)-1] == 'c'
 }
 
-// checkShellText refuses a field in what a shell reads where a quoted value is not just a part of an argument: in
-// quotes, as the program, as a file that is written, or where a shell reads a word twice.
+// checkShellText refuses a field in a shell's text where even a quoted value is more than a part of an argument: inside
+// quotes, as the program, as an output file, or where a shell interprets a word twice.
 func (t Template) checkShellText() error {
 	var s shellText
 	for i := range t {
@@ -155,15 +155,15 @@ func (t Template) checkShellText() error {
 	return nil
 }
 
-// shellText is how far a shell has read.
+// shellText is the state while a shell's text is scanned.
 type shellText struct {
-	quote   byte // in which it is
-	escaped bool // the next character is
+	quote   byte // the open quote
+	escaped bool // the next character is escaped
 	last    byte
 	word    strings.Builder
-	program bool   // the command under way has one
-	writes  bool   // the word is the file that is written
-	odd     string // what makes a shell read a word again, from there to the end
+	program bool   // the current command has its program
+	writes  bool   // the word is an output file
+	odd     string // what makes a shell interpret a word twice, from there to the end
 }
 
 func (s *shellText) read(text string) {
@@ -213,13 +213,13 @@ func (s *shellText) end() {
 	}
 }
 
-// quoted is a value as a part of a word of a shell: sh, bash, dash, ksh, zsh and fish read it as it is. A quotation
-// mark and a backslash are in double quotes, because in single ones a backslash means something to fish.
+// quoted is a value quoted as a part of a shell word: sh, bash, dash, ksh, zsh and fish read it unchanged. Quotes and
+// backslashes are put in double quotes, because in fish a backslash is special in single ones.
 func quoted(value string) string {
 	return "'" + strings.NewReplacer("'", `'"'"'`, `\`, `'"\\"'`).Replace(value) + "'"
 }
 
-// field is the name of the first field, "" when there is none.
+// field is the name of the first field, "" without one.
 func (t Template) field() string {
 	for i := range t {
 		if t[i].field != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// What a shell makes of a value is the value, in each shell of this machine.
+// Every shell on this machine reads a quoted value unchanged.
 func TestQuotedValuesInShells(t *testing.T) {
 	for _, shell := range []string{"sh", "bash", "dash", "ksh", "zsh", "fish"} {
 		if _, err := exec.LookPath(shell); err != nil && shell != "sh" {
@@ -25,7 +25,7 @@ func TestQuotedValuesInShells(t *testing.T) {
 			"a  b", "é\xff", "=x", "{a,b}", "&", "|", ">" + ran, "<x", "#", "%s",
 		} {
 			a, err := NewAction("a", "n", "", shell+` -c 'printf "%s\n" key:{{message_id}}'`, true)
-			if shell == "sh" { // the one that is not named
+			if shell == "sh" { // the implicit one
 				a, err = NewAction("a", "n", "", `printf '%s\n' key:{{message_id}} | cat`, true)
 			}
 			must.Do(t, err)
@@ -44,7 +44,7 @@ func TestQuotedValuesInShells(t *testing.T) {
 	}
 }
 
-// Values that no quotes keep what they are.
+// Values that no quoting can keep unchanged.
 func TestValuesRefusedInCommands(t *testing.T) {
 	for _, test := range []struct {
 		command, value string

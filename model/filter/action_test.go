@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// A value stays where it was put, whatever it is.
+// A value stays where it was inserted, whatever it is.
 func TestActionURL(t *testing.T) {
 	a, err := NewAction("ctrl-t", "trace", "https://t.example/trace/{{headers.trace}}?at={{json.user.id}}#x", "", false)
 	must.Do(t, err)
@@ -62,10 +62,10 @@ func TestActionCommand(t *testing.T) {
 	assert.That(t, !a.Offered(&m), "a zero byte is taken")
 }
 
-// A field is refused where a shell, or another program that reads code, reads its value; with shell = true where no
-// quotes make it one value for exactly one shell.
+// A field is refused where a shell or another interpreter would interpret its value; with shell = true only where
+// quoting cannot make it one value for exactly one shell.
 func TestActionsThatLeadIntoAShell(t *testing.T) {
-	for command, want := range map[string]struct{ direct, shell string }{ // what the refusal says; "": none
+	for command, want := range map[string]struct{ direct, shell string }{ // the refusal's words; "": none
 		`tail -n 5 /var/log/{{app_id}}.log`:                   {"", ""},
 		`tmux new-window 'tail -n 5 /var/log/{{app_id}}.log'`: {"several words", ""},
 		`tmux new-window tail {{app_id}}`:                     {"behind tmux", "would be the program"},

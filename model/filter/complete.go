@@ -9,7 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// The bounds of what completion offers of one message.
+// The bounds of what completion offers from one message.
 const (
 	mostPaths  = 200 // names
 	pathDepth  = 6   // members of members
@@ -19,9 +19,9 @@ const (
 // expressionWords are the operators of expressions that are words.
 var expressionWords = []string{"and", "or", "not", "in", "contains", "startsWith", "endsWith", "matches"}
 
-// Complete finds what the end of an expression can become: a name of a field, a function, or one of paths,
-// which Paths makes. from is where in the text the word begins that each of them replaces. An empty text can become any
-// field; a word that is complete and nothing more finds nothing.
+// Complete lists how the last word of an expression can continue: a field's name, a function, or one of paths, from
+// Paths. from is where the word that they replace begins. An empty text can become any field; a complete word has no
+// continuations.
 func Complete(text string, paths []string) (from int, found []string) {
 	if strings.TrimSpace(text) == "" {
 		for _, field := range Fields() {
@@ -61,7 +61,7 @@ func completions(paths []string) []string {
 	return append(known, expressionWords...)
 }
 
-// begunBy are the names that begin with a text, and are longer.
+// begunBy are the names that begin with a text and are longer.
 func begunBy(names []string, text string) (found []string) {
 	for _, name := range names {
 		if len(name) > len(text) && strings.HasPrefix(name, text) && !slices.Contains(found, name) {
@@ -71,14 +71,14 @@ func begunBy(names []string, text string) (found []string) {
 	return found
 }
 
-// partOfName reports whether a name that stands before this cannot begin behind it.
+// partOfName reports whether a name cannot begin directly after this character.
 func partOfName(r rune) bool {
 	return r == '_' || r == '.' || r == '"' || r == ']' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' ||
 		r >= 'A' && r <= 'Z'
 }
 
-// Paths are the headers of a message and the members of its JSON body, as expressions name them: `headers["x-tenant"]`,
-// `json.user.id`. Of a long list they have the first element.
+// Paths are the headers of a message and the members of its JSON body, as written in expressions:
+// `headers["x-tenant"]`, `json.user.id`. From a long list they include the first element.
 func Paths(m *message.Message) []string {
 	paths := HeaderPaths(slices.Sorted(maps.Keys(m.Headers)))
 	if len(m.Body) <= pathBodies {
@@ -87,7 +87,7 @@ func Paths(m *message.Message) []string {
 	return paths[:min(len(paths), mostPaths)]
 }
 
-// HeaderPaths are the names of headers as expressions name them.
+// HeaderPaths are headers as written in expressions.
 func HeaderPaths(names []string) []string {
 	paths := make([]string, len(names))
 	for i, name := range names {
@@ -118,7 +118,7 @@ func jsonPaths(paths []string, at string, v any, depth int) []string {
 	return paths
 }
 
-// isName reports whether a member can be named behind a dot.
+// isName reports whether a member can be written after a dot.
 func isName(text string) bool {
 	for i, r := range text {
 		if !partOfName(r) || r == '.' || r == '"' || r == ']' || i == 0 && r >= '0' && r <= '9' {

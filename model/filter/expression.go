@@ -18,22 +18,21 @@ import (
 // The bounds of an expression on one message.
 const (
 	maxExpression = 4096       // bytes of its text
-	maxNodes      = 1000       // of its tree
+	maxNodes      = 1000       // in its syntax tree
 	maxSteps      = 10_000_000 // iterations of any, all, count…
-	maxMemory     = 10_000_000 // values in lists that it makes
-	maxBytes      = 512 << 20  // of memory for what functions make of text, as costs has it
+	maxMemory     = 10_000_000 // values in lists that it creates
+	maxBytes      = 512 << 20  // of memory for what functions make of text, by costs
 	maxTime       = 2 * time.Second
 )
 
-// costs are how many bytes each byte of a text may become: a JSON of empty objects grows most. To match takes no
-// memory, and 30 ns for each byte, in which nothing interrupts it. A pattern that is not a constant has as many bytes
-// as an expression.
+// costs are the bytes that each byte of a text may become: JSON of empty objects grows most. Matching needs no memory
+// but 30 ns for each byte, without interruption. A pattern that is not constant is at most as long as an expression.
 var costs = map[string]int{
 	"lower": 4, "upper": 4, "string": 4, "split": 48, "keys": 16, "values": 16, "fromJSON": 48,
 	"+": 8, "matches": 8, "pattern": maxBytes / maxExpression,
 }
 
-// ParseExpression reads a filter expression, as --filter takes it: `deaths > 3 and json.user.id == 121`. An error says
+// ParseExpression parses a filter expression, as --filter takes it: `deaths > 3 and json.user.id == 121`. An error says
 // in one sentence what is wrong and where.
 func ParseExpression(expression string) (f *Filter, err error) {
 	defer func() {
@@ -80,7 +79,7 @@ func (f *Filter) evaluate(m *message.Message) bool {
 	return ok && matched
 }
 
-// parseJSON reads a body, whole numbers as integers: identifiers beyond 2^53 must not be rounded.
+// parseJSON decodes a body with whole numbers as integers: identifiers beyond 2^53 must not be rounded.
 func parseJSON(body []byte) any {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -114,7 +113,7 @@ func numbers(v any) any {
 	return v
 }
 
-// plainValue turns a header's value into the types that expressions compare: int, float64, string, bool, time, list,
+// plainValue converts a header's value to the types that expressions compare: int, float64, string, bool, time, list,
 // map.
 func plainValue(v any, depth int) any {
 	if depth > message.MaxDepth {

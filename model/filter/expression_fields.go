@@ -8,7 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Field is a name that expressions know.
+// Field is a name in expressions.
 type Field struct {
 	Name  string // "routing_key"
 	What  string
@@ -23,7 +23,7 @@ func (f *Field) Type() string {
 	}[f.kind]
 }
 
-// fields are the names that expressions know. docs/expressions.md is written from them.
+// fields are the names in expressions. docs/expressions.md is generated from them.
 var fields = []Field{
 	{"body", "the body as text; of a body that was not read whole, what was read", text, func(m *message.Message) any {
 		return string(m.Body)
@@ -95,8 +95,7 @@ var fields = []Field{
 	}},
 }
 
-// Fields are the names that expressions know.
 func Fields() []Field { return fields }
 
-// Functions are the functions that expressions know.
+// Functions are the names of functions in expressions.
 func Functions() []string { return slices.Clone(builtins) }

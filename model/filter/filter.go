@@ -10,14 +10,14 @@ import (
 // Filter is a condition on messages. It is safe for concurrent use. The zero Filter, and nil, match everything.
 type Filter struct {
 	Text      string                // as the user wrote it
-	plain     needle                // what is looked for
-	condition func(*evaluation) any // of an expression; nil: plain text
-	variables int                   // that it has at the same time
+	plain     needle                // the text to look for
+	condition func(*evaluation) any // for an expression; nil: plain text
+	variables int                   // the most in use at the same time
 	steps     int                   // iterations on one message, at most
-	ctx       context.Context       // ends what it does; nil: nothing does
+	ctx       context.Context       // cancels evaluation; nil: never
 }
 
-// Within is the same filter, whose work ends with ctx: from then on it matches nothing.
+// Within is the same filter bound to ctx: once that is done, it matches nothing.
 func (f *Filter) Within(ctx context.Context) *Filter {
 	if f == nil {
 		return nil
@@ -27,11 +27,11 @@ func (f *Filter) Within(ctx context.Context) *Filter {
 	return &within
 }
 
-// expressionMark begins what is typed as an expression.
+// expressionMark begins a typed filter that is an expression.
 const expressionMark = "="
 
-// Parse reads a filter as it is typed on a screen: plain text is looked for in body, headers, ids, exchange,
-// routing key and failure whatever its case; "=EXPR" is an expression, as ParseExpression reads it.
+// Parse parses a filter as typed on a screen: plain text is looked for in body, headers, ids, exchange, routing key and
+// failure, ignoring case; "=EXPR" is an expression, as for ParseExpression.
 func Parse(text string) (*Filter, error) {
 	if expression, ok := strings.CutPrefix(strings.TrimSpace(text), expressionMark); ok {
 		f, err := ParseExpression(expression)
@@ -44,12 +44,12 @@ func Parse(text string) (*Filter, error) {
 	return plainFilter(text), nil
 }
 
-// TypedExpression is the expression of a filter that is being typed, and whether it is one.
+// TypedExpression is the expression in a filter that is being typed, and whether it is one.
 func TypedExpression(text string) (expression string, ok bool) {
 	return strings.CutPrefix(strings.TrimLeft(text, " "), expressionMark)
 }
 
-// Expression is the expression of the filter, "" when it is plain text.
+// Expression is the filter's expression, "" when it is plain text.
 func (f *Filter) Expression() string {
 	if f == nil || f.condition == nil {
 		return ""
@@ -57,15 +57,15 @@ func (f *Filter) Expression() string {
 	return expressionOf(f.Text)
 }
 
-// expressionOf is an expression without the mark that it is one on a screen.
+// expressionOf removes the mark of a typed expression.
 func expressionOf(text string) string {
 	return strings.TrimPrefix(strings.TrimSpace(text), expressionMark)
 }
 
 func plainFilter(text string) *Filter { return &Filter{Text: text, plain: newNeedle(text)} }
 
-// Match reports whether a message meets the condition. An expression that fails on a message does not match it: nothing
-// happens to a message because of a filter that was not written for it. A body that was not kept is empty.
+// Match reports whether a message meets the condition. An expression that fails on a message does not match: nothing
+// must happen to a message because of a filter not written for it. A body that was not kept is empty.
 func (f *Filter) Match(m *message.Message) (matched bool) {
 	switch {
 	case f == nil:
@@ -74,7 +74,7 @@ func (f *Filter) Match(m *message.Message) (matched bool) {
 		return false
 	}
 	defer func() {
-		if recover() != nil { // hostile input must not end the program; Match says what happens instead
+		if recover() != nil { // hostile input must not crash the program
 			matched = false
 		}
 	}()

@@ -214,7 +214,7 @@ func TestFilterIsBounded(t *testing.T) {
 	}
 }
 
-// What an expression makes of a text is bounded, also where it is kept, and where no loop is.
+// What an expression makes of a text is bounded, even if it is stored, and without a loop.
 func TestFilterMakesLittleOfMuch(t *testing.T) {
 	empty := &message.Message{Body: []byte("[" + strings.Repeat("{},", 100_000) + "1]")}
 	for _, many := range []string{
@@ -234,7 +234,7 @@ func TestFilterMakesLittleOfMuch(t *testing.T) {
 	}
 }
 
-// Where nobody waits for it any more, an expression ends, and matches nothing.
+// A cancelled expression ends, and matches nothing.
 func TestFilterEndsWithItsContext(t *testing.T) {
 	m := &message.Message{Body: []byte("[" + strings.Repeat("1,", 100_000) + "1]")}
 	for _, expression := range []string{
@@ -320,7 +320,7 @@ func TestPlaceOfATextIsNamed(t *testing.T) {
 	}
 }
 
-// TestNeedle: whatever the case, and as JSON writes it; what was found is what lies there.
+// A text is found whatever its case, and as JSON escapes it; the place shows the original.
 func TestNeedle(t *testing.T) {
 	for _, c := range []struct{ text, in, found string }{
 		{"abc", "xxABcx", "ABc"},
@@ -420,7 +420,7 @@ func TestCompleteExpression(t *testing.T) {
 	}
 }
 
-// What is offered of a message can be read as an expression, and says something of this message.
+// Each completion is a valid expression that applies to the message.
 func TestPathsAreExpressions(t *testing.T) {
 	m := message.Message{
 		Headers: model.Table{`odd "name"`: "a", "é\n": "b"},
@@ -459,7 +459,7 @@ func TestSavedFilterMatchesByItsName(t *testing.T) {
 	assert.That(t, err != nil && strings.HasSuffix(err.Error(), "has none"), "without any: %v", err)
 }
 
-// What the documentation shows as examples matches as it says.
+// Examples in the documentation match as they say.
 func TestDocumentedExpressions(t *testing.T) {
 	m := &message.Message{
 		Exchange: "orders", RoutingKey: "order.created", Position: 1, BodyBytes: 44,

@@ -11,16 +11,16 @@ import (
 	"unicode/utf8"
 )
 
-// function is one that expressions know.
+// function is a function of the expression language.
 type function struct {
-	least, most int // arguments
+	least, most int // number of arguments
 	takes       [][]kind
 	gives       kind
 	do          func(e *evaluation, values []any) any
-	each        func(e *evaluation, of []any, each func(any) any) any // of functions that ask something of each element
+	each        func(e *evaluation, of []any, each func(any) any) any // for functions with a predicate for each element
 }
 
-// builtins are their names, as documentation and completion have them.
+// builtins are their names, for documentation and completion.
 var builtins = []string{
 	"all", "any", "none", "one", "count", "filter", "find", "findIndex", "sum",
 	"len", "abs", "ceil", "floor", "round", "int", "float", "string", "trim", "trimPrefix", "trimSuffix", "upper", "lower",
@@ -50,7 +50,7 @@ func onList(gives kind, least int, each func(e *evaluation, of []any, each func(
 	return function{least, 2, [][]kind{{list}, {anything}}, gives, nil, each}
 }
 
-// are counts the elements for which something is true.
+// are counts the elements for which a predicate is true.
 func are(of []any, each func(any) any) (n int) {
 	for _, v := range of {
 		if each(v).(bool) {
@@ -64,8 +64,8 @@ func first(of []any, each func(any) any) int {
 	return slices.IndexFunc(of, func(v any) bool { return each(v).(bool) })
 }
 
-// functions make nothing that is larger than what they get: repeat, replace, join and their like can turn a small body
-// into terabytes.
+// functions make nothing larger than their arguments: repeat, replace, join and the like could turn a small body into
+// terabytes.
 var functions = map[string]function{
 	"any":  onList(truth, 2, func(_ *evaluation, of []any, each func(any) any) any { return first(of, each) >= 0 }),
 	"none": onList(truth, 2, func(_ *evaluation, of []any, each func(any) any) any { return first(of, each) < 0 }),
@@ -199,7 +199,7 @@ func split(v []any) any {
 	return listOf(strings.SplitN(v[0].(string), v[1].(string), n))
 }
 
-// dates are the ways in which a date without a layout may be written.
+// dates are the accepted forms of a date without a layout.
 var dates = []string{
 	time.DateOnly, time.TimeOnly, time.DateTime, time.RFC3339, time.RFC822, time.RFC850, time.RFC1123,
 }
@@ -220,7 +220,7 @@ func date(s []string) any {
 	panic("no date")
 }
 
-// extreme is the largest of numbers and of lists of them, or the smallest.
+// extreme is the largest or smallest of numbers and lists of numbers.
 func extreme(values []any, sign int) any {
 	var most any
 	for _, v := range values {
@@ -234,7 +234,7 @@ func extreme(values []any, sign int) any {
 	return sure(most, nil)
 }
 
-// get is an element, nil where there is none.
+// get returns an element, nil if there is none.
 func get(of, at any) any {
 	if of == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// kind is what is known of a value before there is a message.
+// kind is what is known about a value before there is a message.
 type kind string
 
 const (
@@ -28,31 +28,31 @@ const (
 	span     kind = "duration"
 )
 
-// may reports whether a value of a kind may be one of others.
+// may reports whether a value of a kind can be one of others.
 func (k kind) may(others ...kind) bool {
 	return k == anything || slices.Contains(others, k) || slices.Contains(others, anything) ||
 		k == whole && slices.Contains(others, number)
 }
 
-// term is a part of an expression, compiled. The language is that of expr-lang.org, but for what docs/expressions.md
-// names. That one's own machine finds methods by their names: the linker then keeps every method of every type, which
-// with the machine itself was 3.6 MB of 27.
+// term is a compiled part of an expression. The language is that of expr-lang.org, except for what docs/expressions.md
+// lists. Its own virtual machine finds methods by name: the linker then keeps every method of every type, which with
+// the machine itself took 3.6 MB of 27.
 type term struct {
 	kind     kind
 	value    func(*evaluation) any
-	constant any   // as it is written; nil: it is none
-	compared *term // of a comparison: its right side
+	constant any   // a literal; otherwise nil
+	compared *term // for a comparison: its right side
 	at       int   // where it begins
 }
 
-// token is a word of an expression. kind: 0 the end, 'n' a name, '1' a number, 's' a text, 'o' an operator.
+// token is a token of an expression. kind: 0 the end, 'n' a name, '1' a number, 's' a text, 'o' an operator.
 type token struct {
 	kind rune
 	text string
 	at   int
 }
 
-// mistake is what is wrong with an expression, and where.
+// mistake is an error in an expression, with its position.
 type mistake struct {
 	at    int
 	words string
@@ -62,7 +62,7 @@ func (m *mistake) Error() string {
 	return fmt.Sprintf("the filter cannot be read at character %d: %s", m.at+1, model.Printable(m.words))
 }
 
-// tokenForms are a name, a number, a text and an operator. A number behind a name or a bracket begins with a digit.
+// tokenForms match a name, a number, a text and an operator. A number after a name or a bracket begins with a digit.
 var tokenForms = []struct {
 	kind rune
 	form *regexp.Regexp
@@ -74,7 +74,7 @@ var tokenForms = []struct {
 	{'o', regexp.MustCompile(`^(?:[=!<>]=|&&|\|\||\?\?|\?\.|\?:|\.\.|\*\*|[-<>!+*/%^|?:()\[\]{},;.#=])`)},
 }
 
-// tokensOf splits an expression.
+// tokensOf splits an expression into tokens.
 func tokensOf(s string) (tokens []token) {
 	for at := 0; at < len(s); {
 		t := token{at: at}
@@ -135,11 +135,11 @@ func unquote(t token) string {
 	return b.String()
 }
 
-// parser compiles an expression while it reads it.
+// parser parses and compiles an expression in one pass.
 type parser struct {
 	tokens []token
-	names  []string // of variables, by their places; "#" is an element of a list
-	most   int      // of these
+	names  []string // of variables, by slot; "#" is an element of a list
+	most   int      // the highest number of names
 	terms  int
 }
 
@@ -147,7 +147,7 @@ func (p *parser) wrong(at int, format string, values ...any) {
 	panic(&mistake{at, fmt.Sprintf(format, values...)})
 }
 
-// is takes the next token if it is this operator.
+// is consumes the next token if it is this operator.
 func (p *parser) is(symbol string) bool {
 	t := p.tokens[0]
 	if t.kind == 'o' && t.text == symbol {
@@ -163,7 +163,7 @@ func (p *parser) take(symbol string) {
 	}
 }
 
-// name takes a name, which behind a dot may also be an operator.
+// name consumes a name, which after a dot may also be an operator.
 func (p *parser) name() string {
 	t := p.tokens[0]
 	if t.kind != 'n' && !slices.Contains(expressionWords, t.text) {
@@ -173,7 +173,7 @@ func (p *parser) name() string {
 	return t.text
 }
 
-// with compiles what may use one more variable.
+// with compiles a part in which one more variable is in scope.
 func (p *parser) with(name string, read func() term) (term, int) {
 	place := len(p.names)
 	p.names = append(p.names, name)
@@ -183,7 +183,7 @@ func (p *parser) with(name string, read func() term) (term, int) {
 	return t, place
 }
 
-// block is an expression with variables before it: let n = 1; n > 0
+// block is an expression with preceding variables: let n = 1; n > 0
 func (p *parser) block() term {
 	t := p.tokens[0]
 	if t.kind != 'n' || t.text != "let" {
@@ -201,7 +201,7 @@ func (p *parser) block() term {
 	}}
 }
 
-// precedences are those of operators between two values.
+// precedences are those of binary operators.
 var precedences = map[string]int{
 	"|": 0, "or": 10, "||": 10, "and": 15, "&&": 15, "==": 20, "!=": 20, "<": 20, ">": 20, "<=": 20, ">=": 20, "in": 20,
 	"matches": 20, "contains": 20, "startsWith": 20, "endsWith": 20, "..": 25, "+": 30, "-": 30, "*": 60, "/": 60, "%": 60,
@@ -213,7 +213,7 @@ const (
 	ofSign = 90
 )
 
-// expression reads operators of at least this precedence.
+// expression parses operators of at least this precedence.
 func (p *parser) expression(least int) term {
 	left := p.prefix()
 	for {
@@ -281,7 +281,7 @@ func (p *parser) condition(t term, operator string) {
 	}
 }
 
-// prefix reads what begins with a sign, or a value.
+// prefix parses a unary operator, or a value.
 func (p *parser) prefix() term {
 	t := p.tokens[0]
 	switch {
@@ -299,7 +299,7 @@ func (p *parser) prefix() term {
 	return p.postfix(p.primary())
 }
 
-// primary reads a value without operators.
+// primary parses a value without operators.
 func (p *parser) primary() term {
 	if p.terms++; p.terms > maxNodes {
 		p.wrong(p.tokens[0].at, "it has more than %d values", maxNodes)
@@ -349,7 +349,7 @@ func (p *parser) number(t token) term {
 	return fixed(number, n, t.at)
 }
 
-// named reads what begins with a name.
+// named parses what begins with a name.
 func (p *parser) named(t token) term {
 	p.tokens = p.tokens[1:]
 	if next := p.tokens[0]; next.kind == 'o' && next.text == "(" {
@@ -371,7 +371,7 @@ func (p *parser) named(t token) term {
 	return term{kind: fields[i].kind, at: t.at, value: func(e *evaluation) any { return e.field(i) }}
 }
 
-// variable is the last one of a name.
+// variable is the innermost variable of a name.
 func (p *parser) variable(name string, t token) term {
 	for place := len(p.names) - 1; place >= 0; place-- {
 		if p.names[place] == name {
@@ -382,7 +382,7 @@ func (p *parser) variable(name string, t token) term {
 	return term{}
 }
 
-// several reads values up to the end of their list.
+// several parses values up to the end of their list.
 func (p *parser) several(end string) (values []term) {
 	for !p.is(end) {
 		values = append(values, p.expression(0))
@@ -420,10 +420,10 @@ func (p *parser) table(at int) term {
 	}}
 }
 
-// nothing is what an optional member of nil is, until the names behind it end.
+// nothing is the value of an optional member of nil, until its chain of members ends.
 type nothing struct{}
 
-// postfix reads members and elements: .name ?.name [1] [1:2]
+// postfix parses members and elements: .name ?.name [1] [1:2]
 func (p *parser) postfix(of term) term {
 	optional := false
 	for {
@@ -469,7 +469,7 @@ func (p *parser) postfix(of term) term {
 	}
 }
 
-// element reads what is between brackets.
+// element parses an index or a slice in brackets.
 func (p *parser) element() func(*evaluation, any) any {
 	var first, end *term
 	slice := p.is(":")
@@ -500,7 +500,7 @@ func (p *parser) element() func(*evaluation, any) any {
 	}
 }
 
-// call reads the arguments of a function behind its name. first: the value that was piped into it.
+// call parses the arguments of a function. first: the value that was piped into it.
 func (p *parser) call(at int, name string, first *term) term {
 	p.take("(")
 	f, known := functions[name]
@@ -554,7 +554,7 @@ func (p *parser) call(at int, name string, first *term) term {
 	}}
 }
 
-// predicate is what is asked of each element: {# > 1}, or without the braces.
+// predicate parses the condition for each element: {# > 1}, or without the braces.
 func (p *parser) predicate() term {
 	if !p.is("{") {
 		return p.expression(0)

@@ -10,17 +10,17 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// evaluation is an expression while it looks at a message. What is wrong ends it by a panic, which Match recovers from.
+// evaluation is the evaluation of an expression on a message. An error ends it with a panic, from which Match recovers.
 type evaluation struct {
 	filter       *Filter
 	message      *message.Message
 	variables    []any
-	read         map[int]any // fields that were asked for, by their places
+	read         map[int]any // fields computed so far, by index
 	steps, spent int
 	began        time.Time
 }
 
-// field works out what the expression asks for, once: parsing every body of a long queue takes its time.
+// field computes a field once, when the expression needs it: parsing every body of a long queue takes time.
 func (e *evaluation) field(i int) any {
 	v, known := e.read[i]
 	if !known {
@@ -54,7 +54,7 @@ func (e *evaluation) spend(bytes int) {
 	}
 }
 
-// spendOn is the cost of making something of values. Lists and tables have at most what the body has.
+// spendOn accounts for making something from values. Lists and tables are at most as large as the body.
 func (e *evaluation) spendOn(cost int, values ...any) {
 	if cost == 0 {
 		return
@@ -69,7 +69,7 @@ func (e *evaluation) spendOn(cost int, values ...any) {
 	}
 }
 
-// all are the values of terms, as a list.
+// all evaluates terms into a list.
 func (e *evaluation) all(terms []term) []any {
 	e.spend(valueBytes * len(terms))
 	values := make([]any, len(terms))
@@ -80,7 +80,7 @@ func (e *evaluation) all(terms []term) []any {
 	return values
 }
 
-// operators give the kind of what they make, and the kinds that they take.
+// operators have the kind of their result, and the kinds of their operands.
 var operators = map[string]struct {
 	gives kind
 	takes []kind
@@ -110,7 +110,7 @@ var (
 	texts   = []kind{text}
 )
 
-// binary is an operator between two values.
+// binary compiles a binary operator.
 func (p *parser) binary(t token, a, b term) term {
 	op := t.text
 	for other, name := range map[string]string{"&&": "and", "||": "or", "^": "**"} {
@@ -179,7 +179,7 @@ func (p *parser) binary(t token, a, b term) term {
 
 var comparisons = []string{"<", "<=", ">", ">="}
 
-// alike reports whether an operator can have values of these kinds.
+// alike reports whether an operator can have operands of these kinds.
 func alike(a, b kind, op string) bool {
 	switch {
 	case a == anything || b == anything || a == b, a.may(number) && b.may(number):
@@ -191,7 +191,7 @@ func alike(a, b kind, op string) bool {
 		op == "*" && (a == span && b.may(number) || b == span && a.may(number))
 }
 
-// matching is the operator matches: a pattern that is a constant is read once.
+// matching compiles the operator matches: a constant pattern is compiled once.
 func (p *parser) matching(made, a, b term) term {
 	made.kind = truth
 	var constant *regexp.Regexp
@@ -248,10 +248,10 @@ func (e *evaluation) equal(a, b any) bool {
 	return a == b
 }
 
-// unordered is what compare gives of numbers that are none.
+// unordered is the result of compare with a NaN.
 const unordered = 2
 
-// compare is -1, 0 or 1.
+// compare returns -1, 0 or 1.
 func compare(a, b any) int {
 	switch a := a.(type) {
 	case string:
@@ -294,7 +294,7 @@ func (e *evaluation) in(v, of any) any {
 	return slices.ContainsFunc(of.([]any), func(w any) bool { e.step(); return e.equal(v, w) })
 }
 
-// valueBytes is what a value of a list takes.
+// valueBytes is the memory for a list's element.
 const valueBytes = 24
 
 func (e *evaluation) between(from, to any) any {
@@ -384,7 +384,7 @@ func signed(sign string, v any) any {
 	return v
 }
 
-// length is that of a list, or of a text, in bytes.
+// length is the length of a list, or of a text in bytes.
 func length(v any) int {
 	if s, ok := v.(string); ok {
 		return len(s)
@@ -392,7 +392,7 @@ func length(v any) int {
 	return len(v.([]any))
 }
 
-// element is one of a list, from its end when it is negative, or a member of a table.
+// element returns an element of a list, counted from the end when negative, or a member of a table.
 func element(of, at any) any {
 	if t, ok := of.(map[string]any); ok {
 		return t[at.(string)]
@@ -404,7 +404,7 @@ func element(of, at any) any {
 	return l[i]
 }
 
-// part is a piece of a list or a text.
+// part is a slice of a list or a text.
 func part(of any, from, to int) any {
 	n := length(of)
 	place := func(i int) int {

@@ -13,10 +13,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// PlaceKind is a part of a message in which a filter found something.
+// PlaceKind is the part of a message in which a filter found something.
 type PlaceKind string
 
-// The kinds. Matched is the whole message: an expression or the failure says no single place.
+// The kinds. Matched is the whole message: an expression or a match in the failure has no single place.
 const (
 	InProperty PlaceKind = "property"
 	InHeader   PlaceKind = "header"
@@ -24,23 +24,23 @@ const (
 	Matched    PlaceKind = "matched"
 )
 
-// Place is where a filter found something in a message, with some of the text around it, as it lies there.
+// Place is where a filter found something in a message, with some of the original text around it.
 type Place struct {
 	Kind                 PlaceKind
-	Name                 string // of the property or the header; "" of the others
-	Before, Found, After string // before and after are short; of Matched all are empty
+	Name                 string // of the property or the header; otherwise ""
+	Before, Found, After string // before and after are short; all are empty with Matched
 }
 
-// Bytes of the text around what was found.
+// Bytes of context around the match.
 const (
 	placeBefore = 24
 	placeFound  = 200
 	placeAfter  = 60
 )
 
-// Where reports whether a message meets the condition, and where the first place is that does: properties and address
-// first, then headers, then the body. It looks where Match looks, but for the failure, which is worked out of headers
-// and body. It makes no copy of a body, and parses none for plain text.
+// Where reports whether a message meets the condition, and the first place that does: properties and address first,
+// then headers, then the body. It searches where Match does, except in the failure, which is derived from headers and
+// body. It does not copy the body, nor parse it for plain text.
 func (f *Filter) Where(m *message.Message) (Place, bool) {
 	if f == nil || f.condition != nil || f.plain.text == "" {
 		return Place{Kind: Matched}, f.Match(m)
@@ -67,19 +67,19 @@ func (f *Filter) Where(m *message.Message) (Place, bool) {
 	return f.InBody(m.Body)
 }
 
-// InBody reports where the text of the filter is in a body, packed or not; an expression finds nothing there.
+// InBody finds the filter's text in a body, unpacked or not; it never finds anything for an expression.
 func (f *Filter) InBody(body []byte) (Place, bool) {
-	if f == nil || f.plain.text == "" || !f.plain.mayBeIn(body) { // no copy is made of most bodies
+	if f == nil || f.plain.text == "" || !f.plain.mayBeIn(body) { // avoids copying most bodies
 		return Place{}, false
 	}
 	return f.plain.place(InBody, "", string(body))
 }
 
-// needle is a text that is looked for whatever its case.
+// needle is a text to search for, ignoring case.
 type needle struct {
 	text  string   // in lower case
-	other []string // the same as JSON may write it inside a string; none when that is no different
-	ascii bool     // it has ASCII letters only
+	other []string // its JSON escapes inside a string; none if they are the same
+	ascii bool     // it has only ASCII letters
 }
 
 func newNeedle(text string) needle {
@@ -101,7 +101,7 @@ func newNeedle(text string) needle {
 	return n
 }
 
-// escapedRunes writes all that is not ASCII as JSON writes it for who reads ASCII only.
+// escapedRunes escapes everything but ASCII, as some JSON encoders do.
 func escapedRunes(text string) string {
 	var b []byte
 	for _, r := range text {
@@ -114,18 +114,18 @@ func escapedRunes(text string) string {
 	return string(b)
 }
 
-// in reports whether a text has it.
+// in reports whether a text contains it.
 func (n *needle) in(s string) bool {
 	_, _, ok := n.index(s)
 	return ok
 }
 
-// mayBeIn reports whether index has to look into a body.
+// mayBeIn reports whether a body needs a search by index.
 func (n *needle) mayBeIn(body []byte) bool {
 	return !n.ascii || foldedIndex(body, n.text) >= 0 || len(n.other) > 0 && bytes.IndexByte(body, '\\') >= 0
 }
 
-// index is where a text has it first.
+// index is the first position in a text.
 func (n *needle) index(s string) (from, to int, ok bool) {
 	if n.ascii {
 		from, to = foldedIndex([]byte(s), n.text), len(n.text)
@@ -138,14 +138,14 @@ func (n *needle) index(s string) (from, to int, ok bool) {
 	return from, from + to, from >= 0
 }
 
-// loweredIndex is where a text has another one, which is in lower case, and how long that is there.
+// loweredIndex is the position of a lower-case text in another one, and its length there.
 func loweredIndex(s, lower string) (at, length int) {
 	folded := strings.ToLower(s)
 	at = strings.Index(folded, lower)
 	if at < 0 || len(folded) == len(s) {
 		return at, len(lower)
 	}
-	// Some letters have another length in lower case, but none becomes two.
+	// Some letters have another length in lower case, but none becomes two runes.
 	first, runes := utf8.RuneCountInString(folded[:at]), utf8.RuneCountInString(lower)
 	start, end, n := len(s), len(s), 0
 	for i := range s {
@@ -161,8 +161,8 @@ func loweredIndex(s, lower string) (at, length int) {
 	return start, end - start
 }
 
-// foldedIndex is where a text has another one of ASCII letters, which is in lower case; -1 when it does not. It looks
-// for the first letter as fast as the machine can, and compares there.
+// foldedIndex is the position of a lower-case ASCII text in another one; -1 without one. It finds the first letter with
+// the fastest search there is, and compares there.
 func foldedIndex(s []byte, lower string) int {
 	if lower == "" {
 		return 0
@@ -192,7 +192,7 @@ func foldedIndex(s []byte, lower string) int {
 	return -1
 }
 
-// nextByte is where a byte is next from an offset on, len(s) when nowhere; known is what it was before.
+// nextByte is the next position of a byte from an offset on, len(s) without one; known is the previous result.
 func nextByte(s []byte, b byte, from, known int) int {
 	if known >= from {
 		return known
@@ -216,7 +216,7 @@ func sameFolded(s []byte, lower string) bool {
 	return true
 }
 
-// place is where a text has it, with what is around it.
+// place is the first match in a text, with its context.
 func (n *needle) place(kind PlaceKind, name, s string) (Place, bool) {
 	from, to, ok := n.index(s)
 	if !ok {
@@ -235,7 +235,7 @@ func (n *needle) place(kind PlaceKind, name, s string) (Place, bool) {
 	}, true
 }
 
-// inValue looks into a value of a header, however deep.
+// inValue searches a header's value, at any depth.
 func (n *needle) inValue(name string, v any, depth int) (Place, bool) {
 	if depth > message.MaxDepth {
 		return Place{}, false
@@ -262,7 +262,7 @@ func (n *needle) inValue(name string, v any, depth int) (Place, bool) {
 	return n.place(InHeader, name, fmt.Sprint(v))
 }
 
-// inTable is the place in the first member by name. The members of all headers are headers.
+// inTable is the match in the first member by name. Members of the headers' table are headers.
 func (n *needle) inTable(name string, t model.Table, depth int) (found Place, ok bool) {
 	first := ""
 	for key, e := range t {

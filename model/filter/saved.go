@@ -9,14 +9,14 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// SavedMark begins the name of a saved filter, where an expression may stand.
+// SavedMark begins the name of a saved filter, in place of an expression.
 const SavedMark = "@"
 
-// Saved are expressions by the names that they were saved under. nil has none.
+// Saved are expressions by their saved names. nil has none.
 type Saved map[string]string
 
-// Filter reads a filter as Parse does; "=@NAME" is the saved expression of that name. The filter has the
-// expression itself, so that a plan is the same whatever becomes of the name.
+// Filter parses a filter like Parse; "=@NAME" is the saved expression of that name. The filter contains the expression
+// itself, so that a plan does not change with the name.
 func (s Saved) Filter(text string) (*Filter, error) {
 	expression, ok := strings.CutPrefix(strings.TrimSpace(text), expressionMark)
 	if !ok || !strings.HasPrefix(strings.TrimSpace(expression), SavedMark) {
@@ -29,7 +29,7 @@ func (s Saved) Filter(text string) (*Filter, error) {
 	return f, err
 }
 
-// Expression reads an expression as ParseExpression does; "@NAME" is the saved one of that name.
+// Expression parses an expression like ParseExpression; "@NAME" is the saved one of that name.
 func (s Saved) Expression(text string) (*Filter, error) {
 	name, ok := strings.CutPrefix(strings.TrimSpace(text), SavedMark)
 	if !ok {
@@ -43,7 +43,7 @@ func (s Saved) Expression(text string) (*Filter, error) {
 	return ParseExpression(saved)
 }
 
-// Names are the names, sorted, each as it is typed: "@slow".
+// Names are the sorted names, as typed: "@slow".
 func (s Saved) Names() []string {
 	names := slices.Sorted(maps.Keys(s))
 	for i := range names {

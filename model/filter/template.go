@@ -17,16 +17,16 @@ type Template []templatePart
 // templatePart is a text, or the path to a field: "headers", "traceparent".
 type templatePart struct {
 	text  string
-	field []string // nil: it is a text
+	field []string // nil for a text
 }
 
 func (p *templatePart) name() string { return model.Printable(strings.Join(p.field, ".")) }
 
-// mostOfValue bounds a value that is put into a URL or a command, in bytes.
+// mostOfValue is the maximum length of a value inserted into a URL or a command, in bytes.
 const mostOfValue = 4096
 
-// ParseTemplate reads "…{{headers.traceparent}}…". A field is a name of expressions; behind headers. stands the name of
-// one header, behind json. a member, and its members.
+// ParseTemplate parses "…{{headers.traceparent}}…". A field is a name in expressions; headers. is followed by one
+// header's name, json. by a path of members.
 func ParseTemplate(text string) (Template, error) {
 	var t Template
 	for {
@@ -68,7 +68,7 @@ func parseField(name string) ([]string, error) {
 	return strings.Split(name, "."), nil
 }
 
-// fill puts the values of a message in the place of the fields.
+// Fill replaces the fields by the values of a message.
 func (t Template) Fill(m *message.Message, escape func(string) string) (string, error) {
 	var b strings.Builder
 	for i := range t {
@@ -88,7 +88,7 @@ func (t Template) Fill(m *message.Message, escape func(string) string) (string, 
 	return b.String(), nil
 }
 
-// fieldText is the value of a field as text: one that is empty, nil, or has members is none.
+// fieldText is the value of a field as text; false if it is empty or nil, or has members.
 func fieldText(m *message.Message, path []string) (string, bool) {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == path[0] })
 	value := fields[i].value(m)

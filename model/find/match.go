@@ -13,7 +13,7 @@ import (
 // Hit is a message that was found.
 type Hit struct {
 	Queue       model.QueueRef
-	Position    int // in the queue when it was read; the first is 1
+	Position    int // in the queue when it was read, from 1
 	Fingerprint message.Fingerprint
 	MessageID   string
 	Exchange    string
@@ -21,13 +21,13 @@ type Hit struct {
 	Published   model.Opt[time.Time]
 	BodyBytes   int
 	Place       filter.Place
-	Packed      string // in what the body was packed in which it was found: "base64 → gzip"; "" when in none
-	Preview     string // the beginning of the body, printable, where the place has no text of its own
+	Packed      string // the layers around the match in the body: "base64 → gzip"; "" without any
+	Preview     string // the beginning of the body, printable, if the place has no text of its own
 }
 
 const previewLength = 200 // characters: a line of a wide terminal
 
-// Match looks into a message. Plain text is also looked for in what is packed in the body.
+// Match searches a message. Plain text is also searched for in the unpacked body.
 func Match(f *filter.Filter, queue model.QueueRef, m *message.Message) (Hit, bool) {
 	place, ok := f.Where(m)
 	packed := ""
@@ -59,7 +59,7 @@ func hitOf(queue model.QueueRef, m *message.Message, place filter.Place, packed 
 	return hit
 }
 
-// match looks into a message for what is wanted.
+// match searches a message for what is wanted.
 func (w *Want) match(queue model.QueueRef, m *message.Message) (Hit, bool) {
 	if w.Has == nil {
 		return Match(w.Filter, queue, m)
@@ -70,7 +70,7 @@ func (w *Want) match(queue model.QueueRef, m *message.Message) (Hit, bool) {
 	return hitOf(queue, m, filter.Place{Kind: filter.Matched}, ""), true
 }
 
-// Matches reports whether a message meets the condition, also by what is packed in its body.
+// Matches reports whether a message, or its unpacked body, meets the condition.
 func Matches(f *filter.Filter, m *message.Message) bool {
 	if f.Match(m) {
 		return true
@@ -86,7 +86,7 @@ func Matches(f *filter.Filter, m *message.Message) bool {
 	return ok
 }
 
-// Where is the place in words: "header x-order", "body, gzip". It is printable.
+// Where describes the place: "header x-order", "body, gzip". It is printable.
 func (h *Hit) Where() string {
 	switch h.Place.Kind {
 	case filter.Matched:
@@ -102,7 +102,7 @@ func (h *Hit) Where() string {
 	return h.Place.Name
 }
 
-// Excerpt is the text around what was found on one printable line, in three parts: what was found is the second.
+// Excerpt is the text around the match on one printable line, in three parts; found is the match.
 func (h *Hit) Excerpt() (before, found, after string) {
 	if h.Place.Kind == filter.Matched {
 		return "", "", h.Preview
@@ -110,7 +110,7 @@ func (h *Hit) Excerpt() (before, found, after string) {
 	return folded(h.Place.Before), folded(h.Place.Found), folded(h.Place.After)
 }
 
-// folded makes one line of a text: each run of blanks and line ends is one blank.
+// folded puts a text on one line: each run of white space becomes one blank.
 func folded(text string) string {
 	var b strings.Builder
 	blank := false

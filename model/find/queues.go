@@ -11,34 +11,34 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Want is what is to be found, and where.
+// Want is what to search for, and where.
 type Want struct {
 	Filter   *filter.Filter
-	Has      func(model.QueueRef, *message.Message) bool // what is to be found, instead of Filter; nil: Filter says it
-	Queue    func(model.QueueRef) bool                   // whether it is among those that are looked into; nil: all are
+	Has      func(model.QueueRef, *message.Message) bool // the condition, instead of Filter; nil: Filter decides
+	Queue    func(model.QueueRef) bool                   // whether to search a queue; nil: all of them
 	Limit    int                                         // messages of each queue at most, from its head
-	Hits     int                                         // the search ends with that many
-	Longest  time.Duration                               // that the messages of a queue are held; 0 is 30 s
-	Costly   bool                                        // queues where a look has a cost are read, too
-	Kept     func(model.QueueRef) bool                   // what such a look read is at hand; nil: of no queue
-	ReadOnly bool                                        // the connection is
+	Hits     int                                         // end the search after this many
+	Longest  time.Duration                               // how long the messages of a queue may be held; 0 is 30 s
+	Costly   bool                                        // also read queues where peeking has a cost
+	Kept     func(model.QueueRef) bool                   // whether such messages are stored already; nil: never
+	ReadOnly bool                                        // the connection is read-only
 }
 
 // Queue is a queue of a search.
 type Queue struct {
 	Ref    model.QueueRef
-	Ready  model.Opt[int64] // by the statistics, which are late
+	Ready  model.Opt[int64] // from the statistics, which lag
 	plan   peek.Plan
-	why    string // it is not read; "" when it is
-	costly bool   // it is not read because of what a look costs, and of nothing else
+	why    string // why it is not read; "" when it is
+	costly bool   // only the cost of peeking keeps it from being read
 	empty  bool   // by the statistics
-	order  int    // of its kind
+	order  int    // rank of its kind
 }
 
 // Skipped is why a queue is not read, in one sentence; "" when it is.
 func (q *Queue) Skipped() string { return q.why }
 
-// Skipped are queues with messages that a search will not look into, as far as is known before it.
+// Skipped are the queues with messages that a search will not read, as far as known beforehand.
 func Skipped(queues []Queue) []NotRead {
 	var skipped []NotRead
 	for i := range queues {
@@ -49,14 +49,14 @@ func Skipped(queues []Queue) []NotRead {
 	return skipped
 }
 
-// The order in which queues are read: what is looked for is mostly where messages wait.
+// The order in which queues are read: what is searched for is mostly where messages wait.
 const (
 	failedFirst = iota
 	thenBuffers
 	thenOthers
 )
 
-// Queues are the queues of a search in their order: failed queues, then buffers, then all others.
+// Queues are the queues of a search in order: failed queues, then buffers, then all others.
 func Queues(t *model.Topology, want Want) []Queue {
 	failed := map[model.QueueRef]bool{}
 	for _, ref := range t.FailedQueues() {

@@ -10,11 +10,11 @@ import (
 type Reason struct {
 	Why      string
 	Queues   []model.QueueRef
-	Messages model.Opt[int64] // in all of them; unknown when one of them is
-	Costly   bool             // a look has a cost, and that is all that is against it
+	Messages model.Opt[int64] // in all of them; unknown when it is for one of them
+	Costly   bool             // only the cost of peeking is against it
 }
 
-// Reasons puts together what was not read for the same reason, in the order of the first queue of each.
+// Reasons groups what was not read by reason, in the order of the first queue of each.
 func Reasons(missed []NotRead) []Reason {
 	var all []Reason
 	at := map[string]int{}

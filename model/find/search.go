@@ -15,18 +15,18 @@ import (
 // Looker is what a search needs of a broker.
 type Looker interface {
 	Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error)
-	// Read calls with each message of a queue, which is held until it returns.
+	// Read calls each with every message of a queue; all are held until Read returns.
 	Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error)
 	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
 }
 
 // Progress is how far a search is.
 type Progress struct {
-	Queues int   // that were read, or need not be
-	Of     int   // that are to be read
+	Queues int   // done, or without need to be read
+	Of     int   // to be read in total
 	Read   int64 // messages
 	Hits   int
-	Now    model.QueueRef // that is being read
+	Now    model.QueueRef // being read
 	Took   time.Duration
 }
 
@@ -38,24 +38,24 @@ func (p Progress) Rate() int64 {
 	return int64(float64(p.Read) / p.Took.Seconds())
 }
 
-// NotRead is what was not looked into.
+// NotRead is a queue, or the rest of one, that was not searched.
 type NotRead struct {
 	Queue    model.QueueRef
-	Messages model.Opt[int64] // as far as is known
+	Messages model.Opt[int64] // as far as known
 	Why      string           // one sentence, not printable
-	Costly   bool             // a look has a cost, and that is all that is against it
+	Costly   bool             // only the cost of peeking is against it
 }
 
 // Result is how a search ended.
 type Result struct {
 	Progress
-	NotRead []NotRead      // those that were skipped first
-	Rescued []peek.Rescued // by looks at queues at their delivery limit
-	Enough  bool           // it ended with the most hits that were wanted
-	Failed  error          // the first queue that could not be read because of an error
+	NotRead []NotRead      // skipped queues first
+	Rescued []peek.Rescued // by peeking at queues at their delivery limit
+	Enough  bool           // it ended with the maximum number of hits
+	Failed  error          // from the first queue that could not be read
 }
 
-// Search is a search under way. Run belongs to one goroutine, Next to another.
+// Search is a running search. One goroutine calls Run, another Next.
 type Search struct {
 	want   Want
 	queues []Queue
@@ -63,23 +63,23 @@ type Search struct {
 	enter  func(ctx context.Context, vhost string) error
 	began  time.Time
 
-	mu       sync.Mutex // of what follows
+	mu       sync.Mutex // guards the fields below
 	progress Progress
-	hits     []Hit // that nobody has taken yet
+	hits     []Hit // not returned by Next yet
 	ended    bool
-	news     chan struct{} // one signal is enough, however much is new
+	news     chan struct{} // one pending signal is enough
 
 	result  Result
-	empty   map[model.QueueRef]bool             // counted exactly
-	counted map[model.QueueRef]model.Opt[int64] // of those that were empty by the statistics
+	empty   map[model.QueueRef]bool             // by exact counts
+	counted map[model.QueueRef]model.Opt[int64] // those that were empty by the statistics
 	vhosts  map[string]error                    // those that were entered
-	told    time.Time                           // when progress was signalled
+	told    time.Time                           // when progress was last signalled
 }
 
-// tellEvery is how often progress is told when nothing is found. A hit is told at once.
+// tellEvery is how often progress is signalled without hits. A hit is signalled at once.
 const tellEvery = 100 * time.Millisecond
 
-// New is a search through queues. enter is asked once for each vhost before its first queue is read; nil: nobody is.
+// New is a search through queues. enter is called once for each vhost before its first queue is read; it may be nil.
 func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Context, vhost string) error) *Search {
 	s := &Search{
 		want: want, queues: queues, looker: looker, enter: enter, began: time.Now(),
@@ -94,14 +94,14 @@ func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Contex
 	return s
 }
 
-// longestRead bounds how long the messages of one queue are held: its consumers wait for them meanwhile.
+// longestRead bounds how long the messages of one queue are held: its consumers wait meanwhile.
 const longestRead = 30 * time.Second
 
 // errEnough ends a read: the limit of a queue, or of hits, is reached.
 var errEnough = errors.New("enough was read")
 
 // Run searches until all is read, the wanted hits are found, or ctx ends. The error is one that ends everything: the
-// broker cannot be reached any more, or is another one. What was found and what was not read is told in any case.
+// broker cannot be reached any more, or is a different one. The result is valid in any case.
 func (s *Search) Run(ctx context.Context) (Result, error) {
 	defer s.end()
 	s.want.Filter = s.want.Filter.Within(ctx)
@@ -137,8 +137,8 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 	return s.result, fatal
 }
 
-// countEmpty finds out which of the queues that had no message by the statistics, which are late, have none: a look
-// takes longer, or has a cost. which chooses among them.
+// countEmpty finds out which queues that are empty by the statistics, which lag, really are: peeking takes longer, or
+// has a cost. which selects among them.
 func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 	const atOnce = 500
 	var refs []model.QueueRef
@@ -151,7 +151,7 @@ func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 		n := min(len(refs), atOnce)
 		counts, err := s.looker.Count(ctx, refs[:n])
 		if err != nil {
-			return // they are read, then
+			return // then they are read
 		}
 		for ref, c := range counts {
 			s.counted[ref] = c.Ready
@@ -161,8 +161,7 @@ func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 	}
 }
 
-// missEmpty counts those of the queues that were not read that had no message by the statistics: what came since is
-// told.
+// missEmpty counts those unread queues that were empty by the statistics, and reports messages that arrived since.
 func (s *Search) missEmpty(ctx context.Context) {
 	skipped := func(q *Queue) bool { return q.why != "" }
 	s.countEmpty(ctx, skipped)
@@ -220,7 +219,7 @@ func (s *Search) queue(ctx context.Context, q *Queue) error {
 	return nil
 }
 
-// rest is how many messages of a queue are left when n were read.
+// rest is how many messages of a queue remain after n were read.
 func rest(ready model.Opt[int64], n int64) model.Opt[int64] {
 	if of, known := ready.Get(); known && of > n {
 		return model.Some(of - n)
@@ -228,7 +227,7 @@ func rest(ready model.Opt[int64], n int64) model.Opt[int64] {
 	return model.Unknown[int64]()
 }
 
-// messages looks into the messages of a queue, and says how many it read and why not all.
+// messages searches the messages of a queue, and returns how many it read and why not all.
 func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, err error) {
 	longest := cmp.Or(s.want.Longest, longestRead)
 	began := time.Now()
@@ -285,7 +284,7 @@ func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, e
 	return n, read.Stopped, nil
 }
 
-// read notes that a queue is done.
+// read marks a queue as done.
 func (s *Search) read(q *Queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,8 +333,8 @@ func (s *Search) signal() {
 	}
 }
 
-// Next waits for news, and returns what was found since the last call and how far the search is. more is false when
-// there is nothing to come: Run has ended, and all that it found was returned, with this call at the latest.
+// Next waits for news, and returns the hits since the last call and the progress. more is false at the end: Run has
+// ended, and all hits were returned, including those of this call.
 func (s *Search) Next() (hits []Hit, progress Progress, more bool) {
 	<-s.news
 	s.mu.Lock()

@@ -21,7 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// told is what a broker tells of its queues: how many messages each has, or why it cannot be read.
+// told is what a broker says about its queues: how many messages each has, or why it cannot be read.
 type told struct {
 	messages map[string]int
 	errors   map[string]error
@@ -51,7 +51,7 @@ func (b *told) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueR
 	return counts, nil
 }
 
-// TestSearch: what is found comes in its order, and everything that was not read is named with the reason.
+// Hits come in order, and everything that was not read is named with the reason.
 func TestSearch(t *testing.T) {
 	lost := &model.ConnectError{Kind: model.Unreachable, Cause: "mq1 is gone", Next: "start it"}
 	for _, c := range []struct {
@@ -112,7 +112,7 @@ func TestSearch(t *testing.T) {
 				result find.Result
 				err    error
 			}
-			ended := make(chan end, 1) // the one end
+			ended := make(chan end, 1) // exactly one end
 			go func() {
 				result, err := search.Run(t.Context())
 				ended <- end{result, err}
@@ -143,7 +143,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchStops: a cancelled search reads no further queue, and names all that it did not read.
+// A cancelled search reads no further queue, and names all that it did not read.
 func TestSearchStops(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("a", build.Ready(3)), build.Queue("b", build.Ready(2)))
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -155,8 +155,8 @@ func TestSearchStops(t *testing.T) {
 		"%+v, %v, looked at %v", result, err, broker.looks)
 }
 
-// TestSearchDoesNotBelieveLateStatistics: a queue that was empty by the statistics is counted before it is passed by,
-// also where a look has a cost: what is there is read or told, and nothing is paid for an empty queue.
+// A queue that is empty by the statistics is counted before it is skipped, even where peeking has a cost: messages in
+// it are read or reported, and an empty queue costs nothing.
 func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("late", build.OfType(model.Quorum)),
 		build.Queue("empty", build.OfType(model.Quorum)))
@@ -199,7 +199,7 @@ func TestMatch(t *testing.T) {
 		{"a-121", in, "body, base64 → gzip", `{"order":"[A-121]"}`},
 		{in[:10], in, "body", ""},
 		{"=json.order == 'A-121'", `{"order":"A-121"}`, "expression", `[]{"order":"A-121"}`},
-		{"=json.order == 'A-121'", packed.String(), "", ""}, // expressions see the body as it lies there
+		{"=json.order == 'A-121'", packed.String(), "", ""}, // expressions see the body as it is in the queue
 		{"b-121", in, "", ""},
 		{"\x1b[31m", "red \x1b[31m\u202e here", "body", `red [\x1b[31m]\u{202e} here`},
 	} {
@@ -260,7 +260,7 @@ func TestReasons(t *testing.T) {
 	assert.Equal(t, strings.Join(words, "\n"), "10 messages of a, b, d and 1 more queue: cost\nc: gone")
 }
 
-// BenchmarkMatch is the work on one dead-lettered message of 1 KiB that does not have the text.
+// BenchmarkMatch searches one dead-lettered message of 1 KiB that does not have the text.
 func BenchmarkMatch(b *testing.B) {
 	death := func(queue, reason string) model.Table {
 		return model.Table{
