@@ -102,9 +102,8 @@ func (c *bench) measure(kind string, size int) {
 	connection, err := dial.AMQP(c.node.AMQP())
 	must.Do(c, err)
 	defer connection.Close()
-	if c.channel, err = connection.Channel(); err != nil {
-		c.Fatal(err)
-	}
+	c.channel, err = connection.Channel()
+	must.That(c, err == nil, "%v", err)
 	for _, queue := range []string{benchFailed, benchWorker} {
 		table := amqp.Table{"x-queue-type": kind}
 		must.Get(c.channel.QueueDeclare(queue, true, false, false, false, table))(c)
@@ -152,9 +151,8 @@ func (c *bench) freshLog(kind string) {
 	if kind != "quorum" {
 		return
 	}
-	if said, err := c.node.Control(c.Context(), "eval", "ra_log_wal:force_roll_over(ra_log_wal)."); err != nil {
-		c.Fatalf("%v\n%s", err, said)
-	}
+	said, err := c.node.Control(c.Context(), "eval", "ra_log_wal:force_roll_over(ra_log_wal).")
+	must.That(c, err == nil, "%v\n%s", err, said)
 	const glance, rest = 200 * time.Millisecond, 0.1 // of a core
 	must.Await(c, "the broker at rest", func() bool { return watch(c.B, c.broker, glance) < rest })
 }

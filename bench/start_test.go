@@ -72,9 +72,8 @@ func (c *bench) shovel(from, to, address string) {
 func (c *bench) getLoop(messages int) {
 	c.Helper()
 	for range messages {
-		if _, ok, err := c.channel.Get(benchFailed, false); err != nil || !ok {
-			c.Fatalf("a message: %v, %v", ok, err)
-		}
+		_, ok, err := c.channel.Get(benchFailed, false)
+		must.That(c, err == nil && ok, "a message: %v, %v", ok, err)
 	}
 }
 

@@ -116,9 +116,7 @@ func TestActionWaitsForALook(t *testing.T) {
 			drop := dropPlan(t, from, plan.Selection{}, 5)
 			go func() {
 				account, err := c.Execute(t.Context(), drop, nil)
-				if err != nil {
-					t.Error(err)
-				}
+				assert.Succeeds(t, err)
 				accounts <- account
 			}()
 			select {
@@ -264,9 +262,8 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 	for i := range undos {
 		all.Go(func() {
 			a, err := undos[i]()
-			if back[i] = a.Moved; err != nil && !strings.Contains(err.Error(), "undo ") {
-				s.Error(err)
-			}
+			back[i] = a.Moved
+			assert.That(s, err == nil || strings.Contains(err.Error(), "undo "), "%v", err)
 			if err != nil {
 				back[i] = -1
 			}
@@ -290,9 +287,8 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 			break
 		}
 	}
-	if len(got) != n || total != n {
-		s.Errorf("%d different messages of %d came back; the undos tell of %d: %v", len(got), n, total, back)
-	}
+	assert.That(s, len(got) == n && total == n,
+		"%d different messages of %d came back; the undos tell of %d: %v", len(got), n, total, back)
 	return refused
 }
 
@@ -318,9 +314,7 @@ func (s *undoRace) process(id int64) func() (plan.Account, error) {
 	out := must.Get(command.StdoutPipe())(s)
 	must.Do(s, command.Start())
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() || lines.Text() != "planned" {
-		s.Fatal(lines.Text())
-	}
+	must.That(s, lines.Scan() && lines.Text() == "planned", "%v", lines.Text())
 	return func() (a plan.Account, err error) {
 		if _, err := in.Write([]byte("go\n")); err != nil {
 			return a, err

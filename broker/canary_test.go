@@ -468,9 +468,8 @@ func TestReplayIsFollowed(t *testing.T) {
 		must.That(t, record.Sequel != nil && record.Sequel.Back == 2 && record.Sequel.Left, "%+v", record.Sequel)
 
 		run, account = replay(2)
-		if following, ok = run.Follow(topology, &account); !ok {
-			t.Fatal("it is not followed")
-		}
+		following, ok = run.Follow(topology, &account)
+		must.That(t, ok, "it is not followed")
 		sequel = must.Get(c.Follow(t.Context(), following, nil))(t)
 		record = must.Get(j.Record(t.Context(), account.JournalID))(t)
 		assert.That(t, sequel.Over && sequel.Back == 2 && record.Sequel.Over, "%+v %+v", sequel, record.Sequel)

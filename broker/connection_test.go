@@ -223,9 +223,8 @@ func certificate(t *testing.T, validFor time.Duration) (der []byte, key *ecdsa.P
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(validFor), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames: []string{"rabbit.test"}, IsCA: true, BasicConstraintsValid: true,
 	}
-	if der, err = x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key); err != nil {
-		t.Fatal(err)
-	}
+	der, err = x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	must.Do(t, err)
 	return der, key
 }
 

@@ -55,9 +55,8 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 				counts := must.Get(c.Count(t.Context(), []model.QueueRef{queue}))(t)
 				return counts[queue]
 			}
-			if got := count(); got.Held || c.Held(began)[queue] {
-				t.Error("it counts as held before anything was taken")
-			}
+			got := count()
+			assert.That(t, !got.Held && !c.Held(began)[queue], "it counts as held before anything was taken")
 			var meanwhile model.QueueCounts
 			must.Get(c.Read(t.Context(), planPeek(described(queue, kind), peek.Want{}), func(*message.Message) error {
 				meanwhile = count()

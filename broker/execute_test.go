@@ -316,16 +316,15 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 		c := client(t)
 		c.SetComeback(patience)
 		for _, limit := range []int{400, 50, 50, 10, 300, 1} {
-			if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
-				t.Fatalf("look at %d: %s", limit, cmp.Diff(count(limit), got))
-			}
+			got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages)
+			must.That(t, slices.Equal(got, count(limit)), "look at %d: %s", limit, cmp.Diff(count(limit), got))
 		}
 		c = client(t) // that knows of no earlier look
 		c.SetComeback(patience)
 		for _, limit := range []int{20, 20} {
-			if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
-				t.Fatalf("look of another at %d: %s", limit, cmp.Diff(count(limit), got))
-			}
+			got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages)
+			must.That(t, slices.Equal(got, count(limit)),
+				"look of another at %d: %s", limit, cmp.Diff(count(limit), got))
 		}
 		drop := execute(t, c, dropPlan(t, q, plan.Selection{MessageID: "3"}, 1))
 		wantOutcome(t, drop, outcome{Planned: 1, Dropped: 1})

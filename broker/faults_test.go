@@ -311,12 +311,8 @@ const blocked = "blocks publishers" // is said of an alarm
 
 // wentOn checks that what was blocked was told as waiting, and went on.
 func wentOn(s *stage) {
-	if !s.account.Complete() || s.account.Waiting != "" {
-		s.Errorf("it did not go on: %+v", s.account)
-	}
-	if !strings.Contains(s.under.waited, blocked) {
-		s.Errorf("it was told to wait for %q", s.under.waited)
-	}
+	assert.That(s, s.account.Complete() && s.account.Waiting == "", "it did not go on: %+v", s.account)
+	assert.That(s, strings.Contains(s.under.waited, blocked), "it was told to wait for %q", s.under.waited)
 }
 
 // fault is something that happens to a broker, or to the way there, while messages are moved or dropped.

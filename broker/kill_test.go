@@ -226,9 +226,7 @@ func runVictim(
 		close(c)
 	}
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() || lines.Text() != "begins" {
-		t.Fatal(lines.Text())
-	}
+	must.That(t, lines.Scan() && lines.Text() == "begins", "%v", lines.Text())
 	began := time.Now()
 	killer := time.AfterFunc(moment, func() { _ = command.Process.Kill() })
 	if lines.Scan() {

@@ -161,9 +161,7 @@ func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
 	}
 	must.Do(t, err)
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() || lines.Text() != "begins" {
-		t.Fatal(lines.Text())
-	}
+	must.That(t, lines.Scan() && lines.Text() == "begins", "%v", lines.Text())
 	return command, lines
 }
 
@@ -200,9 +198,8 @@ func stalling(t *testing.T, n *demo.Node) (end func()) {
 	t.Helper()
 	said, err := n.Control(t.Context(), "eval", "os:getpid().")
 	pid, e := strconv.Atoi(strings.Trim(strings.TrimSpace(said), `"`))
-	if err = cmp.Or(err, e); err != nil {
-		t.Fatalf("%v: %q", err, said)
-	}
+	err = cmp.Or(err, e)
+	must.That(t, err == nil, "%v: %q", err, said)
 	process := must.Get(os.FindProcess(pid))(t)
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -340,9 +337,7 @@ func TestKilledLooks(t *testing.T) {
 			command, out := l.start(t)
 			killer := time.AfterFunc(seed.Within(r, 400*time.Millisecond), func() { _ = command.Process.Kill() })
 			for out.Scan() {
-				if strings.HasPrefix(out.Text(), "error") {
-					t.Errorf("seed %d: %s", l.seed, out.Text())
-				}
+				assert.That(t, !strings.HasPrefix(out.Text(), "error"), "seed %d: %s", l.seed, out.Text())
 			}
 			_ = command.Wait()
 			killer.Stop()

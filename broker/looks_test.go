@@ -194,9 +194,8 @@ func TestFirstLookTakesTurns(t *testing.T) {
 		go func() {
 			_, err := first.Read(t.Context(), planLook(q, s, true, true), func(m *message.Message) error {
 				seen = append(seen, m.Properties.MessageID)
-				if behaviour().ReturnCountsAsDelivery && m.Counted() != 1 {
-					t.Errorf("%s came back %d times", m.Properties.MessageID, m.Counted())
-				}
+				assert.That(t, !behaviour().ReturnCountsAsDelivery || m.Counted() == 1,
+					"%s came back %d times", m.Properties.MessageID, m.Counted())
 				return nil
 			})
 			ended <- err
@@ -230,9 +229,9 @@ func TestManyProcessesLook(t *testing.T) {
 				assert.That(t, rescued.Copied <= 1 && rescued.Kept+rescued.Lost == 0, "run %d: %+v", run+1, rescued)
 				a.await(q.QueueRef, n)
 			}
-			if want := runs - deliveryLimit + 2; behaviour().ReturnCountsAsDelivery != (refused == want) {
-				t.Errorf("%d were refused, want the last %d", refused, want)
-			}
+			want := runs - deliveryLimit + 2
+			assert.That(t, behaviour().ReturnCountsAsDelivery == (refused == want),
+				"%d were refused, want the last %d", refused, want)
 			wantAll(t, a, q.QueueRef, n)
 		})
 	}
@@ -278,9 +277,8 @@ func TestFirstLookAtTheLimit(t *testing.T) {
 				rescued.Kept+rescued.Lost <= 0, "the first look: %v %+v", err, rescued)
 			a.await(q.QueueRef, n)
 			// The same program knows now, and takes nothing.
-			if rescued, err = look.do(t.Context(), c, q, s, false); err == nil || rescued.Any() {
-				t.Errorf("the second look: %v %+v", err, rescued)
-			}
+			rescued, err = look.do(t.Context(), c, q, s, false)
+			assert.That(t, err != nil && !rescued.Any(), "the second look: %v %+v", err, rescued)
 			rescued, err = look.do(t.Context(), newProcess(t, path, nil), q, s, true)
 			assert.That(t, err == nil && rescued.Copied == n-1 && rescued.Kept+rescued.Lost == 0,
 				"insisting: %v %+v", err, rescued)
@@ -375,9 +373,8 @@ func TestCarriedCounts(t *testing.T) {
 				assert.That(t, !p.Foreseen() && !strings.Contains(p.Cost, work.Name), "%v", p.Cost)
 				return
 			}
-			if !p.Allowed() || p.Free || !strings.Contains(p.Cost, "set its delivery-limit to 4 or more") {
-				t.Fatalf("allowed %v, free %v: %s", p.Allowed(), p.Free, p.Cost)
-			}
+			must.That(t, p.Allowed() && !p.Free && strings.Contains(p.Cost, "set its delivery-limit to 4 or more"),
+				"allowed %v, free %v: %s", p.Allowed(), p.Free, p.Cost)
 			_, err := c.Peek(t.Context(), p)
 			var refused peek.RefusedLook
 			must.That(t, errors.As(err, &refused) && strings.HasPrefix(refused.Refusal().Words(), "messages from ") &&
@@ -453,12 +450,12 @@ func TestWhatAReturnCounts(t *testing.T) {
 					if !there {
 						return
 					}
-					if got := m.Counted(); counts && got != int64(n) || m.Redelivered != (n > 0) {
-						t.Errorf("delivery %d: counted %d, redelivered %v", n+1, got, m.Redelivered)
-					}
-					if doomed := p.Doomed(m.Counted()); lost > 0 && doomed != (n+1 == lost) {
-						t.Errorf("delivery %d: doomed %v, %d deliveries until it is lost", n+1, doomed, lost)
-					}
+					got := m.Counted()
+					assert.That(t, (!counts || got == int64(n)) && m.Redelivered == (n > 0),
+						"delivery %d: counted %d, redelivered %v", n+1, got, m.Redelivered)
+					doomed := p.Doomed(m.Counted())
+					assert.That(t, lost <= 0 || doomed == (n+1 == lost),
+						"delivery %d: doomed %v, %d deliveries until it is lost", n+1, doomed, lost)
 				}
 			})
 		}
@@ -475,9 +472,8 @@ func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, ther
 	const comeback = 300 * time.Millisecond // of what was given back before
 	var d amqp.Delivery
 	for began := time.Now(); !there && time.Since(began) < comeback; {
-		if d, there, err = channel.Get(q.Name, false); err != nil {
-			a.Fatal(err)
-		}
+		d, there, err = channel.Get(q.Name, false)
+		must.That(a, err == nil, "%v", err)
 	}
 	if !there {
 		return m, false

@@ -166,9 +166,8 @@ func (a *app) send(exchange, key string, messages ...amqp.Publishing) {
 		if i >= 500 {
 			a.confirmed(confirms[i-500])
 		}
-		if confirms[i], err = a.channel.PublishWithDeferredConfirm(exchange, key, false, false, m); err != nil {
-			a.Fatal(err)
-		}
+		confirms[i], err = a.channel.PublishWithDeferredConfirm(exchange, key, false, false, m)
+		must.That(a, err == nil, "%v", err)
 	}
 	for _, c := range confirms[max(0, len(confirms)-500):] {
 		a.confirmed(c)
@@ -179,9 +178,8 @@ func (a *app) confirmed(c *amqp.DeferredConfirmation) {
 	a.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if ok, err := c.WaitContext(ctx); err != nil || !ok {
-		a.Fatalf("not confirmed: %v", err)
-	}
+	ok, err := c.WaitContext(ctx)
+	must.That(a, err == nil && ok, "not confirmed: %v", err)
 }
 
 func (a *app) ready(queue model.QueueRef) int {
@@ -211,9 +209,7 @@ func (a *app) until(try func() error) {
 		if err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
-			a.Fatal(err)
-		}
+		must.That(a, !time.Now().After(deadline), "%v", err)
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -323,9 +319,8 @@ func peekAt(t testing.TB, c *broker.Client, p peek.Plan) looked {
 	defer peeked.Messages.Close()
 	all := make([]message.Message, peeked.Messages.Len())
 	for i := range all {
-		if all[i], err = peeked.Messages.At(i, 0); err != nil {
-			t.Fatal(err)
-		}
+		all[i], err = peeked.Messages.At(i, 0)
+		must.Do(t, err)
 	}
 	return looked{peeked, all}
 }

@@ -57,9 +57,9 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 // wantAllSeen wants a look to have seen all of n messages but the first of them, which somebody else holds.
 func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	t.Helper()
-	if depth, _ := peeked.Depth.Get(); len(peeked.Messages) != n-held || depth != int64(n-held) || peeked.Stopped != "" {
-		t.Fatalf("%d messages, depth %d, stopped %q", len(peeked.Messages), depth, peeked.Stopped)
-	}
+	depth, _ := peeked.Depth.Get()
+	must.That(t, len(peeked.Messages) == n-held && depth == int64(n-held) && peeked.Stopped == "",
+		"%d messages, depth %d, stopped %q", len(peeked.Messages), depth, peeked.Stopped)
 	for i, m := range peeked.Messages {
 		id := fmt.Sprint(held + i + 1)
 		must.That(t, m.Properties.MessageID == id && m.Position == i+1 && string(m.Body) == "body of "+id &&
@@ -108,9 +108,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 			}
 			must.Do(t, d.Ack(false))
 		}
-		if !slices.Equal(count(n), worked) {
-			t.Error(cmp.Diff(count(n), worked))
-		}
+		assert.That(t, slices.Equal(count(n), worked), "%v", cmp.Diff(count(n), worked))
 		assert.Succeeds(t, channel.Close())
 	})
 }

@@ -309,9 +309,9 @@ func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
 				}
 				must.Do(t, test.back(d))
 			}
-			if lost := returned < many; lost != test.lost || lost && returned != limit+1 {
-				t.Errorf("after %d returns it is lost: %v, on %s", returned, lost, node.Version())
-			}
+			lost := returned < many
+			assert.That(t, lost == test.lost && (!lost || returned == limit+1),
+				"after %d returns it is lost: %v, on %s", returned, lost, node.Version())
 		})
 	}
 }

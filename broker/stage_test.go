@@ -227,13 +227,9 @@ func (s *stage) judge() verdict {
 		{"returned", a.Returned, told.Returned},
 		{"unknown", a.Unknown, told.Unknown},
 	} {
-		if count.account != count.kept {
-			s.Errorf("%d %s, the journal says %d", count.account, count.what, count.kept)
-		}
+		assert.That(s, count.account == count.kept, "%d %s, the journal says %d", count.account, count.what, count.kept)
 	}
-	if s.err == nil && a.Stopped == "" && a.Done() != s.n {
-		s.Errorf("it was not stopped, and did not do all: %+v", a)
-	}
+	assert.That(s, s.err != nil || a.Stopped != "" || a.Done() == s.n, "it was not stopped, and did not do all: %+v", a)
 	if s.Failed() {
 		a.Problems = a.Problems[:min(len(a.Problems), 2)]
 		s.Logf("%d in the source, %d in the target, %d aside; %v; %+v", len(source), len(sent), len(aside), s.err, a)
@@ -249,9 +245,7 @@ func (s *stage) entries() map[string]plan.Entry {
 	entries := map[string]plan.Entry{}
 	records := must.Get(j.Records(s.Context(), 0))(s)
 	for _, r := range records {
-		if r.Unfinished() {
-			s.Errorf("unfinished: %+v", r)
-		}
+		assert.That(s, !r.Unfinished(), "unfinished: %+v", r)
 		must.Do(s, j.Entries(s.Context(), r.ID, func(e *plan.Entry) error {
 			entries[e.MessageID] = *e
 			return nil
@@ -360,9 +354,8 @@ func roughNode(t *testing.T) *demo.Node {
 	t.Cleanup(rough.Unlock)
 	if rough.Node == nil {
 		var err error
-		if rough.Node, err = demo.Start(t.Context(), demo.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		rough.Node, err = demo.Start(t.Context(), demo.Options{})
+		must.Do(t, err)
 	}
 	return rough.Node
 }

@@ -43,9 +43,7 @@ type tapping struct {
 // startTap starts a tap and waits until it works. Each row goes through slow first, if that is not nil.
 func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.TapPlan, slow func()) *tapping {
 	a.Helper()
-	if plan.Refusal.Refused() {
-		a.Fatal(plan.Refusal.Words())
-	}
+	must.That(a, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	ctx, stop := context.WithCancel(context.Background())
 	tap := &tapping{app: a, stop: stop, follow: make(chan trace.TapPlan), ended: make(chan error, 1)}
 	works := make(chan struct{})
@@ -398,9 +396,8 @@ func TestTapThatIsCutOff(t *testing.T) {
 	a.send(x, "", numbered(3)...)
 	err := tap.awaitEnd()
 	assert.That(t, err != nil, "it ended without a word")
-	if tap.counts.Seen != 3 || tap.counts.MissedWords() != "some may have been missed" {
-		t.Errorf("%+v: %q", tap.counts, tap.counts.MissedWords())
-	}
+	assert.That(t, tap.counts.Seen == 3 && tap.counts.MissedWords() == "some may have been missed",
+		"%+v: %q", tap.counts, tap.counts.MissedWords())
 }
 
 // TestTapOfUnconvertible: RabbitMQ ends the connection of a tap that is to get such a message, and the tap says why.

@@ -135,9 +135,8 @@ func TestTapChangesNothing(t *testing.T) {
 	next := map[bool]int{}
 	for _, row := range tap.seen() {
 		died := row.From != ""
-		if i, _ := strconv.Atoi(row.Message.Properties.MessageID); counts.Missed == 0 && i != next[died] {
-			t.Fatalf("saw message %d in the place of %d", i, next[died])
-		}
+		i, _ := strconv.Atoi(row.Message.Properties.MessageID)
+		must.That(t, counts.Missed != 0 || i == next[died], "saw message %d in the place of %d", i, next[died])
 		next[died]++
 		latest = max(latest, row.Late.Or(0))
 	}
@@ -246,9 +245,7 @@ func planProbe(a *app, worker model.QueueRef, want trace.ProbeWant) trace.ProbeP
 	a.Helper()
 	topology := topologyNow(a)
 	flow, ok := topology.FlowOf(worker)
-	if !ok {
-		a.Fatal("there is no flow")
-	}
+	must.That(a, ok, "there is no flow")
 	want.ID, want.Flow = trace.NewProbeID(), flow
 	want.Consumers = func(ref model.QueueRef) model.Opt[int64] {
 		counts := must.Get(client(a).Count(a.Context(), []model.QueueRef{ref}))(a)
@@ -259,9 +256,7 @@ func planProbe(a *app, worker model.QueueRef, want trace.ProbeWant) trace.ProbeP
 
 func probe(a *app, plan trace.ProbePlan) trace.ProbeResult {
 	a.Helper()
-	if plan.Refusal.Refused() {
-		a.Fatal(plan.Refusal.Words())
-	}
+	must.That(a, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	result := must.Get(client(a).Probe(a.Context(), plan, nil))(a)
 	a.Log(result.String(), "-", result.Verdict)
 	awaitNoTap(a)

@@ -130,9 +130,9 @@ func TestReplays(t *testing.T) {
 				})
 				status, _, errs := w.dlxtop("replay", "orders_error", "--yes")
 				assert.That(w, status == 0, "exit status %d: %s", status, errs)
-				if key := <-keys; key != "order.created" {
-					w.Errorf("the worker got it with the key %s, and acknowledges that unseen", key)
-				}
+				key := <-keys
+				assert.That(w, key == "order.created",
+					"the worker got it with the key %s, and acknowledges that unseen", key)
 			},
 		},
 		situation{
@@ -309,9 +309,9 @@ func TestDoubles(t *testing.T) {
 				w.work("A", acks)
 				w.work("C", acks)
 				w.runs(0, "replay", "A.dlq", "--yes")
-				if got := w.seen(); !slices.Contains(got[2:], "A u1") || !slices.Contains(got[2:], "C u1") {
-					w.Errorf("the workers got %v", got)
-				}
+				got := w.seen()
+				assert.That(w, slices.Contains(got[2:], "A u1") && slices.Contains(got[2:], "C u1"),
+					"the workers got %v", got)
 				w.runs(1, "replay", "B.dlq", "--yes")
 				w.depth("B.dlq", 2)
 			},

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -276,9 +277,9 @@ func TestLoops(t *testing.T) {
 			check: func(w *world) {
 				for queue, says := range map[string]bool{"retry": true, "u.retry": false} {
 					status, out, errs := w.dlxtop("peek", queue)
-					if dropped := "will be dropped on expiry"; status != 0 || strings.Contains(errs, dropped) != says {
-						w.Errorf("peek %s: %s%s", queue, out, errs)
-					}
+					dropped := "will be dropped on expiry"
+					assert.That(w, status == 0 && strings.Contains(errs, dropped) == says,
+						"peek %s: %s%s", queue, out, errs)
 				}
 			},
 		},
@@ -298,9 +299,10 @@ func TestLoops(t *testing.T) {
 				})
 				for _, args := range [][]string{{"findings", "--read"}, {"peek", "tasks.delay"}} {
 					_, out, errs := w.dlxtop(args...)
-					if said := out + errs; !strings.Contains(said, "blocks 1 message") || strings.Contains(said, "not looked at") {
-						w.Errorf("%v: %s", args, said)
-					}
+					said := out + errs
+					assert.That(w, strings.Contains(said, "blocks 1 message") &&
+						!strings.Contains(said, "not looked at"),
+						"%v: %s", args, said)
 				}
 			},
 		},
@@ -391,9 +393,8 @@ func TestCounters(t *testing.T) {
 			}
 			must.Await(w, "each is processed", func() bool { return processed.Load() >= int64(len(counters)) })
 			w.depth("jobs.failed", 0)
-			if n := processed.Load(); n != int64(len(counters)) {
-				w.Errorf("%d were processed", n)
-			}
+			n := processed.Load()
+			assert.That(w, n == int64(len(counters)), "%d were processed", n)
 		},
 	})
 }

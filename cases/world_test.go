@@ -420,9 +420,8 @@ func TestScenariosOfTheDemo(t *testing.T) {
 				go func() { ended <- scenario.Run(ctx, w.node.AMQP()+w.vhost) }()
 				w.Cleanup(func() {
 					cancel()
-					if err := <-ended; err != nil {
-						w.Error(err)
-					}
+					err := <-ended
+					assert.That(w, err == nil, "%v", err)
 				})
 				must.Await(w, "all its queues are there", func() bool {
 					t, known := w.topology()

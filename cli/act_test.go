@@ -178,9 +178,9 @@ func TestReplayAndDropMany(t *testing.T) {
 		{[]string{"drop", "failed"}, "0 0 0 0 0 0", "", ""},
 	} {
 		r := v.run(append(test.args, "--yes")...)
-		if account := decode[accountContract](t, r); r.status != cli.ExitDone || account.counts() != test.counts {
-			t.Errorf("%v: exit status %d, %s%s", test.args, r.status, r.out, r.stderr)
-		}
+		account := decode[accountContract](t, r)
+		assert.That(t, r.status == cli.ExitDone && account.counts() == test.counts,
+			"%v: exit status %d, %s%s", test.args, r.status, r.out, r.stderr)
 		assert.Equal(t, decodeIDs(t, v.run("peek", "failed")), test.failed, "%v leaves", test.args)
 		assert.Equal(t, ids(v.take("worker")), test.work, "%v moves", test.args)
 	}
@@ -215,9 +215,9 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	assert.That(t, r.status == cli.ExitRefused && *account.Moved != 0 && *account.Moved+*account.Refused == 3 &&
 		len(account.Problems) > 0 && account.Total == *account.Refused && account.Problems[0].Outcome == "refused",
 		"exit status %d: %s%s", r.status, r.out, r.stderr)
-	if failed, full := v.count("failed"), v.count("full"); failed != *account.Refused || full != *account.Moved {
-		t.Errorf("%d are in failed and %d in full, by the account %s", failed, full, r.out)
-	}
+	failed, full := v.count("failed"), v.count("full")
+	assert.That(t, failed == *account.Refused && full == *account.Moved,
+		"%d are in failed and %d in full, by the account %s", failed, full, r.out)
 }
 
 // TestInterruptedReplayLosesNoMessage stops a slow replay: its account is printed, and no message is lost.
@@ -302,9 +302,9 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	must.Do(t, json.Unmarshal([]byte(r.out), &account))
-	if s := account.After; r.status != cli.ExitRefused || s.Sent != 2 || s.Taken != 2 || s.Back != 2 || !s.Over {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	s := account.After
+	assert.That(t, r.status == cli.ExitRefused && s.Sent == 2 && s.Taken == 2 && s.Back == 2 && s.Over,
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	r = v.run("journal", "show", fmt.Sprint(account.Journal), "-o", "table")
 	assert.That(t, strings.Contains(r.stderr, "afterwards: all taken") && strings.Contains(r.out,
 		"2 moved; 2 came back"), "%s%s", r.out, r.stderr)

@@ -209,9 +209,9 @@ func TestByCause(t *testing.T) {
 	} {
 		args := append([]string{c.args[0], "mail.failed", "--cause", c.id, "--yes"}, c.args[1:]...)
 		r := v.run(args...)
-		if a := decode[accountContract](t, r); r.status != cli.ExitDone || a.Cause != c.id {
-			t.Errorf("%v: exit status %d: %s%s", args, r.status, r.out, r.stderr)
-		}
+		a := decode[accountContract](t, r)
+		assert.That(t, r.status == cli.ExitDone && a.Cause == c.id,
+			"%v: exit status %d: %s%s", args, r.status, r.out, r.stderr)
 		if v.count("mail") != c.sent || v.count("mail.failed") != c.left {
 			t.Errorf("%v: %d in mail, %d in mail.failed", args, v.count("mail"), v.count("mail.failed"))
 		}
@@ -401,9 +401,9 @@ func TestReplayLater(t *testing.T) {
 		assert.That(t, strings.Contains(dry.stderr, words), "%q is not in %s", words, dry.stderr)
 	}
 	r := v.run(append(args, "--yes")...)
-	if a := decode[accountContract](t, r); r.status != cli.ExitDone || a.counts() != "3 3 0 0 0 0" {
-		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	a := decode[accountContract](t, r)
+	must.That(t, r.status == cli.ExitDone && a.counts() == "3 3 0 0 0 0",
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	must.Await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
 	for _, d := range v.take("orders") {
 		death, ok := d.Headers["x-first-death-queue"]

@@ -168,9 +168,8 @@ func TestConnection(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, status, stderr := connectionOf(t, test.env, test.args...)
-			if got != test.want {
-				t.Errorf("it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.want), stderr)
-			}
+			assert.That(t, got == test.want,
+				"it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.want), stderr)
 			assert.That(t, status == cli.ExitRefused, "exit status %d: %s", status, stderr)
 		})
 	}

@@ -62,9 +62,9 @@ func found(t *testing.T, r result) ([]hitContract, foundContract) {
 		decoder := json.NewDecoder(strings.NewReader(line))
 		decoder.DisallowUnknownFields()
 		if i == len(lines)-1 {
-			if err := decoder.Decode(&end); err != nil || end.Found == nil || end.NotRead == nil || end.Took == nil {
-				t.Fatalf("%v in %q: exit status %d, %s", err, line, r.status, r.stderr)
-			}
+			err := decoder.Decode(&end)
+			must.That(t, err == nil && end.Found != nil && end.NotRead != nil && end.Took != nil,
+				"%v in %q: exit status %d, %s", err, line, r.status, r.stderr)
 			break
 		}
 		var hit hitContract
@@ -72,9 +72,7 @@ func found(t *testing.T, r result) ([]hitContract, foundContract) {
 		must.That(t, err == nil, "%v in %s", err, line)
 		hits = append(hits, hit)
 	}
-	if *end.Found != len(hits) {
-		t.Errorf("%d found, and %d shown", *end.Found, len(hits))
-	}
+	assert.That(t, *end.Found == len(hits), "%d found, and %d shown", *end.Found, len(hits))
 	return hits, end
 }
 

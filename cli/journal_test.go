@@ -282,9 +282,8 @@ func TestResume(t *testing.T) {
 		seen[d.MessageId]++
 	}
 	for i := range 160 {
-		if id := fmt.Sprintf("m-%d", i+1); seen[id] != 1 && i >= 7 || seen[id] != 2 && i < 7 {
-			t.Errorf("%s is there %d times", id, seen[id])
-		}
+		id := fmt.Sprintf("m-%d", i+1)
+		assert.That(t, (seen[id] == 1 || i < 7) && (seen[id] == 2 || i >= 7), "%s is there %d times", id, seen[id])
 	}
 	assert.That(t, v.count("worker") == 0, "the worker has some of them still")
 }

@@ -142,9 +142,8 @@ func TestPeek(t *testing.T) {
 	assert.Contains(t, r.stderr, "the first 3 of", "nothing is said of the others")
 	again := decode[peekContract](t, v.run("peek", queue, "-n", "3"))
 	for i, m := range again.Messages {
-		if *m.MessageID != *peeked.Messages[i].MessageID || !*m.Redelivered {
-			t.Errorf("a second look sees %s at %d instead of %s", *m.MessageID, i+1, *peeked.Messages[i].MessageID)
-		}
+		assert.That(t, *m.MessageID == *peeked.Messages[i].MessageID && *m.Redelivered,
+			"a second look sees %s at %d instead of %s", *m.MessageID, i+1, *peeked.Messages[i].MessageID)
 	}
 	second := *peeked.Messages[1].MessageID
 	one := decode[peekContract](t, v.run("peek", queue, "-n", "3", "--filter", `message_id == "`+second+`"`))

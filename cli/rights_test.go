@@ -430,7 +430,7 @@ func wantRequests(t *testing.T, requests []string, want int, r result) {
 	if strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster") {
 		least--
 	}
-	if n := len(requests); n < least || n > want+again {
-		t.Errorf("%d requests to the API, the docs say %d: %s\n%s", n, want, strings.Join(requests, " "), r.stderr)
-	}
+	n := len(requests)
+	assert.That(t, n >= least && n <= want+again,
+		"%d requests to the API, the docs say %d: %s\n%s", n, want, strings.Join(requests, " "), r.stderr)
 }

@@ -278,9 +278,9 @@ func TestEditIsRefused(t *testing.T) {
 	}
 	must.Await(t, "nothing was changed", func() bool { return v.count("failed") == 3 && v.count("worker") == 0 })
 	r := v.run("move", "failed", "--to", "queue:worker", "--edit", `.body.n += 1`, "--yes")
-	if account := decode[accountContract](t, r); r.status != cli.ExitDone || account.counts() != "3 3 0 0 0 0" {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	account := decode[accountContract](t, r)
+	assert.That(t, r.status == cli.ExitDone && account.counts() == "3 3 0 0 0 0",
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	got := v.take("worker")
 	assert.That(t, len(got) == 3 && string(got[0].Body) == `{"n":2}`, "%d messages are there", len(got))
 }
@@ -316,9 +316,9 @@ func TestResumeOfAnEdit(t *testing.T) {
 	first := decode[accountContract](t, r)
 	must.That(t, first.JournalID != 0 && *first.Moved < 120, "%+v", r)
 	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes")
-	if second := decode[resumeContract](t, r); r.status != cli.ExitDone || *second.Moved != 120-*first.Moved {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	second := decode[resumeContract](t, r)
+	assert.That(t, r.status == cli.ExitDone && *second.Moved == 120-*first.Moved,
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	got := v.take("worker")
 	for _, d := range got {
 		assert.That(t, strings.Contains(string(d.Body), `,"fixed":true}`), "%s was not changed", d.Body)

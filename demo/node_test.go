@@ -113,9 +113,8 @@ func await(t *testing.T, try func(context.Context) error) {
 
 func TestNodeAnswers(t *testing.T) {
 	version := must.Get(overview(t.Context(), shared.API()))(t)
-	if version == "" || version != shared.Version() {
-		t.Errorf("the API says version %q, the node says %q", version, shared.Version())
-	}
+	assert.That(t, version != "" && version == shared.Version(),
+		"the API says version %q, the node says %q", version, shared.Version())
 	conn := must.Get(amqp.Dial(shared.AMQP()))(t)
 	defer conn.Close()
 	assert.Equal[any](t, conn.Properties["version"], shared.Version(), "the broker's version")

@@ -150,9 +150,9 @@ func TestDeclare(t *testing.T) {
 			must.Do(t, scenario.Declare(t.Context(), broker))
 			t.Logf("declared in %s", time.Since(begin))
 			want := slices.Sorted(slices.Values(wantedTopology[scenario.Name]))
-			if got := declaredIn(t, name); !slices.Equal(got, want) {
-				t.Errorf("declared:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-			}
+			got := declaredIn(t, name)
+			assert.That(t, slices.Equal(got, want),
+				"declared:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			if scenario.Name == "lifecycle" {
 				return // a second one would not be let in
 			}
@@ -297,9 +297,9 @@ func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
 
 func TestScenarioNamed(t *testing.T) {
 	for _, scenario := range Scenarios() {
-		if got, err := ScenarioNamed(scenario.Name); err != nil || got.Name != scenario.Name || got.Summary == "" {
-			t.Errorf("%s: got %q, %v", scenario.Name, got.Name, err)
-		}
+		got, err := ScenarioNamed(scenario.Name)
+		assert.That(t, err == nil && got.Name == scenario.Name && got.Summary != "",
+			"%s: got %q, %v", scenario.Name, got.Name, err)
 	}
 	_, err := ScenarioNamed("nonsense")
 	want := `there is no scenario "nonsense"; there are retry-queue, delayed, delayed-retry, pubsub, lifecycle`

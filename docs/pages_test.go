@@ -27,8 +27,7 @@ func TestPagesAreText(t *testing.T) {
 		}
 	}
 	for _, other := range []string{"README", "nonsense", "../keys", ""} {
-		if page := Finding(other, 76); page != nil {
-			t.Errorf("%s has a page: %q", other, page)
-		}
+		page := Finding(other, 76)
+		assert.That(t, page == nil, "%s has a page: %q", other, page)
 	}
 }

@@ -49,9 +49,8 @@ func TestCreateAndRead(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})))
 	var out bytes.Buffer
 	must.Get((export.Files{}).Write(&out, some(3)))(t)
-	if written, _ := os.ReadFile(path); !bytes.Equal(written, out.Bytes()) {
-		t.Errorf("a stream has %s", out.Bytes())
-	}
+	written, _ := os.ReadFile(path)
+	assert.That(t, bytes.Equal(written, out.Bytes()), "a stream has %s", out.Bytes())
 }
 
 func TestCreateDoesNoHarm(t *testing.T) {

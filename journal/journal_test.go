@@ -111,9 +111,8 @@ func TestWhatWasDone(t *testing.T) {
 		records[0].Told() == "3 dropped; it ended early" && time.Since(records[0].Began) <= time.Minute &&
 		records[0].Planned == 4, "%+v", records)
 	for name, want := range map[string]os.FileMode{"": 0o700 | os.ModeDir, "journal.db": 0o600} {
-		if info, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err != nil || info.Mode() != want {
-			t.Errorf("%s: %v %v", name, info.Mode(), err)
-		}
+		info, err := os.Stat(filepath.Join(filepath.Dir(path), name))
+		assert.That(t, err == nil && info.Mode() == want, "%s: %v %v", name, info.Mode(), err)
 	}
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.lock"))
 	assert.That(t, len(left) == 0, "left behind: %v", left)
@@ -137,9 +136,8 @@ func TestUndoneMessagesAreMarked(t *testing.T) {
 	assert.That(t, got[0].Undone && !got[1].Undone && !got[2].Undone && got[0].Claimed == 0 && got[1].Claimed == second &&
 		got[2].Claimed == 0, "while it runs: %+v", got)
 	check(t, j.Finish(second, nil, plan.Account{Planned: 2, Moved: 1}))
-	if got = read(t, j, id); !got[0].Undone || got[1].Undone || len(got[1].Undoing) > 0 {
-		t.Errorf("when it has ended: %+v", got)
-	}
+	got = read(t, j, id)
+	assert.That(t, got[0].Undone && !got[1].Undone && len(got[1].Undoing) == 0, "when it has ended: %+v", got)
 	r, err := j.Record(t.Context(), id)
 	assert.That(t, err == nil && r.Undone == 1, "%+v %v", r, err)
 }
@@ -170,9 +168,8 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	j := open(t, journal.Options{Path: path})
 	said := 0
 	for said < 40 && lines.Scan() {
-		if _, err := fmt.Sscan(lines.Text(), &said); err != nil {
-			t.Fatal(lines.Text())
-		}
+		_, err := fmt.Sscan(lines.Text(), &said)
+		must.That(t, err == nil, "%v", lines.Text())
 	}
 	if unfinished, err := j.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
 		t.Errorf("while it lives: %+v %v", unfinished, err)
@@ -232,9 +229,8 @@ func TestRetention(t *testing.T) {
 	assert.That(t, len(got) <= 6 && got[0] == 9 && got[len(got)-1] == unfinished,
 		"too much is not forgotten, or what has not ended is: %v", got)
 	check(t, j.Close())
-	if info, err := os.Stat(path); err != nil || info.Size() > 3<<20 {
-		t.Errorf("the file has %d bytes: %v", info.Size(), err)
-	}
+	info, err := os.Stat(path)
+	assert.That(t, err == nil && info.Size() <= 3<<20, "the file has %d bytes: %v", info.Size(), err)
 }
 
 // What an undo or a resume begins with is not forgotten by that, however full the journal is, and what it went on with

@@ -271,10 +271,8 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	wantClaimed(t, err, one, plan.ClaimUncertain)
 	_, _, err = claim(second, nil, 1)
 	wantClaimed(t, err, one, plan.ClaimDone)
-	if _, granted, err = claim(second, []int64{one}, 1, 2, 3, 4, 5, 6); err != nil ||
-		!cmp.Equal(granted, []int{2, 3, 4, 5, 6}) {
-		t.Errorf("%v %v", granted, err)
-	}
+	_, granted, err = claim(second, []int64{one}, 1, 2, 3, 4, 5, 6)
+	assert.That(t, err == nil && cmp.Equal(granted, []int{2, 3, 4, 5, 6}), "%v %v", granted, err)
 }
 
 // TestClaimsAtOnce: of many claims of the same, each position goes to one.

@@ -43,9 +43,7 @@ func TestOthersMayHaveWrittenIt(t *testing.T) {
 			}
 			for _, name := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
 				info := must.Get(os.Stat(name))(t)
-				if info.Mode()&0o077 != 0 {
-					t.Errorf("%s has the mode %v", name, info.Mode())
-				}
+				assert.That(t, info.Mode()&0o077 == 0, "%s has the mode %v", name, info.Mode())
 			}
 		})
 	}

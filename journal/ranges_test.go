@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -36,8 +37,8 @@ func FuzzRanges(f *testing.F) {
 		var again []int
 		must.Do(t, eachIn(ranges(slices.Clone(positions)), func(p int) { again = append(again, p) }))
 		slices.Sort(positions)
-		if want := slices.Compact(positions); !slices.Equal(again, want) {
-			t.Errorf("%q is %v, written as %q it is %v", text, want, ranges(positions), again)
-		}
+		want := slices.Compact(positions)
+		assert.That(t, slices.Equal(again, want),
+			"%q is %v, written as %q it is %v", text, want, ranges(positions), again)
 	})
 }

@@ -41,9 +41,9 @@ func TestIndex(t *testing.T) {
 	x.check("one", "one text")
 	x.check("two", "two text")
 	for path, want := range map[string]os.FileMode{x.Dir: 0o700, filepath.Join(x.Dir, "one"): 0o600} {
-		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != want {
-			t.Errorf("the mode of %s is %v: %v", path, info.Mode(), err)
-		}
+		info, err := os.Stat(path)
+		assert.That(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == want),
+			"the mode of %s is %v: %v", path, info.Mode(), err)
 	}
 	for range 2 {
 		must.Do(t, x.Save("one", nil))
@@ -62,9 +62,9 @@ func TestIndexIsClosed(t *testing.T) {
 	x := newIndex(t)
 	must.Do(t, os.MkdirAll(x.Dir, 0o755))
 	must.Do(t, x.Save("one", []byte("text")))
-	if info, err := os.Stat(x.Dir); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
-		t.Errorf("the mode is %v: %v", info.Mode(), err)
-	}
+	info, err := os.Stat(x.Dir)
+	assert.That(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o700),
+		"the mode is %v: %v", info.Mode(), err)
 }
 
 // The oldest files go when they are too many bytes, and those of last month.
@@ -122,9 +122,9 @@ func TestIndexOfTwo(t *testing.T) {
 		all.Go(func() {
 			for range 50 {
 				assert.Succeeds(t, x.Save("one", text))
-				if got, err := x.Load("one"); !bytes.Equal(got, texts[0]) && !bytes.Equal(got, texts[1]) || err != nil {
-					t.Errorf("it has %d bytes: %v", len(got), err)
-				}
+				got, err := x.Load("one")
+				assert.That(t, (bytes.Equal(got, texts[0]) || bytes.Equal(got, texts[1])) && err == nil,
+					"it has %d bytes: %v", len(got), err)
 			}
 		})
 	}
@@ -138,14 +138,12 @@ func TestFile(t *testing.T) {
 	}
 	for _, want := range []string{`{"commands":["flows"]}`, "{}"} {
 		must.Do(t, f.Save([]byte(want)))
-		if text, err := f.Load(); string(text) != want || err != nil {
-			t.Errorf("it has %q, want %q: %v", text, want, err)
-		}
+		text, err := f.Load()
+		assert.That(t, string(text) == want && err == nil, "it has %q, want %q: %v", text, want, err)
 	}
 	info, err := os.Stat(f.Path)
-	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
-		t.Errorf("the mode is %v: %v", info.Mode(), err)
-	}
+	assert.That(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o600),
+		"the mode is %v: %v", info.Mode(), err)
 	files, err := os.ReadDir(filepath.Dir(f.Path))
 	assert.That(t, len(files) == 1 && err == nil, "there are %d files beside it: %v", len(files), err)
 }
@@ -200,9 +198,8 @@ func TestChangeSetsAside(t *testing.T) {
 	})
 	must.That(t, err == nil && aside != "", "it is at %q: %v", aside, err)
 	for path, want := range map[string]string{f.Path: "begun", aside: "damaged"} {
-		if text, err := os.ReadFile(path); string(text) != want || err != nil {
-			t.Errorf("%s has %q: %v", path, text, err)
-		}
+		text, err := os.ReadFile(path)
+		assert.That(t, string(text) == want && err == nil, "%s has %q: %v", path, text, err)
 	}
 	_, err = (kept.File{Path: dir}).Change(func([]byte) ([]byte, error) { return nil, nil })
 	assert.That(t, err != nil, "a directory was changed")

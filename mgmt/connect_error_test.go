@@ -250,9 +250,9 @@ func TestAnswersInOtherWords(t *testing.T) {
 		{answerError{404, "", "", ""}, model.NoManagement, "no RabbitMQ management API"},                        // a proxy
 		{answerError{503, "", "starting", ""}, model.NoManagement, "answers 503 Service Unavailable: starting"}, // a proxy
 	} {
-		if got := c.answered(&test.answer); got.Kind != test.kind || !strings.Contains(got.Cause, test.cause) {
-			t.Errorf("%v: %s: %v", test.answer, got.Kind, got)
-		}
+		got := c.answered(&test.answer)
+		assert.That(t, got.Kind == test.kind && strings.Contains(got.Cause, test.cause),
+			"%v: %s: %v", test.answer, got.Kind, got)
 	}
 }
 
@@ -299,9 +299,8 @@ func TestAnAnswerAfterAHangUp(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c := client(t, Options{URL: through(server.URL)})
-	if _, _, err := c.queues(t.Context(), false); err != nil || asked.Load() != 3 {
-		t.Errorf("asked %d times: %v", asked.Load(), err)
-	}
+	_, _, err := c.queues(t.Context(), false)
+	assert.That(t, err == nil && asked.Load() == 3, "asked %d times: %v", asked.Load(), err)
 }
 
 // ended is a connection that tells when the client has closed it.
@@ -377,9 +376,8 @@ func TestListWhileAStreamStarts(t *testing.T) {
 	go func() { ended <- declare("second") }()
 	c := client(t, Options{URL: b.API(), VHost: vhost})
 	for began := time.Now(); time.Since(began) < time.Second; {
-		if _, _, err := c.queues(t.Context(), false); err != nil {
-			t.Errorf("after %s: %v", time.Since(began).Round(time.Millisecond), err)
-		}
+		_, _, err := c.queues(t.Context(), false)
+		assert.That(t, err == nil, "after %s: %v", time.Since(began).Round(time.Millisecond), err)
 	}
 	for range 2 {
 		assert.Succeeds(t, <-ended)

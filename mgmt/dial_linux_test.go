@@ -39,9 +39,8 @@ func crowded(t *testing.T) (listener net.Listener, address string) {
 		syscall.Listen(socket, 0)))
 	file := os.NewFile(uintptr(socket), "crowded")
 	defer file.Close()
-	if listener, err = net.FileListener(file); err != nil {
-		t.Fatal(err)
-	}
+	listener, err = net.FileListener(file)
+	must.Do(t, err)
 	t.Cleanup(func() { listener.Close() })
 	address = fmt.Sprint(listener.Addr())
 	for range 8 {

@@ -402,9 +402,9 @@ func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 	topology := model.NewTopology(poll(t, s.poll))
 	for _, worker := range []string{"save", "delete"} {
 		i := slices.IndexFunc(topology.Flows(), func(f model.Flow) bool { return f.Name == worker })
-		if i < 0 || topology.Flows()[i].Role(model.QueueRef{VHost: s.vhost, Name: "delay:5s"}) != model.DelayedBuffer {
-			t.Errorf("the buffer is not in the flow of %s: %+v", worker, topology.Flows())
-		}
+		assert.That(t, i >= 0 &&
+			topology.Flows()[i].Role(model.QueueRef{VHost: s.vhost, Name: "delay:5s"}) == model.DelayedBuffer,
+			"the buffer is not in the flow of %s: %+v", worker, topology.Flows())
 	}
 }
 

@@ -256,14 +256,13 @@ func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
 	c := client(t, Options{URL: b.API(), VHost: vhost})
 	s := pollUntil(t, c, "the consumer is known",
 		func(s *model.Snapshot) bool { return find(t, s, "held").Consumers.Or(0) == 1 })
-	if q := find(t, s, "held"); !q.ExclusiveHeld || q.OwnedByAnother || q.Exclusive || !q.AutoDelete {
-		t.Errorf("a queue with an exclusive consumer: %+v", q)
-	}
+	q := find(t, s, "held")
+	assert.That(t, q.ExclusiveHeld && !q.OwnedByAnother && !q.Exclusive && q.AutoDelete,
+		"a queue with an exclusive consumer: %+v", q)
 	s = pollUntil(t, c, "the message is counted",
 		func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").Ready.Or(0) == 1 })
-	if q := find(t, s, "example.delay.life"); !q.OwnedByAnother || !q.Exclusive || q.ExclusiveHeld {
-		t.Errorf("an exclusive queue: %+v", q)
-	}
+	q = find(t, s, "example.delay.life")
+	assert.That(t, q.OwnedByAnother && q.Exclusive && !q.ExclusiveHeld, "an exclusive queue: %+v", q)
 	if !s.Overview.Version.AtLeast(4, 0) { // 4.x does not look into the queue for it
 		s = pollUntil(t, c, "the head's timestamp is known",
 			func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").HeadTimestamp.Known() })
@@ -281,9 +280,9 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 	s := poll(t, client(t, Options{URL: b.as("narrow", manage.Password)}))
 	assert.That(t, slices.Equal(s.VHosts, []string{mine}) && len(s.Queues) == 1 && len(s.Missing) == 0,
 		"vhosts %s, queues %v, missing %q", s.VHosts, s.Queues, s.Missing)
-	if o := s.Overview; o.User != "narrow" || !slices.Equal(o.UserTags, []string{"management"}) || !o.Version.Known() {
-		t.Errorf("overview %+v", o)
-	}
+	o := s.Overview
+	assert.That(t, o.User == "narrow" && slices.Equal(o.UserTags, []string{"management"}) && o.Version.Known(),
+		"overview %+v", o)
 	all := poll(t, client(t, Options{URL: b.API()}))
 	assert.That(t, slices.Contains(all.VHosts, mine) && slices.Contains(all.VHosts, other) && slices.IsSorted(all.VHosts),
 		"an administrator's vhosts are %s", all.VHosts)
@@ -461,9 +460,9 @@ func TestClockOfOneAnswer(t *testing.T) {
 	} {
 		var c clock
 		c.measure(test.header, test.now, test.now)
-		if got, within := c.ahead(); got != test.want || within != test.within {
-			t.Errorf("%q at %s: %s ± %s, want %s ± %s", test.header, test.now, got, within, test.want, test.within)
-		}
+		got, within := c.ahead()
+		assert.That(t, got == test.want && within == test.within,
+			"%q at %s: %s ± %s, want %s ± %s", test.header, test.now, got, within, test.want, test.within)
 	}
 }
 

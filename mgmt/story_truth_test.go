@@ -473,14 +473,13 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 	}
 	consumed(model.ConsumerTag, 1)
 	for queue, role := range want {
-		if r, n := roles(queue); r != role || n != model.Some[int64](0) {
-			t.Errorf("while dlxtop reads it, %s is %q with %v consumers", queue, r, n)
-		}
+		r, n := roles(queue)
+		assert.That(t, r == role && n == model.Some[int64](0),
+			"while dlxtop reads it, %s is %q with %v consumers", queue, r, n)
 	}
 	consumed("archiver ", 2)
 	for _, queue := range []string{"stock.failed", "mail.later"} {
-		if _, n := roles(queue); n != model.Some[int64](1) {
-			t.Errorf("beside another one, %s has %v consumers", queue, n)
-		}
+		_, n := roles(queue)
+		assert.That(t, n == model.Some[int64](1), "beside another one, %s has %v consumers", queue, n)
 	}
 }

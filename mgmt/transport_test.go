@@ -376,9 +376,9 @@ func TestNewReadsURLsAsPeopleWriteThem(t *testing.T) {
 			t.Errorf("%s: %v", test.options.URL, err)
 			continue
 		}
-		if c.endpoint != test.endpoint || c.address != test.address || c.user != test.user || c.password != test.password {
-			t.Errorf("%s is read as %s, %s, %s, %s", test.options.URL, c.endpoint, c.address, c.user, c.password)
-		}
+		assert.That(t, c.endpoint == test.endpoint && c.address == test.address && c.user == test.user &&
+			c.password == test.password,
+			"%s is read as %s, %s, %s, %s", test.options.URL, c.endpoint, c.address, c.user, c.password)
 	}
 }
 

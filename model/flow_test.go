@@ -117,9 +117,8 @@ func TestMovesBetween(t *testing.T) {
 		assert.That(t, len(moves) == 0, "its totals are gone, and still there are %v", moves)
 	})
 	t.Run("the first poll has none", func(t *testing.T) {
-		if moves := model.MovesBetween(nil, at(2, func(*model.Queue) {})); moves != nil {
-			t.Errorf("%v", moves)
-		}
+		moves := model.MovesBetween(nil, at(2, func(*model.Queue) {}))
+		assert.That(t, moves == nil, "%v", moves)
 	})
 }
 
@@ -144,17 +143,16 @@ func TestShortName(t *testing.T) {
 	} {
 		b := model.Buffer{Levels: levelRefs(c.levels...)}
 		assert.Equal(t, b.ShortName(), c.want, "%v", c.levels)
-		if entrance, ok := b.Entrance(); !ok || entrance.Name != c.levels[len(c.levels)-1] {
-			t.Errorf("%v: what comes in comes into %s", c.levels, entrance)
-		}
+		entrance, ok := b.Entrance()
+		assert.That(t, ok && entrance.Name == c.levels[len(c.levels)-1],
+			"%v: what comes in comes into %s", c.levels, entrance)
 	}
 	one := model.Buffer{Member: model.Member{Queue: model.QueueRef{VHost: "/", Name: "wait"}}}
-	if entrance, ok := one.Entrance(); one.ShortName() != "wait" || !ok || entrance != one.Queue {
-		t.Errorf("one queue: %s, %s", one.ShortName(), entrance)
-	}
-	if _, ok := (&model.Buffer{InExchange: "later"}).Entrance(); ok {
-		t.Error("an exchange that delays has a queue")
-	}
+	entrance, ok := one.Entrance()
+	assert.That(t, one.ShortName() == "wait" && ok && entrance == one.Queue,
+		"one queue: %s, %s", one.ShortName(), entrance)
+	_, ok = (&model.Buffer{InExchange: "later"}).Entrance()
+	assert.That(t, !ok, "an exchange that delays has a queue")
 }
 
 // Movement between levels counts neither as entering nor as leaving the buffer.
@@ -312,9 +310,8 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 			for _, f := range topology.Flows() {
 				roles[f.Name] = f.Role(build.Ref(test.buffer))
 			}
-			if diff := cmp.Diff(test.want, roles); diff != "" {
-				t.Errorf("%s\n%v", diff, build.Told(topology.Flows()))
-			}
+			diff := cmp.Diff(test.want, roles)
+			assert.That(t, diff == "", "%s\n%v", diff, build.Told(topology.Flows()))
 		})
 	}
 }

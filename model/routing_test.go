@@ -154,14 +154,12 @@ func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
 		build.Queue("b", build.DLX("nope"), build.TTL(1000)))
 	s.Bindings = nil
 	topology := model.NewTopology(s)
-	if r := topology.Route("/", "x", []string{"k"}, nil); !r.Unread || r.Exact || r.Why == "" {
-		t.Errorf("%+v", r)
-	}
+	r := topology.Route("/", "x", []string{"k"}, nil)
+	assert.That(t, r.Unread && !r.Exact && r.Why != "", "%+v", r)
 	f := findings.Of(topology)
 	assert.That(t, len(f) == 0, "findings about routing that nobody read: %+v", f)
-	if r := topology.Route("/", "", []string{"a"}, nil); len(r.Queues) != 1 || !r.Exact {
-		t.Errorf("the default exchange needs no bindings: %+v", r)
-	}
+	r = topology.Route("/", "", []string{"a"}, nil)
+	assert.That(t, len(r.Queues) == 1 && r.Exact, "the default exchange needs no bindings: %+v", r)
 	planned := plan.New(topology, plan.ActionWant{
 		Operation: plan.Replay, From: build.Ref("a"), Planned: 1,
 		Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
@@ -311,9 +309,8 @@ func TestRejectsThatKeepTheirKeys(t *testing.T) {
 		assert.That(t, exit.Fate == model.Unclear && strings.Contains(exit.Why, "keeps its own routing keys"),
 			"%s is %s: %s", exit.Reason, exit.Fate, exit.Why)
 	}
-	if flows := topology.Flows(); len(flows) != 0 {
-		t.Error(build.Told(flows))
-	}
+	flows := topology.Flows()
+	assert.That(t, len(flows) == 0, "%v", build.Told(flows))
 }
 
 func TestDeadLettered(t *testing.T) {

@@ -147,12 +147,10 @@ func TestTheSourceOfAMergedPolicy(t *testing.T) {
 		{VHost: "/", Name: "cap", Operator: true, Definition: model.Table{"message-ttl": int64(10000)}},
 	}
 	got := model.NewTopology(s).Settings(build.Ref("q"))
-	if want := "10s (operator policy cap)"; got.TTL.String() != want {
-		t.Errorf("TTL %s, want %s", got.TTL, want)
-	}
-	if want := "x (policy retry-30s)"; got.DLX.String() != want {
-		t.Errorf("DLX %s, want %s", got.DLX, want)
-	}
+	want := "10s (operator policy cap)"
+	assert.That(t, got.TTL.String() == want, "TTL %s, want %s", got.TTL, want)
+	want = "x (policy retry-30s)"
+	assert.That(t, got.DLX.String() == want, "DLX %s, want %s", got.DLX, want)
 }
 
 // A worker that has just started counts before the statistics know of it; dlxtop's own consumer does not.

@@ -470,9 +470,9 @@ func TestWhatFlowsShareIsInMemoryOnce(t *testing.T) {
 	flows := topology.Flows()
 	must.That(t, len(flows) == 3 && len(flows[0].Buffers) == 1 && len(flows[2].Buffers) == 1, "flows %+v", flows)
 	assert.That(t, flows[0].Buffers[0] == flows[1].Buffers[0], "a buffer that is the same for two workers is kept twice")
-	if own := flows[2].Buffers[0]; own == flows[0].Buffers[0] || !own.Rejected || flows[0].Buffers[0].Rejected {
-		t.Errorf("for the worker whose failures it gets it is %+v", own)
-	}
+	own := flows[2].Buffers[0]
+	assert.That(t, own != flows[0].Buffers[0] && own.Rejected && !flows[0].Buffers[0].Rejected,
+		"for the worker whose failures it gets it is %+v", own)
 }
 
 // A flow stays when its worker stops, as long as the queues exist.

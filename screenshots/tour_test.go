@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
@@ -18,9 +19,8 @@ import (
 func shown(t *testing.T, text string) paint.Screen {
 	t.Helper()
 	emulator := vt.NewEmulator(6, 3)
-	if _, err := emulator.WriteString(text); err != nil {
-		t.Fatal(err)
-	}
+	_, err := emulator.WriteString(text)
+	must.Do(t, err)
 	terminal := &terminal{look: paint.Dark, emulator: emulator}
 	return terminal.screen()
 }
@@ -28,26 +28,20 @@ func shown(t *testing.T, text string) paint.Screen {
 // A moving picture shows, frame by frame, what the screens show, and its later frames hold only what changed.
 func TestAnimation(t *testing.T) {
 	p, err := paint.New(12, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	frames := []frame{
 		{shown(t, "one\r\n─•──"), 500 * time.Millisecond},
 		{shown(t, "one\r\n──•─"), 200 * time.Millisecond},
 		{shown(t, "one\r\n───•"), time.Second},
 	}
 	moving, err := animation(p, frames, paint.Dark)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var file bytes.Buffer
 	if err := gif.EncodeAll(&file, moving); err != nil {
 		t.Fatal(err)
 	}
 	back, err := gif.DecodeAll(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := back.Delay
 	assert.That(t, len(got) == 3 && got[0] == 50 && got[1] == 20 && got[2] == 100, "the delays are %v", got)
 	if got, want := back.Image[1].Rect, p.Pixels(image.Rect(1, 1, 3, 2)); got != want {
@@ -63,9 +57,7 @@ func TestAnimation(t *testing.T) {
 			}
 		}
 		want, err := p.Draw(frames[i].screen, paint.Dark.Paper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		assert.That(t, bytes.Equal(canvas.Pix, want.Pix), "frame %d does not show what the screen shows", i)
 	}
 }

@@ -388,25 +388,21 @@ func TestCutting(t *testing.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(letters)).Draw(t, "text"), "")
 		width, n := rapid.IntRange(0, 30).Draw(t, "width"), rapid.IntRange(0, 30).Draw(t, "n")
 		all := ansi.StringWidthWc(text)
-		if got := ansi.StringWidthWc(term.Cut(text, width, "…")); got > width || all <= width && got != all {
-			t.Errorf("cut to %d it has %d cells", width, got)
-		}
-		if got := ansi.StringWidthWc(term.Behind(text, n)); got != max(all-n, 0) {
-			t.Errorf("%d cells are behind the first %d of %d", got, n, all)
-		}
+		got := ansi.StringWidthWc(term.Cut(text, width, "…"))
+		assert.That(t, got <= width && (all > width || got == all), "cut to %d it has %d cells", width, got)
+		got = ansi.StringWidthWc(term.Behind(text, n))
+		assert.That(t, got == max(all-n, 0), "%d cells are behind the first %d of %d", got, n, all)
 		for _, part := range []string{
 			term.CutMiddle(text, width), term.Fit(text, width, true, false),
 			term.Pad(text, width),
 		} {
-			if got := ansi.StringWidthWc(part); got > width {
-				t.Errorf("%q has %d cells instead of %d", part, got, width)
-			}
+			got := ansi.StringWidthWc(part)
+			assert.That(t, got <= width, "%q has %d cells instead of %d", part, got, width)
 		}
 		for _, line := range append(term.Wrap(text, width+10),
 			strings.Split(ansi.HardwrapWc(text, width+10, true), "\n")...) {
-			if got := ansi.StringWidthWc(line); got > width+10 {
-				t.Errorf("the line %q has %d cells instead of %d", line, got, width+10)
-			}
+			got := ansi.StringWidthWc(line)
+			assert.That(t, got <= width+10, "the line %q has %d cells instead of %d", line, got, width+10)
 		}
 	})
 }

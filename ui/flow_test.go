@@ -384,7 +384,7 @@ func TestProductionIsSeen(t *testing.T) {
 	o.Production = false
 	plain := newApp(t.Context(), o)
 	plain.width, plain.height = 120, 36
-	if opened := a.env.Styles.Production.Under("x"); line[:4] != opened[:4] || plain.headerLine()[:4] == opened[:4] {
-		t.Errorf("production looks like anything else: %q, %q", line, plain.headerLine())
-	}
+	opened := a.env.Styles.Production.Under("x")
+	assert.That(t, line[:4] == opened[:4] && plain.headerLine()[:4] != opened[:4],
+		"production looks like anything else: %q, %q", line, plain.headerLine())
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -52,9 +53,8 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	if keyboard, keys = io.Pipe(); o.Editor != "" {
 		var err error
 		// a file: the program can stop reading it while an editor has the terminal
-		if keyboard, keys, err = os.Pipe(); err != nil {
-			t.Fatal(err)
-		}
+		keyboard, keys, err = os.Pipe()
+		must.Do(t, err)
 	}
 	term := &terminal{t: t, glass: newGlass(width, height), keys: keys, ended: make(chan struct{})}
 	var output io.Writer = term.glass
@@ -101,9 +101,8 @@ func (term *terminal) press(keys ...string) *terminal {
 		if k == "" {
 			continue
 		}
-		if _, err := io.WriteString(term.keys, k); err != nil {
-			term.t.Fatalf("press %q: %v", k, err)
-		}
+		_, err := io.WriteString(term.keys, k)
+		must.That(term.t, err == nil, "press %q: %v", k, err)
 	}
 	return term
 }
@@ -165,9 +164,7 @@ func (term *terminal) awaitThat(what string, wanted func(screen string) bool) *t
 		if wanted(screen) {
 			return term
 		}
-		if time.Now().After(deadline) {
-			term.t.Fatalf("not on the screen within %v: %s\n%s", patience, what, screen)
-		}
+		must.That(term.t, !time.Now().After(deadline), "not on the screen within %v: %s\n%s", patience, what, screen)
 		select {
 		case <-term.ended:
 			term.t.Fatalf("the program ended (%v) while waiting until %s\n%s", term.err, what, screen)

@@ -40,9 +40,8 @@ func packedMessage(t *testing.T) message.Message {
 	t.Helper()
 	m := failedMessage(1)
 	var err error
-	if m.Body, err = hex.DecodeString(packed); err != nil {
-		t.Fatal(err)
-	}
+	m.Body, err = hex.DecodeString(packed)
+	must.Do(t, err)
 	m.Properties.ContentEncoding = "gzip"
 	return m
 }

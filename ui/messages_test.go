@@ -128,9 +128,9 @@ func TestFilter(t *testing.T) {
 	terms.press(keyEnter, "R").await("Replay 20 messages", "all that the filter shows", "enter replay")
 	terms.press(keyEnter).await("20 messages moved to ucenter@user")
 	terms.press(keyEnter, keyEsc).await("20 messages", "20 taken out")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 20 || len(plans[0].Selection.Fingerprints) != 20 {
-		t.Errorf("executed %d plans: %+v", len(plans), plans)
-	}
+	plans := b.executed()
+	assert.That(t, len(plans) == 1 && plans[0].Planned == 20 && len(plans[0].Selection.Fingerprints) == 20,
+		"executed %d plans: %+v", len(plans), plans)
 	terms.press("/", "= body_bytes +")
 	terms.awaitThat("the expression is complained about", func(screen string) bool {
 		return strings.Contains(screen, term.MarkWarning+" ") && strings.Contains(screen, "cannot be read")

@@ -64,9 +64,8 @@ func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 	s := &stage{T: t, url: at, worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics)}
 	must.Do(t, played.Declare(t.Context(), s.url))
 	var err error
-	if s.conn, err = amqp.Dial(s.url); err != nil {
-		t.Fatal(err)
-	}
+	s.conn, err = amqp.Dial(s.url)
+	must.Do(t, err)
 	t.Cleanup(func() { s.conn.Close() })
 	return s
 }
@@ -191,17 +190,13 @@ func (s *stage) publisher() func(exchange, key string, m amqp.Publishing) {
 	if err == nil {
 		err = channel.Confirm(false)
 	}
-	if err != nil {
-		s.Error(err)
-	}
+	assert.That(s, err == nil, "%v", err)
 	return func(exchange, key string, m amqp.Publishing) {
 		confirm, err := channel.PublishWithDeferredConfirm(exchange, key, true, false, m)
 		if err == nil {
 			_, err = confirm.WaitContext(context.Background())
 		}
-		if err != nil {
-			s.Error(err)
-		}
+		assert.That(s, err == nil, "%v", err)
 	}
 }
 
@@ -275,9 +270,7 @@ func (s *stage) total(kind watch.MoveKind, queue string) (n int64) {
 // want compares a number that was derived with one that an application counted.
 func (s *stage) want(what string, got, want int64) {
 	s.Helper()
-	if got != want {
-		s.Errorf("%s: %d, want %d", what, got, want)
-	}
+	assert.That(s, got == want, "%s: %d, want %d", what, got, want)
 }
 
 // check finds what must never be in the log of a healthy flow.

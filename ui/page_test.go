@@ -186,9 +186,9 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	head := func(term *terminal) string { return strings.Split(term.screen(), "\n")[3] }
 	term.awaitThat("the list hides them, too", func(string) bool { return !strings.Contains(head(term), "NEXT DUE") })
 	term.golden().press(keyEsc).awaitGone("columns of flows")
-	if h := head(term); strings.Contains(h, "WAITING") || strings.Contains(h, "NEXT DUE") || !strings.Contains(h, "FLOW") {
-		t.Errorf("the head is %q", h)
-	}
+	h := head(term)
+	assert.That(t, !strings.Contains(h, "WAITING") && !strings.Contains(h, "NEXT DUE") && strings.Contains(h, "FLOW"),
+		"the head is %q", h)
 	term.press("2")
 	term.await("UNACKED") // other lists have their own
 

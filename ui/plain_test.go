@@ -93,9 +93,8 @@ func TestPlainScreen(t *testing.T) {
 		must.That(t, tries < 20, "nothing happens but time, and it says %q", said)
 	}
 	screen.press("j").onRow("push ")
-	if said = screen.voice.heard(); len(said) != 1 || !strings.HasPrefix(said[0], o.VHost+"/push ") {
-		t.Errorf("j said %q", said)
-	}
+	said = screen.voice.heard()
+	assert.That(t, len(said) == 1 && strings.HasPrefix(said[0], o.VHost+"/push "), "j said %q", said)
 	failInto(t, channel, "sms.failed", "classic", "ValueError: no address", 1)
 	screen.await("3 Failed 13").awaitThat("the row has it", regexp.MustCompile(`sms .* 3\n`).MatchString)
 	for _, line := range screen.voice.heard() {

@@ -300,9 +300,8 @@ func TestSnapshot(t *testing.T) {
 	assert.That(t, len(lines) == 37 && !strings.Contains(text, "\x1b") && strings.Contains(text, "UNACKED") &&
 		!strings.Contains(text, "snapshot") && lines[0] == strings.TrimRight(lines[0], " "), "the frame has %d lines:\n%s",
 		len(lines), text)
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
+	info, err := os.Stat(path)
+	assert.That(t, err == nil && info.Mode().Perm() == 0o600, "%v, %v", info.Mode(), err)
 	term.command("snapshot "+path, "▸ snapshot /").press(keyEnter).await("the file exists already")
 	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /").press(keyEnter).await("not written to")
 }

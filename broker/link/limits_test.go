@@ -68,12 +68,10 @@ func TestLimitReached(t *testing.T) {
 		}
 	}
 	const want = "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3"
-	if got := limitReached(amqp.ErrChannelMax, "ops", "/", 1); got == nil || got.Cause != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
-	if got := limitReached(errors.New("user connection limit (1) is reached"), "ops", "/", 1); got != nil {
-		t.Errorf("that is no error of the broker: %v", got)
-	}
+	got := limitReached(amqp.ErrChannelMax, "ops", "/", 1)
+	assert.That(t, got != nil && got.Cause == want, "got %v, want %s", got, want)
+	got = limitReached(errors.New("user connection limit (1) is reached"), "ops", "/", 1)
+	assert.That(t, got == nil, "that is no error of the broker: %v", got)
 }
 
 // Names of users and vhosts decide nothing, whatever they look like.
@@ -155,9 +153,8 @@ func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
 	defer conn.Cut()
 	header := "\x02\x00\x01\x00\x00\x00\x0e\x00\x3c" + strings.Repeat("\x00", 12) + "\xce" // without a body
 	go func() { _, _ = far.Write([]byte(header)) }()
-	if _, err := conn.Read(make([]byte, 100)); err != nil || conn.Unclaimed() != 1 {
-		t.Fatalf("%d contents wait: %v", conn.Unclaimed(), err)
-	}
+	_, err := conn.Read(make([]byte, 100))
+	must.That(t, err == nil && conn.Unclaimed() == 1, "%d contents wait: %v", conn.Unclaimed(), err)
 	new(links).release(&Link{Wire: conn})
 	assert.Equal(t, conn.Unclaimed(), 0, "contents wait after the release")
 }
@@ -200,8 +197,7 @@ func TestReasons(t *testing.T) {
 	} {
 		err := &amqp.Error{Code: test.code, Reason: test.said, Server: true}
 		assert.Equal(t, ReasonOf(test.on, fmt.Errorf("get: %w", err)), test.want, "%s\nis", test.said)
-		if err.Server = false; ReasonOf(test.on, err) != UnknownReason {
-			t.Errorf("that is no answer of the broker: %s", test.said)
-		}
+		err.Server = false
+		assert.That(t, ReasonOf(test.on, err) == UnknownReason, "that is no answer of the broker: %s", test.said)
 	}
 }

@@ -47,9 +47,9 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 				i++
 				return nil
 			})
-			if early := end < to; i != min(end, to) || errors.Is(err, errRecord) != early || !early && err != nil {
-				t.Fatalf("from %d to %d it came to %d: %v", from, to, i, err)
-			}
+			early := end < to
+			must.That(t, i == min(end, to) && errors.Is(err, errRecord) == early && (early || err == nil),
+				"from %d to %d it came to %d: %v", from, to, i, err)
 		}
 	}
 }

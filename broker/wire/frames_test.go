@@ -246,9 +246,8 @@ func newPeer(t testing.TB) *peer {
 		_ = connection.CloseDeadline(time.Now().Add(time.Second))
 		far.Close()
 	})
-	if p.channel, err = connection.Channel(); err != nil {
-		t.Fatal(err)
-	}
+	p.channel, err = connection.Channel()
+	must.Do(t, err)
 	return p
 }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // The example has every key, and none that there is not.
 func TestExampleHasEveryKey(t *testing.T) {
 	var file contents
 	meta, err := toml.Decode(Example, &file)
-	if err != nil || len(meta.Undecoded()) > 0 {
-		t.Fatalf("the example has %v that there is not: %v", meta.Undecoded(), err)
-	}
+	must.That(t, err == nil && len(meta.Undecoded()) == 0,
+		"the example has %v that there is not: %v", meta.Undecoded(), err)
 	has := func(table ...string) {
 		of := reflect.TypeFor[contents]()
 		if len(table) > 0 {

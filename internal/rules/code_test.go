@@ -173,9 +173,9 @@ func TestOnlyTermMakesEscapes(t *testing.T) {
 			if !ok || !escapes(l) {
 				return true
 			}
-			if seen[file.path] = true; speaksToTerminals[file.path] == "" {
-				t.Errorf("%s has the escape character %s: looks are made in ui/term, by lipgloss", file.path, l.Value)
-			}
+			seen[file.path] = true
+			assert.That(t, speaksToTerminals[file.path] != "",
+				"%s has the escape character %s: looks are made in ui/term, by lipgloss", file.path, l.Value)
 			return true
 		})
 	}

@@ -38,9 +38,9 @@ func TestDecisionsAreMadeOnValues(t *testing.T) {
 			continue
 		}
 		for _, at := range decisionsOnSentences(file.File) {
-			if used[file.path] = true; othersWords[file.path] == "" {
-				t.Errorf("%s decides by a sentence: let it have a kind", positions.Position(at))
-			}
+			used[file.path] = true
+			assert.That(t, othersWords[file.path] != "",
+				"%s decides by a sentence: let it have a kind", positions.Position(at))
 		}
 	}
 	for path, whose := range othersWords {

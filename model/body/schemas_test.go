@@ -224,9 +224,7 @@ func FuzzTypes(f *testing.F) {
 			m := &message.Message{Body: bytes.Clone(body), BodyBytes: len(body)}
 			m.Properties.ContentType = "application/protobuf"
 			v := Schemas{s}.Read(orders, m)
-			if !bytes.Equal(m.Body, body) || shownOf(v) > 4*maxShown {
-				t.Fatalf("%d bytes: %q", shownOf(v), v.Problem)
-			}
+			must.That(t, bytes.Equal(m.Body, body) && shownOf(v) <= 4*maxShown, "%d bytes: %q", shownOf(v), v.Problem)
 			for _, line := range append(read(v).Lines, v.Title, v.Note, v.Problem) {
 				build.CheckPrintable(t, line)
 			}

@@ -210,9 +210,9 @@ func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 		t.Errorf("the causes are %v, not %v", got, want)
 	}
 	assert.That(t, bytes.Equal(read.Keep("rabbit@one", mail, earlier), kept), "the same is kept in two ways")
-	if got := shown(g); !strings.HasPrefix(got, "no order # 4 mail.failed:3 stock.failed:1 mail=3 stock=1 50..90; ") {
-		t.Errorf("the causes are %s", got)
-	}
+	got := shown(g)
+	assert.That(t, strings.HasPrefix(got, "no order # 4 mail.failed:3 stock.failed:1 mail=3 stock=1 50..90; "),
+		"the causes are %s", got)
 	assert.That(t, g.Remove(mail, message.Fingerprint{2, 0, 0, 1}) && !g.Remove(mail, message.Fingerprint{9}),
 		"the fingerprints are not those of the messages")
 	g.Forget(mail)
@@ -240,9 +240,9 @@ func TestRecallRefuses(t *testing.T) {
 	g := NewGroups()
 	refused := func(name string, text []byte, broker string, queue model.QueueRef) {
 		t.Helper()
-		if e, err := g.Recall(text, broker, queue); err == nil || e != (Earlier{}) || g.Read() != 0 || len(g.List()) != 0 {
-			t.Fatalf("%s: %+v, %d messages: %v", name, e, g.Read(), err)
-		}
+		e, err := g.Recall(text, broker, queue)
+		must.That(t, err != nil && e == (Earlier{}) && g.Read() == 0 && len(g.List()) == 0,
+			"%s: %+v, %d messages: %v", name, e, g.Read(), err)
 	}
 	for i := range kept {
 		damaged := bytes.Clone(kept)

@@ -44,10 +44,9 @@ func TestDraftComesBackAsItWas(t *testing.T) {
 				t.Errorf("%q: %v\n%s", body, err, text)
 				continue
 			}
-			if diff := cmp.Diff(d.Headers, got.Headers); diff != "" || !bytes.Equal(d.Body, got.Body) ||
-				!d.Same(&got) || len(d.Differences(&got)) > 0 {
-				t.Errorf("%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
-			}
+			diff := cmp.Diff(d.Headers, got.Headers)
+			assert.That(t, diff == "" && bytes.Equal(d.Body, got.Body) && d.Same(&got) && len(d.Differences(&got)) == 0,
+				"%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
 			assert.That(t, reflect.DeepEqual(d.Headers, got.Headers) && d.Properties == got.Properties,
 				"%q: it counts as changed: %+v", body, got)
 		}

@@ -38,8 +38,7 @@ func FuzzParse(f *testing.F) {
 		again, err := Parse(d.Text())
 		assert.That(t, err == nil && d.Same(&again) && bytes.Equal(d.Body, again.Body), "written and read again it is "+
 			"another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
-		if lines := d.Differences(&again); len(lines) > 0 {
-			t.Errorf("differences where there are none: %q", lines)
-		}
+		lines := d.Differences(&again)
+		assert.That(t, len(lines) == 0, "differences where there are none: %q", lines)
 	})
 }

@@ -35,9 +35,8 @@ func TestQuotedValuesInShells(t *testing.T) {
 				continue
 			}
 			said, err := exec.Command(words[0], words[1:]...).CombinedOutput()
-			if want := "key:" + value + "\n"; err != nil || string(said) != want {
-				t.Errorf("%s of %q says %q, %v", shell, value, said, err)
-			}
+			want := "key:" + value + "\n"
+			assert.That(t, err == nil && string(said) == want, "%s of %q says %q, %v", shell, value, said, err)
 		}
 		_, err := exec.Command("ls", ran).Output()
 		assert.That(t, err != nil, "%s ran a value", shell)

@@ -130,15 +130,13 @@ func TestSearch(t *testing.T) {
 			for _, why := range find.Reasons(e.result.NotRead) {
 				missed = append(missed, why.Words())
 			}
-			if got := strings.Join(hits, " "); got != c.hits || e.result.Hits != len(hits) {
-				t.Errorf("found %s, %d", got, e.result.Hits)
-			}
-			if got := strings.Join(missed, "\n"); got != c.missed && (c.want.Longest == 0 || !strings.HasPrefix(got, c.missed)) {
-				t.Errorf("not read: %s", got)
-			}
-			if got := strings.Join(broker.looks, " "); got != c.looks || (e.err != nil) != c.fails {
-				t.Errorf("looked at %s: %v", got, e.err)
-			}
+			got := strings.Join(hits, " ")
+			assert.That(t, got == c.hits && e.result.Hits == len(hits), "found %s, %d", got, e.result.Hits)
+			got = strings.Join(missed, "\n")
+			assert.That(t, got == c.missed || c.want.Longest != 0 && strings.HasPrefix(got, c.missed),
+				"not read: %s", got)
+			got = strings.Join(broker.looks, " ")
+			assert.That(t, got == c.looks && (e.err != nil) == c.fails, "looked at %s: %v", got, e.err)
 		})
 	}
 }
@@ -215,9 +213,9 @@ func TestMatch(t *testing.T) {
 			continue
 		}
 		before, found, after := hit.Excerpt()
-		if hit.Where() != c.where || c.excerpt != "" && before+"["+found+"]"+after != c.excerpt || hit.Position != 7 {
-			t.Errorf("%q in %q: %q %q[%q]%q", c.text, c.body, hit.Where(), before, found, after)
-		}
+		assert.That(t, hit.Where() == c.where && (c.excerpt == "" || before+"["+found+"]"+after == c.excerpt) &&
+			hit.Position == 7,
+			"%q in %q: %q %q[%q]%q", c.text, c.body, hit.Where(), before, found, after)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -234,9 +235,7 @@ func TestRequeueLoop(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found := Of(build.TopologyOf("4.3.6", build.Queue("w", build.Consumers(1), test.set)))
-			if (len(found) == 1) != (test.want != nil) {
-				t.Fatal(codes(found))
-			}
+			must.That(t, (len(found) == 1) == (test.want != nil), "%v", codes(found))
 			for _, f := range found {
 				for _, words := range test.want {
 					assert.That(t, strings.Contains(f.Message+"\n"+f.Evidence, words),
@@ -312,9 +311,9 @@ func TestSinceWhenFindingsAreThere(t *testing.T) {
 		assert.That(t, len(memory) == before, "at %d the memory of the poll before was changed", step.second)
 		memory = next
 		for i, f := range found {
-			if want := start.Add(time.Duration(step.want[i]) * time.Second); !f.Since.Equal(want) {
-				t.Errorf("at %d, %s is there since %v, want %v", step.second, f.Code, f.Since, want)
-			}
+			want := start.Add(time.Duration(step.want[i]) * time.Second)
+			assert.That(t, f.Since.Equal(want),
+				"at %d, %s is there since %v, want %v", step.second, f.Code, f.Since, want)
 		}
 	}
 }
@@ -357,9 +356,8 @@ func TestUnroutableOwnKeys(t *testing.T) {
 		want := []string{"error losing-now delay:5s"}
 		assert.NoDiff(t, cmp.Diff(want, codes(LosingNow(topology, moves, 12*time.Second))))
 		moves[build.Ref("user:save")] = model.Movement{In: model.Some(2.0)}
-		if found := LosingNow(topology, moves, 12*time.Second); len(found) > 0 {
-			t.Error(codes(found))
-		}
+		found := LosingNow(topology, moves, 12*time.Second)
+		assert.That(t, len(found) == 0, "%v", codes(found))
 	})
 }
 

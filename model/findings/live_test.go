@@ -258,16 +258,13 @@ func TestPlansInAnAlarm(t *testing.T) {
 		Operation: plan.Replay, From: build.Ref("failed"), Planned: 3, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
 	}
-	if p := plan.New(topology, want); !says(p.Warnings) || p.Refusal.Refused() {
-		t.Errorf("a replay: %+v %q", p.Warnings, p.Refusal.Words())
-	}
+	p := plan.New(topology, want)
+	assert.That(t, says(p.Warnings) && !p.Refusal.Refused(), "a replay: %+v %q", p.Warnings, p.Refusal.Words())
 	want.Operation = plan.Drop
-	if p := plan.New(topology, want); says(p.Warnings) {
-		t.Errorf("a drop: %+v", p.Warnings)
-	}
-	if p := plan.ForImport(topology, plan.ImportWant{To: build.Ref("w"), Sizes: []int64{1}}); !says(p.Warnings) {
-		t.Errorf("an import: %+v", p.Warnings)
-	}
+	p = plan.New(topology, want)
+	assert.That(t, !says(p.Warnings), "a drop: %+v", p.Warnings)
+	p = plan.ForImport(topology, plan.ImportWant{To: build.Ref("w"), Sizes: []int64{1}})
+	assert.That(t, says(p.Warnings), "an import: %+v", p.Warnings)
 	undo, err := plan.ForUndo(topology, plan.UndoWant{Record: plan.Record{
 		Operation: plan.Drop,
 		From:      build.Ref("failed"),

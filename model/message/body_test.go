@@ -68,9 +68,8 @@ func TestCountersOfApplications(t *testing.T) {
 		"country", "entry", "count", "x-count", "retryAfter", "x-death-count",
 	} {
 		m := Message{Headers: model.Table{name: int64(3)}, Deaths: []Death{{Reason: model.Rejected}}}
-		if got, resets := m.Reset(ResetWish{}); got != &m || m.CountedByWorker() != 0 {
-			t.Errorf("%s: %v", name, resets)
-		}
+		got, resets := m.Reset(ResetWish{})
+		assert.That(t, got == &m && m.CountedByWorker() == 0, "%s: %v", name, resets)
 	}
 }
 
@@ -193,9 +192,9 @@ func TestFailureOfApplications(t *testing.T) {
 		{body(`{"errorCode":5,"terror":"x","error":null}`), "", ""},
 	} {
 		f, _ := c.m.Failure()
-		if stack := c.m.FailureStack(f); f.String() != c.want || stack != c.stack {
-			t.Errorf("%v %s: %+v, stack %q", c.m.Headers, c.m.Body, f, stack)
-		}
+		stack := c.m.FailureStack(f)
+		assert.That(t, f.String() == c.want && stack == c.stack,
+			"%v %s: %+v, stack %q", c.m.Headers, c.m.Body, f, stack)
 		got, _ := c.m.Reset(ResetWish{})
 		assert.That(t, len(got.Headers) == 0 && string(got.Body) == string(c.m.Body), "left: %v", got.Headers)
 	}
@@ -252,15 +251,13 @@ func TestPickledTask(t *testing.T) {
 	same, resets := m.Reset(ResetWish{})
 	assert.That(t, len(resets) == 1 && resets[0].Kind == CounterKept && resets[0].Was == 2 && same == &m, "%+v", resets)
 	m = pickledMessage(pickles(t)["result 4"])
-	if f, ok := m.Failure(); !ok || f.String() != "ValueError: smtp gateway" || f.Source != "Celery" {
-		t.Errorf("%+v", f)
-	}
+	f, ok := m.Failure()
+	assert.That(t, ok && f.String() == "ValueError: smtp gateway" && f.Source == "Celery", "%+v", f)
 	m = pickledMessage(nil)
 	m.Body = []byte(`{"status":"FAILURE","result":{"exc_type":"ValueError","exc_message":["smtp gateway"]},` +
 		`"traceback":"Traceback (most recent call last):\nValueError: smtp gateway\n","task_id":"4d5"}`)
-	if f, ok := m.Failure(); !ok || f.String() != "ValueError: smtp gateway" {
-		t.Errorf("%+v", f)
-	}
+	f, ok = m.Failure()
+	assert.That(t, ok && f.String() == "ValueError: smtp gateway", "%+v", f)
 }
 
 // A body that is not a pickle, or needs more memory or steps than a body may, stays bytes.

@@ -171,9 +171,9 @@ func TestDeathSummary(t *testing.T) {
 		},
 	} {
 		m := &Message{Deaths: c.deaths}
-		if got := m.DeathSummary(); got != c.want || m.DeathCount() != c.count {
-			t.Errorf("%v: %q and %d, want %q and %d", c.deaths, got, m.DeathCount(), c.want, c.count)
-		}
+		got := m.DeathSummary()
+		assert.That(t, got == c.want && m.DeathCount() == c.count,
+			"%v: %q and %d, want %q and %d", c.deaths, got, m.DeathCount(), c.want, c.count)
 	}
 }
 

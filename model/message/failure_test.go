@@ -249,9 +249,8 @@ func TestSplitError(t *testing.T) {
 		{"Net::Timeout::", "", "Net::Timeout::"},
 		{"http://example.com: down", "", "http://example.com: down"},
 	} {
-		if kind, message := splitError(c.in); kind != c.kind || message != c.message {
-			t.Errorf("%q: %q and %q", c.in, kind, message)
-		}
+		kind, message := splitError(c.in)
+		assert.That(t, kind == c.kind && message == c.message, "%q: %q and %q", c.in, kind, message)
 	}
 }
 
@@ -310,15 +309,14 @@ func TestFailureStack(t *testing.T) {
 		"Celery": {Body: []byte(`{"task_id":"1","status":"FAILURE","traceback":"   at Shop.Mail.Send()"}`)},
 	} {
 		f, ok := m.Failure()
-		if got := m.FailureStack(f); !ok || f.Source != name || got != stack {
-			t.Errorf("%s: failed %v as %+v with the stack %q", name, ok, f, got)
-		}
+		got := m.FailureStack(f)
+		assert.That(t, ok && f.Source == name && got == stack,
+			"%s: failed %v as %+v with the stack %q", name, ok, f, got)
 	}
 	long := Message{Headers: model.Table{"error": "m", "stack": strings.Repeat("at é\n", 1<<20)}}
 	f, _ := long.Failure()
-	if got := long.FailureStack(f); len(got) > maxStack || len(got) < maxStack-4 {
-		t.Errorf("the stack has %d bytes", len(got))
-	}
+	got := long.FailureStack(f)
+	assert.That(t, len(got) <= maxStack && len(got) >= maxStack-4, "the stack has %d bytes", len(got))
 	died := Message{Deaths: []Death{{Reason: model.Rejected, Queue: "q"}}, Headers: model.Table{"trace": stack}}
 	f, _ = died.Failure()
 	assert.Equal(t, died.FailureStack(f), "", "a death has the stack")

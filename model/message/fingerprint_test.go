@@ -241,9 +241,8 @@ func TestWorkerOfAMessage(t *testing.T) {
 		{"EasyNetQ", Message{Body: []byte(build.EasyNetQ3)}, "Orders:Shop_billing", "EasyNetQ"},
 		{"none", Message{Headers: model.Table{"x": "y"}, Deaths: []Death{{Queue: "mail"}}}, "", ""},
 	} {
-		if queue, framework, ok := test.m.Worker(); queue != test.queue || framework != test.framework ||
-			ok != (test.queue != "") {
-			t.Errorf("%s: %q %q %v", test.name, queue, framework, ok)
-		}
+		queue, framework, ok := test.m.Worker()
+		assert.That(t, queue == test.queue && framework == test.framework && ok == (test.queue != ""),
+			"%s: %q %q %v", test.name, queue, framework, ok)
 	}
 }

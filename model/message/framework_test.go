@@ -83,9 +83,8 @@ func TestEachFrameworkIsRecognizedByWhatItWrites(t *testing.T) {
 			continue
 		}
 		m, there := messages[k.name]
-		if got := m.Frameworks(); !there || !slices.Equal(got, []Framework{k.name}) {
-			t.Errorf("%s: %v", k.name, got)
-		}
+		got := m.Frameworks()
+		assert.That(t, there && slices.Equal(got, []Framework{k.name}), "%s: %v", k.name, got)
 	}
 	for text, want := range map[string]Framework{
 		celeryFirst: "Celery", sneakersBody: "Sneakers",
@@ -93,9 +92,8 @@ func TestEachFrameworkIsRecognizedByWhatItWrites(t *testing.T) {
 		"TzozNjpcIlN5bWZvbnlcXENvbXBvbmVudFxcTWVzc2VuZ2VyXFxFbnZlbG9wZVwiOjI6e30=": "Symfony Messenger",
 	} {
 		m := Message{Body: []byte(text)}
-		if got, ok := m.Framework(); !ok || got != want {
-			t.Errorf("%s: %s", text, got)
-		}
+		got, ok := m.Framework()
+		assert.That(t, ok && got == want, "%s: %s", text, got)
 	}
 }
 
@@ -246,12 +244,10 @@ func TestBadSymfony(t *testing.T) {
 	_, json := failedOfSymfony()
 	json.Headers[symfonyStamp+symfonyRedelivery] = int64(3)
 	json.Headers[symfonyStamp+symfonyError] = `{"exceptionClass":7}`
-	if f, ok := json.Failure(); ok {
-		t.Error(f)
-	}
-	if n, _, ok := json.Retried(); ok {
-		t.Error(n)
-	}
+	f, ok := json.Failure()
+	assert.That(t, !ok, "%v", f)
+	n, _, ok := json.Retried()
+	assert.That(t, !ok, "%v", n)
 	deep := strings.Repeat("a:1:{i:0;", 100_000)
 	for _, body := range []string{
 		symfonyBodies[0], symfonyBodies[0] + `2:{`, symfonyBodies[1] + "!", symfonyBodies[0] + "9999999999:{}",
@@ -259,9 +255,8 @@ func TestBadSymfony(t *testing.T) {
 		string(symfonyEnvelope(symfonyInvoice, symfonyBus)) + "x",
 	} {
 		m := Message{Body: []byte(body), BodyBytes: len(body)}
-		if _, ok := m.Failure(); ok {
-			t.Errorf("%.60s", body)
-		}
+		_, ok := m.Failure()
+		assert.That(t, !ok, "%.60s", body)
 		same, resets := m.Reset(ResetWish{})
 		assert.That(t, same == &m && resets == nil, "%.60s: %v", body, resets)
 	}

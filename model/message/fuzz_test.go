@@ -87,9 +87,9 @@ func FuzzParseDeaths(f *testing.F) {
 			assert.That(t, (d.Queue != "" || d.Reason != "") && d.Count >= 0 && (d.Time.IsZero() || d.Time.Unix() >= 1 &&
 				d.Time.Year() <= 3100), "death %+v", d)
 		}
-		if n := m.DeathCount(); n < int64(len(deaths)) || (m.DeathSummary() == "") != (len(deaths) == 0) {
-			t.Errorf("%d deaths are %d, %q", len(deaths), n, m.DeathSummary())
-		}
+		n := m.DeathCount()
+		assert.That(t, n >= int64(len(deaths)) && (m.DeathSummary() == "") == (len(deaths) == 0),
+			"%d deaths are %d, %q", len(deaths), n, m.DeathSummary())
 	})
 }
 
@@ -147,9 +147,9 @@ func FuzzEnvelope(f *testing.F) {
 		for _, doubt := range e.Doubts {
 			assert.That(t, model.Printable(doubt) == doubt, "doubt %q", doubt)
 		}
-		if _, valid := ParseExpiration(o.Properties.Expiration); !valid && o.Properties.Expiration != "" {
-			t.Errorf("an expiration of %q, which a broker refuses", o.Properties.Expiration)
-		}
+		_, valid := ParseExpiration(o.Properties.Expiration)
+		assert.That(t, valid || o.Properties.Expiration == "",
+			"an expiration of %q, which a broker refuses", o.Properties.Expiration)
 		switch {
 		case e.Framework == "Dramatiq":
 			checkDramatiq(t, &m, &e)
@@ -162,9 +162,9 @@ func FuzzEnvelope(f *testing.F) {
 // checkDramatiq checks that the original lacks only the marks of failures, and is no longer an envelope.
 func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 	t.Helper()
-	if again, ok := e.Original.Envelope(); ok && again.Framework == e.Framework {
-		t.Errorf("the original of %s is an envelope again: %s", m.Body, e.Original.Body)
-	}
+	again, ok := e.Original.Envelope()
+	assert.That(t, !ok || again.Framework != e.Framework,
+		"the original of %s is an envelope again: %s", m.Body, e.Original.Body)
 	members := func(text []byte) map[string]any {
 		var object map[string]any
 		d := json.NewDecoder(bytes.NewReader(text))

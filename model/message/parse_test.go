@@ -111,9 +111,8 @@ func TestBodyIsApart(t *testing.T) {
 	for _, text := range []string{
 		``, `{}`, `[]`, `{"body":1}`, `{"body":"a","body":"b"}`, `{"Body":"a"}`, `{"body":"a`, `{"body"`, `[{"body":"a"}]`,
 	} {
-		if _, inside, ok := cutBody([]byte(text)); ok {
-			t.Errorf("%s: %q was cut out", text, inside)
-		}
+		_, inside, ok := cutBody([]byte(text))
+		assert.That(t, !ok, "%s: %q was cut out", text, inside)
 	}
 }
 
@@ -163,9 +162,7 @@ func TestWriteJSONIsJSON(t *testing.T) {
 		head := m
 		head.Body = head.Body[:min(len(head.Body), 10)]
 		must.Do(t, head.WriteJSON(&line, BodyOf(MessageList{m}, 0), "", ""))
-		if !bytes.Equal(line.Bytes(), want) {
-			t.Fatalf("%q\n%q", line.Bytes(), want)
-		}
+		must.That(t, bytes.Equal(line.Bytes(), want), "%q\n%q", line.Bytes(), want)
 		line.Reset()
 		if err := m.WriteJSON(&line, nil, "", ""); err != nil || !bytes.Equal(line.Bytes(), want) {
 			t.Fatalf("of what is in memory: %v\n%q\n%q", err, line.Bytes(), want)

@@ -188,16 +188,14 @@ func TestTaskTriesAndTimes(t *testing.T) {
 		"expires 2026-11-22T07:00:12.000Z")
 	m := bodied(machineryTask)
 	assert.Equal(t, m.FrameworkWords(), "Machinery: ship, retries left: 1, due 2026-11-22T07:00:05.123Z")
-	if left, ok := m.RetriesLeft(); left != 1 || !ok {
-		t.Error(left)
-	}
+	left, ok := m.RetriesLeft()
+	assert.That(t, left == 1 && ok, "%v", left)
 	celery.Headers["eta"], celery.Headers["expires"] = "2026-11-22T07:00:05", int64(7) // without a zone; of another type
 	if eta, _, ok := celery.Eta(); ok {
 		t.Error(eta)
 	}
-	if at, ok := celery.Expires(); ok {
-		t.Error(at)
-	}
+	at, ok := celery.Expires()
+	assert.That(t, !ok, "%v", at)
 }
 
 func TestReplayMark(t *testing.T) {
@@ -206,9 +204,9 @@ func TestReplayMark(t *testing.T) {
 		p := Publishing{Headers: model.Table{"kept": "x"}}
 		p.Mark(&m, "a")
 		m = Message{Headers: p.Headers}
-		if _, text := p.Headers[ReplayHeader].(string); !text || !m.MarkedBy("a") || m.MarkedBy("b") || m.MarkedBy("") {
-			t.Errorf("the mark is %v", p.Headers[ReplayHeader])
-		}
+		_, text := p.Headers[ReplayHeader].(string)
+		assert.That(t, text && m.MarkedBy("a") && !m.MarkedBy("b") && !m.MarkedBy(""),
+			"the mark is %v", p.Headers[ReplayHeader])
 		got, last, ok := m.Replays()
 		assert.That(t, ok && got == n && time.Since(last) <= time.Minute && m.Headers["kept"] == "x",
 			"after %d: %d %s %t", n, got, last, ok)

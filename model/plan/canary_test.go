@@ -95,14 +95,13 @@ func TestCanaryIsHonestAboutRetries(t *testing.T) {
 		Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user"}}, Planned: 1,
 		Canary: 10 * time.Second,
 	}
-	if got := warnedOf(New(topology, want).Warnings); !strings.Contains(got,
-		"retry buffers for 30s or more") || !strings.Contains(got, "a canary of 10s does not see that") {
-		t.Error(got)
-	}
+	got := warnedOf(New(topology, want).Warnings)
+	assert.That(t, strings.Contains(got, "retry buffers for 30s or more") &&
+		strings.Contains(got, "a canary of 10s does not see that"),
+		"%v", got)
 	want.Canary = 2 * time.Minute
-	if got := warnedOf(New(topology, want).Warnings); strings.Contains(got, "does not see") {
-		t.Error(got)
-	}
+	got = warnedOf(New(topology, want).Warnings)
+	assert.That(t, !strings.Contains(got, "does not see"), "%v", got)
 }
 
 // A canary watches as long as the selected messages waited in their worker's retry buffers before they failed, at least
@@ -337,10 +336,10 @@ func TestLimitLoss(t *testing.T) {
 			assert.That(t, strings.Contains(plan.Refusal.Words(), test.want) && plan.Refusal.Overridable() && !plan.Whole,
 				"%q (%q), want something with %q", plan.Refusal.Words(), plan.Refusal.Override(), test.want)
 			want.Insist = true
-			if plan = New(topology, want); plan.Refusal.Refused() || !plan.Whole ||
-				!strings.Contains(warnedOf(plan.Warnings), test.want) {
-				t.Errorf("insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole, warned(plan.Warnings))
-			}
+			plan = New(topology, want)
+			assert.That(t, !plan.Refusal.Refused() && plan.Whole &&
+				strings.Contains(warnedOf(plan.Warnings), test.want),
+				"insisted: %q, whole %t, warnings %q", plan.Refusal.Words(), plan.Whole, warned(plan.Warnings))
 		})
 	}
 }
@@ -358,36 +357,32 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 	want.Counts = map[model.QueueRef]model.QueueCounts{build.Ref("w"): {
 		Ready: model.Some[int64](4), Consumers: model.Some[int64](0),
 	}}
-	if plan = New(topology, want); len(plan.Losses) != 1 || plan.Losses[0].Old != 1 || plan.Losses[0].Ours != 0 {
-		t.Errorf("%+v", plan.Losses)
-	}
+	plan = New(topology, want)
+	assert.That(t, len(plan.Losses) == 1 && plan.Losses[0].Old == 1 && plan.Losses[0].Ours == 0, "%+v", plan.Losses)
 	want.Insist = true
-	if plan = New(topology, want); plan.Whole || !strings.Contains(warnedOf(plan.Warnings),
-		"without the journal, lost messages cannot be brought back") {
-		t.Errorf("whole %t: %v", plan.Whole, warned(plan.Warnings))
-	}
+	plan = New(topology, want)
+	assert.That(t, !plan.Whole &&
+		strings.Contains(warnedOf(plan.Warnings), "without the journal, lost messages cannot be brought back"),
+		"whole %t: %v", plan.Whole, warned(plan.Warnings))
 }
 
 func TestImportIntoALimit(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("w", build.Ready(3), maxLength(5)),
 		build.Queue("late", build.TTL(1000), build.Consumers(1)))
 	want := ImportWant{To: build.Ref("w"), Sizes: []int64{1, 1, 1}}
-	if plan := ForImport(topology, want); !strings.Contains(plan.Refusal.Words(),
-		"1 message would be dropped: 1 of the 3 that it holds") || plan.Planned != 3 || !plan.Refusal.Overridable() {
-		t.Errorf("%+v", plan)
-	}
+	plan := ForImport(topology, want)
+	assert.That(t, strings.Contains(plan.Refusal.Words(), "1 message would be dropped: 1 of the 3 that it holds") &&
+		plan.Planned == 3 && plan.Refusal.Overridable(),
+		"%+v", plan)
 	want.Insist = true
-	if plan := ForImport(topology, want); plan.Refusal.Refused() {
-		t.Error(plan.Refusal.Words())
-	}
-	if plan := ForImport(topology, ImportWant{To: build.Ref("nowhere")}); !strings.Contains(plan.Refusal.Words(),
-		"there is no queue nowhere") || plan.Refusal.Overridable() {
-		t.Errorf("%+v", plan)
-	}
-	if plan := ForImport(topology, ImportWant{To: build.Ref("late"), Sizes: []int64{1}}); len(plan.Warnings) != 1 ||
-		!strings.Contains(plan.Warnings[0].Words(), "expires its messages") {
-		t.Errorf("%q", warned(plan.Warnings))
-	}
+	plan = ForImport(topology, want)
+	assert.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
+	plan = ForImport(topology, ImportWant{To: build.Ref("nowhere")})
+	assert.That(t, strings.Contains(plan.Refusal.Words(), "there is no queue nowhere") && !plan.Refusal.Overridable(),
+		"%+v", plan)
+	plan = ForImport(topology, ImportWant{To: build.Ref("late"), Sizes: []int64{1}})
+	assert.That(t, len(plan.Warnings) == 1 && strings.Contains(plan.Warnings[0].Words(), "expires its messages"),
+		"%q", warned(plan.Warnings))
 }
 
 // From 4.4 on a quorum queue confirms such a message and holds it back, so a replay removes the header unless asked to

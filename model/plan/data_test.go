@@ -58,9 +58,8 @@ func TestIntentSurvivesJSON(t *testing.T) {
 	} {
 		read, err := ParseIntent(must.Get(json.Marshal(&in))(t))
 		must.Do(t, err)
-		if diff := cmp.Diff(&in, read, same); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		diff := cmp.Diff(&in, read, same)
+		assert.That(t, diff == "", "%s: %s", name, diff)
 	}
 }
 

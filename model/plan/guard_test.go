@@ -35,9 +35,8 @@ func send(t *testing.T, g *Guard, p *Run, n int, h string) {
 	t.Helper()
 	for range n {
 		out := must.Get(p.Publishing(&message.Message{Headers: model.Table{"h": h}}))(t)
-		if changes := g.Publishes(&out); len(changes) > 0 {
-			t.Fatal(ChangesWords(changes))
-		}
+		changes := g.Publishes(&out)
+		must.That(t, len(changes) == 0, "%v", ChangesWords(changes))
 	}
 }
 
@@ -115,9 +114,8 @@ func TestGuardOfAnotherAddress(t *testing.T) {
 	g.Reading()
 	wantRead(t, g, with(build.Bind("x", "l", "audit")), "")
 	out := must.Get(plan.Publishing(&message.Message{}))(t)
-	if out.RoutingKey = "l"; ChangesWords(g.Publishes(&out)) != "exchange x, key l now also reaches audit" {
-		t.Error("it is published")
-	}
+	out.RoutingKey = "l"
+	assert.That(t, ChangesWords(g.Publishes(&out)) == "exchange x, key l now also reaches audit", "it is published")
 }
 
 // TestGuardIsNotNeeded: nothing can be bound to the default exchange.
@@ -156,13 +154,11 @@ func TestGuardBetweenTwoChanges(t *testing.T) {
 func TestGuardReadsOnceMore(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Queue("other"), build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
-	if changes, _ := g.Read(with(build.Bind("x", "k", "audit"))); len(changes) != 1 || !g.Changed() {
-		t.Fatalf("%+v", changes)
-	}
+	changes, _ := g.Read(with(build.Bind("x", "k", "audit")))
+	must.That(t, len(changes) == 1 && g.Changed(), "%+v", changes)
 	send(t, g, plan, 1, "1")
-	if changes, unread := g.Read(with(build.Bind("x", "k", "other"))); len(changes) != 1 || unread != "" {
-		t.Fatalf("%+v", changes)
-	}
+	changes, unread := g.Read(with(build.Bind("x", "k", "other")))
+	must.That(t, len(changes) == 1 && unread == "", "%+v", changes)
 	strays := g.Strays()
 	assert.That(t, len(strays) == 2 && strays[0].Queue == build.Ref("audit") && strays[1].Queue == build.Ref("other") &&
 		strays[0].Messages == 4 && strays[1].Messages == 4, "%+v", strays)
@@ -173,15 +169,12 @@ func TestGuardOfADeletedExchange(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
 	assert.Equal(t, g.Hidden(), "", "is hidden")
-	if changes, _ := g.Read(build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("w"))); len(changes) != 1 ||
-		g.Hidden() != "x" {
-		t.Errorf("%+v, hidden is %q", changes, g.Hidden())
-	}
+	changes, _ := g.Read(build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("w")))
+	assert.That(t, len(changes) == 1 && g.Hidden() == "x", "%+v, hidden is %q", changes, g.Hidden())
 	g, _, plan = guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
-	if _, _ = g.Read(with(build.Bind("x", "k", "audit"))); g.Hidden() != "" {
-		t.Errorf("%s is hidden", g.Hidden())
-	}
+	_, _ = g.Read(with(build.Bind("x", "k", "audit")))
+	assert.That(t, g.Hidden() == "", "%s is hidden", g.Hidden())
 }
 
 // Watermill writes down a topic: the worker's queue if one has that name, otherwise an exchange, or nothing that

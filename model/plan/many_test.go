@@ -59,12 +59,10 @@ func TestAsManyKeysAsMessages(t *testing.T) {
 	ways := manyPlan(manyOf("events", manyKeys))
 	assert.That(t, len(ways.Ways) == manyKeys && ways.Ways[7].Messages == 1, "%d ways", len(ways.Ways))
 	was, other := ways.Promise(), manyPlan(manyOf("events", manyKeys-1)).Promise()
-	if changes := was.Changes(&was); changes != nil {
-		t.Errorf("%d changes", len(changes))
-	}
-	if changes := was.Changes(&other); len(changes) != 1 || !strings.HasPrefix(changes[0].Says, "no message goes ") {
-		t.Errorf("changes %+v", changes)
-	}
+	changes := was.Changes(&was)
+	assert.That(t, changes == nil, "%d changes", len(changes))
+	changes = was.Changes(&other)
+	assert.That(t, len(changes) == 1 && strings.HasPrefix(changes[0].Says, "no message goes "), "changes %+v", changes)
 }
 
 // A single key is named in the warning.

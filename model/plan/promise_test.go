@@ -202,12 +202,10 @@ func TestDoubling(t *testing.T) {
 			}
 		}
 		want.From, want.Sample, want.Sent = build.Ref(test.from), message.MessageList{test.m}, d
-		if p := New(topology, want); p.Refusal.Refused() != test.held {
-			t.Errorf("%s: %q, want held %v", name, p.Refusal.Words(), test.held)
-		}
+		p := New(topology, want)
+		assert.That(t, p.Refusal.Refused() == test.held, "%s: %q, want held %v", name, p.Refusal.Words(), test.held)
 		want.Doubles = true
-		if p := New(topology, want); p.Refusal.Refused() {
-			t.Errorf("%s: asked for, %s", name, p.Refusal.Words())
-		}
+		p = New(topology, want)
+		assert.That(t, !p.Refusal.Refused(), "%s: asked for, %s", name, p.Refusal.Words())
 	}
 }

@@ -77,9 +77,8 @@ func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	entry := NewEntry(&m, &p, false)
 	restored := message.Message{Headers: p.Headers, Properties: p.Properties, Body: p.Body}
 	entry.Sent.Former.restore(&restored)
-	if diff = cmp.Diff(m.Headers, restored.Headers); diff != "" {
-		t.Error(diff)
-	}
+	diff = cmp.Diff(m.Headers, restored.Headers)
+	assert.That(t, diff == "", "%v", diff)
 
 	want.KeepTries = true
 	run = newRun(frameworksTopology(), want)
@@ -312,9 +311,8 @@ func TestSecondFailure(t *testing.T) {
 				grave == (test.again != ""), "insisted: %v, %s, whole %t, grave %t", err, insisted.Refusal.Words(),
 				insisted.KeepsWhole(), grave)
 			again := New(topology, want)
-			if was, is := insisted.Promise(), again.Promise(); len(was.Changes(&is)) > 0 {
-				t.Errorf("changes: %s", ChangesWords(was.Changes(&is)))
-			}
+			was, is := insisted.Promise(), again.Promise()
+			assert.That(t, len(was.Changes(&is)) == 0, "changes: %s", ChangesWords(was.Changes(&is)))
 		})
 	}
 }
@@ -333,9 +331,8 @@ func TestSecondFailureElsewhere(t *testing.T) {
 		t.Errorf("an import: %q", p.Refusal.Words())
 	}
 	edit := wantTo(t, topology, "failed", "exchange:x/k", rejectedBy("main", "x", "k"))
-	if edit.Mend = programmed(t, `.exchange = "" | .routing_key = "main"`); New(topology, edit).Again == nil {
-		t.Error("an edit: not refused")
-	}
+	edit.Mend = programmed(t, `.exchange = "" | .routing_key = "main"`)
+	assert.That(t, New(topology, edit).Again != nil, "an edit: not refused")
 	kept := message.Message{Exchange: "dlx", RoutingKey: "wait", Headers: model.Table{"CC": []any{"k"}}}
 	p, err := ForUndo(topology, UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref("wait")},

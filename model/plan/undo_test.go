@@ -233,9 +233,8 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 	var got []int
 	for _, kind := range []byte{1, 0, 1, 0, 0, 2} {
 		_, position, err := r.Publishing(&message.Message{Fingerprint: message.Fingerprint{kind}})
-		if got = append(got, position); (err == nil) != (position > 0) {
-			t.Errorf("position %d, %v", position, err)
-		}
+		got = append(got, position)
+		assert.That(t, (err == nil) == (position > 0), "position %d, %v", position, err)
 	}
 	assert.List(t, got, []int{1, 3, 4, 6, 0, 2})
 	left, want := r.Left(), (Claim{Positions: []int{5, 7}, Known: []int64{9}})
@@ -393,8 +392,8 @@ func TestUndoIntoALimit(t *testing.T) {
 	assert.That(t, err == nil && strings.Contains(plan.Refusal.Words(), "2 messages would be dropped: 2 of the 4 that "+
 		"it holds") && plan.Refusal.Overridable(), "%v %q (%q)", err, plan.Refusal.Words(), plan.Refusal.Override())
 	want.Insist = true
-	if plan, err = ForUndo(topology, want); err != nil || plan.Refusal.Refused() || len(plan.Losses) != 1 ||
-		!strings.Contains(warnedOf(plan.Warnings), "would be dropped") {
-		t.Errorf("%v %q %q", err, plan.Refusal.Words(), warned(plan.Warnings))
-	}
+	plan, err = ForUndo(topology, want)
+	assert.That(t, err == nil && !plan.Refusal.Refused() && len(plan.Losses) == 1 &&
+		strings.Contains(warnedOf(plan.Warnings), "would be dropped"),
+		"%v %q %q", err, plan.Refusal.Words(), warned(plan.Warnings))
 }

@@ -206,12 +206,10 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.m.Position = 1
 			got := Due(&c.m, model.Some(wait), c.seen)
-			if got.Kind != c.kind || got.Time.Sub(at(c.to)).Abs() > time.Microsecond {
-				t.Errorf("%s at %v, want %s at %v", got.Kind, got.Time.Sub(build.Noon), c.kind, c.to)
-			}
-			if (c.kind == DueExact || c.from != 0) && got.Earliest.Sub(at(c.from)).Abs() > time.Microsecond {
-				t.Errorf("not before %v, want %v", got.Earliest.Sub(build.Noon), c.from)
-			}
+			assert.That(t, got.Kind == c.kind && got.Time.Sub(at(c.to)).Abs() <= time.Microsecond,
+				"%s at %v, want %s at %v", got.Kind, got.Time.Sub(build.Noon), c.kind, c.to)
+			assert.That(t, c.kind != DueExact && c.from == 0 || got.Earliest.Sub(at(c.from)).Abs() <= time.Microsecond,
+				"not before %v, want %v", got.Earliest.Sub(build.Noon), c.from)
 		})
 	}
 }

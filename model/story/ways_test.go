@@ -86,9 +86,9 @@ func TestWays(t *testing.T) {
 			from := model.Names(w.Seen().From[build.Ref(test.in)])
 			assert.Equal(t, strings.ReplaceAll(from, ", ", " "), test.from, "from")
 			assert.Equal(t, w.Seen().Counted[build.Ref(test.in)], test.counted, "tries are counted")
-			if n, keys := w.Lost(); n != test.lost || (keys == "") != (n == 0) {
-				t.Errorf("%d lost, by the keys %q; want %d", n, keys, test.lost)
-			}
+			n, keys := w.Lost()
+			assert.That(t, n == test.lost && (keys == "") == (n == 0),
+				"%d lost, by the keys %q; want %d", n, keys, test.lost)
 		})
 	}
 }

@@ -200,12 +200,11 @@ func TestPassedTwice(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ms := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
 	entered := func(id, expiration string, n int) {
-		if row := p.See(&message.Message{Exchange: "front", Properties: message.Properties{
+		row := p.See(&message.Message{Exchange: "front", Properties: message.Properties{
 			MessageID:  id,
 			Expiration: expiration,
-		}}, ms(n)); row.From != "" {
-			t.Fatalf("it was published, not from %s", row.From)
-		}
+		}}, ms(n))
+		must.That(t, row.From == "", "it was published, not from %s", row.From)
 	}
 	left := func(exchange, id string, n int, deaths ...message.Death) Passed {
 		return p.See(&message.Message{

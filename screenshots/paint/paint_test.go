@@ -23,13 +23,9 @@ import (
 func testPainter(t *testing.T) *Painter {
 	t.Helper()
 	font, err := ownFont()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	glyphs, err := newGlyphs([]cuts{font}, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return &Painter{glyphs, 4}
 }
 
@@ -44,9 +40,7 @@ func screen(t *testing.T, text string, width, height int) Screen {
 func (p *Painter) mustDraw(t *testing.T, s Screen) *image.RGBA {
 	t.Helper()
 	img, err := p.Draw(s, Dark.Paper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return img
 }
 
@@ -149,9 +143,7 @@ func TestOtherCharacters(t *testing.T) {
 	masks := map[string]bool{string(p.glyphs.standIn(glyph{text: "?", width: 1})): true}
 	for sign := range signs {
 		mask, err := p.glyphs.of(Cell{Text: sign, Width: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		assert.That(t, !masks[string(mask)], "%s looks like a box or another sign", sign)
 		masks[string(mask)] = true
 	}
@@ -176,9 +168,7 @@ func TestPicturesAreTheSame(t *testing.T) {
 		data := file.Bytes()
 		files[i] = data
 		back, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		drawn := p.mustDraw(t, s)
 		for y := range drawn.Rect.Dy() {
 			for x := range drawn.Rect.Dx() {
@@ -187,9 +177,7 @@ func TestPicturesAreTheSame(t *testing.T) {
 			}
 		}
 	}
-	if !bytes.Equal(files[0], files[1]) {
-		t.Error("the second file is another one")
-	}
+	assert.That(t, bytes.Equal(files[0], files[1]), "the second file is another one")
 }
 
 // The fonts of the machine come first, and Go Mono is always there.
@@ -199,9 +187,8 @@ func TestFonts(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for _, name := range []string{"DejaVuSansMono.ttf", "DejaVuSans.ttf"} {
-		if err := os.WriteFile(filepath.Join(folder, name), gomonobold.TTF, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		err := os.WriteFile(filepath.Join(folder, name), gomonobold.TTF, 0o600)
+		must.Do(t, err)
 	}
 	found, err := findFonts([]string{"/nowhere", folder})
 	assert.That(t, err == nil && len(found) == 3 && len(found[1]) == 2, "found %v, %v", found, err)

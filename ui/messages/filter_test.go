@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
@@ -29,9 +30,7 @@ func TestSlowFilterLeavesUpdate(t *testing.T) {
 	f.field.Open()
 	f.field.Handle(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("=count(json, {let n = #; count(json, # == n) > 0}) > 0")})
 	f, cmd := f.apply(e, rows)
-	if f.err != nil || !f.pending() || cmd == nil {
-		t.Fatalf("pending %v, %v", f.pending(), f.err)
-	}
+	must.That(t, f.err == nil && f.pending() && cmd != nil, "pending %v, %v", f.pending(), f.err)
 	ended := make(chan tea.Msg)
 	go func() { ended <- cmd() }()
 	f.field.Clear()

@@ -69,9 +69,9 @@ func TestGlyphsHaveStandIns(t *testing.T) {
 					text, _ = strconv.Unquote(literal.Value)
 				}
 				for _, r := range text {
-					if r >= 0x80 && glyphs[r] == 0 && strconv.IsPrint(r) && !strings.Contains(literal.Value, `\u`) {
-						t.Errorf("%s: %q is not in glyphs", files.Position(literal.Pos()), r)
-					}
+					assert.That(t, r < 0x80 || glyphs[r] != 0 || !strconv.IsPrint(r) ||
+						strings.Contains(literal.Value, `\u`),
+						"%s: %q is not in glyphs", files.Position(literal.Pos()), r)
 				}
 				return true
 			})

@@ -36,9 +36,9 @@ func TestThemes(t *testing.T) {
 		palette := tc.theme.Palette(tc.profile, tc.light)
 		assert.Equal(t, palette, tc.palette, "%s on %s", tc.theme, tc.profile.Name())
 		styles := NewStyles(palette, tc.profile)
-		if got, _, _ := strings.Cut(styles.Danger.Render("x"), "x"); got != tc.danger {
-			t.Errorf("%s on %s: danger begins with %q, want %q", tc.theme, tc.profile.Name(), got, tc.danger)
-		}
+		got, _, _ := strings.Cut(styles.Danger.Render("x"), "x")
+		assert.That(t, got == tc.danger,
+			"%s on %s: danger begins with %q, want %q", tc.theme, tc.profile.Name(), got, tc.danger)
 		for name, s := range map[string]Style{
 			"muted": styles.Muted, "selected": styles.Selected, "cursor": styles.Cursor, "production": styles.Production,
 			"border": styles.Border, "title": styles.Title,
@@ -57,13 +57,10 @@ func TestOwnTheme(t *testing.T) {
 	own, err := ParseThemes(map[string]map[string]string{
 		"night": {"danger": "#ff00ff", "selected": "17"}, "day": {"base": "light", "muted": "240"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	dark, night := NewStyles(Dark, termenv.TrueColor), own.Styles("night", termenv.TrueColor, true)
-	if got := night.Danger.Render("x"); got != "\x1b[1;38;2;255;0;255mx\x1b[0m" {
-		t.Errorf("danger is %q", got)
-	}
+	got := night.Danger.Render("x")
+	assert.That(t, got == "\x1b[1;38;2;255;0;255mx\x1b[0m", "danger is %q", got)
 	assert.That(t, night.Selected != dark.Selected && night.Good == dark.Good, "selected is %q, and good is %q",
 		night.Selected.Render("x"), night.Good.Render("x"))
 	assert.That(t, own.Styles("day", termenv.TrueColor, false).Danger == NewStyles(Light, termenv.TrueColor).Danger,
@@ -80,14 +77,11 @@ func TestMistakesInThemes(t *testing.T) {
 		`unknown key accents: a theme has base, accent, border`:             {"accents": "#12ab9f"},
 		`base is "mono": it is dark, light or ansi`:                         {"base": "mono", "accent": "1"},
 	} {
-		if _, err := ParseThemes(map[string]map[string]string{"mine": colours}); err == nil ||
-			!strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v: %v", colours, err)
-		}
+		_, err := ParseThemes(map[string]map[string]string{"mine": colours})
+		assert.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%v: %v", colours, err)
 	}
-	if _, err := ParseThemes(map[string]map[string]string{"dark": nil}); err == nil {
-		t.Error("a theme that is built in is taken from a file")
-	}
+	_, err := ParseThemes(map[string]map[string]string{"dark": nil})
+	assert.That(t, err != nil, "a theme that is built in is taken from a file")
 }
 
 func TestUnderGoesOnBetweenPieces(t *testing.T) {
@@ -95,7 +89,7 @@ func TestUnderGoesOnBetweenPieces(t *testing.T) {
 	line := styles.Production.Under("a " + styles.Danger.Render("b") + " c")
 	must.Equal(t, ansi.Strip(line), "a b c", "the text")
 	background, _, _ := strings.Cut(styles.Production.Render("x"), "x")
-	if n := strings.Count(line, background); n != 2 || !strings.HasSuffix(line, " c"+styles.Production.end) {
-		t.Errorf("the background is laid %d times: %q", n, line)
-	}
+	n := strings.Count(line, background)
+	assert.That(t, n == 2 && strings.HasSuffix(line, " c"+styles.Production.end),
+		"the background is laid %d times: %q", n, line)
 }
