@@ -99,11 +99,9 @@ const (
 )
 
 func (c *bench) measure(kind string, size int) {
-	connection, err := dial.AMQP(c.node.AMQP())
-	must.Do(c, err)
+	connection := must.Get(dial.AMQP(c.node.AMQP()))(c)
 	defer connection.Close()
-	c.channel, err = connection.Channel()
-	must.That(c, err == nil, "%v", err)
+	c.channel = must.Get(connection.Channel())(c)
 	for _, queue := range []string{benchFailed, benchWorker} {
 		table := amqp.Table{"x-queue-type": kind}
 		must.Get(c.channel.QueueDeclare(queue, true, false, false, false, table))(c)
@@ -444,8 +442,7 @@ func brokerProcess(t testing.TB, node *demo.Node) int {
 		if err != nil || strings.TrimSpace(string(name)) != "beam.smp" {
 			continue
 		}
-		pid := must.Get(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
-		return pid
+		return must.Get(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
 	}
 	t.Fatal("the broker's process is not found: this needs a RabbitMQ that is installed")
 	return 0

@@ -215,9 +215,8 @@ func answerTime(b *testing.B, n *demo.Node) time.Duration {
 	b.Helper()
 	began := time.Now()
 	for _, path := range []string{"overview", "queues", "exchanges", "bindings", "policies", "operator-policies"} {
-		response, err := http.Get(n.API() + "/api/" + path)
-		must.Do(b, err)
-		_, err = io.Copy(io.Discard, response.Body)
+		response := must.Get(http.Get(n.API() + "/api/" + path))(b)
+		_, err := io.Copy(io.Discard, response.Body)
 		response.Body.Close()
 		must.Do(b, err)
 	}

@@ -217,14 +217,12 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 // certificate is one that nobody trusts, for this machine, with its key, that is valid for so long from now on.
 func certificate(t *testing.T, validFor time.Duration) (der []byte, key *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.Do(t, err)
+	key = must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(validFor), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames: []string{"rabbit.test"}, IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err = x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	must.Do(t, err)
+	der = must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
 	return der, key
 }
 
@@ -277,8 +275,7 @@ func TestTLS(t *testing.T) {
 	address, authority := secureNode(t, node)
 	s := newOddStage(t, model.Quorum)
 	with := func(user, parameters string) *broker.Client {
-		c := newClient(t, broker.Options{URL: "amqps://" + user + "@" + address + "/?" + parameters})
-		return c
+		return newClient(t, broker.Options{URL: "amqps://" + user + "@" + address + "/?" + parameters})
 	}
 	c := with("guest:guest", "cacertfile="+authority)
 	s.wantValues(t, s.peeked(t, c, s.from))

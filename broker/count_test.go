@@ -229,8 +229,7 @@ func TestReasonsOfTheBroker(t *testing.T) {
 	channel := func(u string) *amqp.Channel {
 		t.Helper()
 		connection := must.Get(dial(u))(t)
-		c := must.Get(connection.Channel())(t)
-		return c
+		return must.Get(connection.Channel())(t)
 	}
 	at := func(user *url.Userinfo, vhost string) string {
 		u := must.Get(url.Parse(node.AMQP()))(t)

@@ -55,10 +55,9 @@ func atLimit(t *testing.T, err error, words string) {
 func useAChannel(t *testing.T, a *app, address string) {
 	t.Helper()
 	open := func() error {
-		conn, err := amqp.Dial(address)
-		must.Do(t, err)
+		conn := must.Get(amqp.Dial(address))(t)
 		t.Cleanup(func() { conn.Close() })
-		_, err = conn.Channel()
+		_, err := conn.Channel()
 		if err != nil {
 			conn.Close()
 		}

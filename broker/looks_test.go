@@ -467,8 +467,7 @@ func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, ther
 	a.Helper()
 	connection := must.Get(dial.AMQP(node.AMQP()))(a)
 	defer connection.Close()
-	channel, err := connection.Channel()
-	must.Do(a, err)
+	channel := must.Get(connection.Channel())(a)
 	const comeback = 300 * time.Millisecond // of what was given back before
 	var d amqp.Delivery
 	for began := time.Now(); !there && time.Since(began) < comeback; {

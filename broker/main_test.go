@@ -114,8 +114,7 @@ func newAppOn(t testing.TB, n *demo.Node) *app {
 
 func (a *app) open() *amqp.Channel {
 	a.Helper()
-	channel := must.Get(a.connection.Channel())(a)
-	return channel
+	return must.Get(a.connection.Channel())(a)
 }
 
 // queue declares a durable queue of a type, named after the test, and deletes it afterwards.
@@ -408,8 +407,7 @@ func execute(t testing.TB, c *broker.Client, run plan.Run) plan.Account {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	account := must.Get(c.Execute(ctx, run, nil))(t)
-	return account
+	return must.Get(c.Execute(ctx, run, nil))(t)
 }
 
 // outcome is the part of an account that can be compared.

@@ -207,8 +207,7 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 // namedSpools are the files of looks that others could open.
 func namedSpools(t *testing.T) []string {
 	t.Helper()
-	named := must.Get(filepath.Glob(filepath.Join(os.TempDir(), "dlxtop-peek-*")))(t)
-	return named
+	return must.Get(filepath.Glob(filepath.Join(os.TempDir(), "dlxtop-peek-*")))(t)
 }
 
 // TestPeekWithoutRoomOnTheDisk keeps what is in memory, says why there is no more, and leaves the queue as it was.

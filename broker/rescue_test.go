@@ -111,8 +111,7 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			a := newApp(t)
 			q, s := a.atTheLimit(n)
-			path, err := test.journal(t.TempDir())
-			must.Do(t, err)
+			path := must.Get(test.journal(t.TempDir()))(t)
 			j := journal.New(journal.Options{Path: path})
 			defer j.Close()
 			c := newClient(t, broker.Options{URL: test.url, Journal: j})

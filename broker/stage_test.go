@@ -387,8 +387,7 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 	late := must.Get(source.Connections(t.Context()))(t)
 	const session = "NOTLISTEDYET"
 	name := "dlxtop replay " + session
-	dead, err := amqp.DialConfig(node.AMQP(), amqp.Config{Properties: amqp.Table{"connection_name": name}})
-	must.Do(t, err)
+	dead := must.Get(amqp.DialConfig(node.AMQP(), amqp.Config{Properties: amqp.Table{"connection_name": name}}))(t)
 	defer dead.Close()
 	c := newClient(t, broker.Options{URL: node.AMQP()})
 	asked, seen, closed := 0, false, false

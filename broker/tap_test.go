@@ -353,8 +353,7 @@ func TestTapWithoutRights(t *testing.T) {
 	topology := topologyNow(t)
 	plan := trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}})
 	of := func(name, rights string) *broker.Client {
-		c := newClient(t, broker.Options{URL: user(t, name, rights)})
-		return c
+		return newClient(t, broker.Options{URL: user(t, name, rights)})
 	}
 	for name, test := range map[string]struct{ rights, says string }{
 		"configure": {`{"configure":"","write":".*","read":".*"}`, "declare"},

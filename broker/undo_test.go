@@ -38,8 +38,7 @@ func journaled(t testing.TB, full bool) (*broker.Client, *journal.Journal) {
 
 func journaledBy(t testing.TB, j ports.Recorder, full bool) *broker.Client {
 	t.Helper()
-	c := newClient(t, broker.Options{URL: node.AMQP(), Journal: j, Full: full})
-	return c
+	return newClient(t, broker.Options{URL: node.AMQP(), Journal: j, Full: full})
 }
 
 // undo plans the undo of a record and runs it.
@@ -47,8 +46,7 @@ func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues .
 	t.Helper()
 	made := planUndo(t, c, j, id, queues...)
 	must.That(t, !made.Refusal.Refused(), "%v", made.Refusal.Words())
-	account := must.Get(c.Undo(t.Context(), made, nil))(t)
-	return account
+	return must.Get(c.Undo(t.Context(), made, nil))(t)
 }
 
 // entriesOf reads the entries of a record.
@@ -58,8 +56,7 @@ func entriesOf(j *journal.Journal, id int64) func(func(*plan.Entry) error) error
 
 func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.UndoPlan {
 	t.Helper()
-	made := must.Get(undoPlan(t.Context(), c, j, id, node.Version(), queues))(t)
-	return made
+	return must.Get(undoPlan(t.Context(), c, j, id, node.Version(), queues))(t)
 }
 
 // undoPlan looks at the queue when the outcome of some messages is not known, as the program does.

@@ -349,8 +349,7 @@ func TestStatesOfCauses(t *testing.T) {
 	source, err := program(nil, nil, nil).Source(config.Connection{API: node.API(), User: "guest", Password: "guest"})
 	must.Do(t, err)
 	defer source.Close()
-	overview, err := source.Check(t.Context())
-	must.Do(t, err)
+	overview := must.Get(source.Check(t.Context()))(t)
 	states := func(messages int) []byte {
 		text := must.Get(cause.WithStates(nil, overview.ClusterName, func(s cause.States) {
 			g := &cause.Group{Messages: messages}

@@ -215,11 +215,10 @@ func dashboardRights(t *testing.T, as, api string) result {
 	p := program(strings.NewReader(""), io.Discard, io.Discard)
 	source := must.Get(p.Source(c))(t)
 	defer source.Close()
-	broker, err := p.Broker(c, nil, nil)
-	must.Do(t, err)
+	broker := must.Get(p.Broker(c, nil, nil))(t)
 	defer broker.Close()
-	_, err = source.Snapshot(t.Context())
-	assert.That(t, err == nil, "%v", err)
+	_, err := source.Snapshot(t.Context())
+	assert.Succeeds(t, err)
 	queues := []model.QueueRef{{VHost: vhost, Name: "failed"}, {VHost: vhost, Name: "worker"}}
 	counts, err := broker.Count(t.Context(), queues)
 	if err != nil {

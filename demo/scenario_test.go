@@ -288,9 +288,8 @@ func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
 	must.Do(t, other.declare(conn))
 	closeConnection(conn)
 	t.Cleanup(func() { remove(t, other) })
-	scenario, err := ScenarioNamed("retry-queue")
-	must.Do(t, err)
-	err = RunAll(t.Context(), shared, nil, scenario)
+	scenario := must.Get(ScenarioNamed("retry-queue"))(t)
+	err := RunAll(t.Context(), shared, nil, scenario)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "test-delay") &&
 		strings.Contains(err.Error(), "retry-queue"), "the error names neither queue nor scenario: %v", err)
 }

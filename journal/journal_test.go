@@ -41,8 +41,7 @@ func record(operation plan.Operation) plan.Record {
 
 func begin(t *testing.T, j *journal.Journal, r plan.Record) int64 {
 	t.Helper()
-	id := must.Get(j.Begin(t.Context(), r))(t)
-	return id
+	return must.Get(j.Begin(t.Context(), r))(t)
 }
 
 // dropped are entries of dropped messages at these positions.

@@ -203,8 +203,7 @@ func BenchmarkDecodeTenThousandQueues(b *testing.B) {
 // recordedAnswer is what a real node of a version answered for one path, with other names for the node.
 func recordedAnswer(tb testing.TB, version, part string) []byte {
 	tb.Helper()
-	text := must.Get(os.ReadFile(filepath.Join("testdata", "api", version, part+".json")))(tb)
-	return text
+	return must.Get(os.ReadFile(filepath.Join("testdata", "api", version, part+".json")))(tb)
 }
 
 var recordedVersions = []string{"3.10.8", "4.0.5", "4.3.6"}

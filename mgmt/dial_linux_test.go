@@ -33,14 +33,12 @@ func TestALateConnection(t *testing.T) {
 // crowded is a listener that has no room for another connection until one is accepted.
 func crowded(t *testing.T) (listener net.Listener, address string) {
 	t.Helper()
-	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	must.Do(t, err)
+	socket := must.Get(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0))(t)
 	must.Do(t, errors.Join(syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}),
 		syscall.Listen(socket, 0)))
 	file := os.NewFile(uintptr(socket), "crowded")
 	defer file.Close()
-	listener, err = net.FileListener(file)
-	must.Do(t, err)
+	listener = must.Get(net.FileListener(file))(t)
 	t.Cleanup(func() { listener.Close() })
 	address = fmt.Sprint(listener.Addr())
 	for range 8 {

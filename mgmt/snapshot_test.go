@@ -29,8 +29,7 @@ import (
 // poll takes a snapshot that must succeed.
 func poll(t *testing.T, c *Client) *model.Snapshot {
 	t.Helper()
-	s := must.Get(c.Snapshot(t.Context()))(t)
-	return s
+	return must.Get(c.Snapshot(t.Context()))(t)
 }
 
 // pollUntil polls until the snapshot is as wanted: statistics come late.

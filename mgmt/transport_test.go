@@ -278,14 +278,13 @@ func TestAnswersWithoutEnd(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			c, err := New(Options{URL: server.URL, Timeout: time.Minute})
-			must.Do(t, err)
+			c := must.Get(New(Options{URL: server.URL, Timeout: time.Minute}))(t)
 			defer c.Close()
 			c.most = most
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			_, err = c.Counts(context.Background())
+			_, err := c.Counts(context.Background())
 			runtime.ReadMemStats(&after)
 			<-ended
 			var connect *model.ConnectError

@@ -19,29 +19,25 @@ import (
 func shown(t *testing.T, text string) paint.Screen {
 	t.Helper()
 	emulator := vt.NewEmulator(6, 3)
-	_, err := emulator.WriteString(text)
-	must.Do(t, err)
+	must.Get(emulator.WriteString(text))(t)
 	terminal := &terminal{look: paint.Dark, emulator: emulator}
 	return terminal.screen()
 }
 
 // A moving picture shows, frame by frame, what the screens show, and its later frames hold only what changed.
 func TestAnimation(t *testing.T) {
-	p, err := paint.New(12, 4)
-	must.Do(t, err)
+	p := must.Get(paint.New(12, 4))(t)
 	frames := []frame{
 		{shown(t, "one\r\n─•──"), 500 * time.Millisecond},
 		{shown(t, "one\r\n──•─"), 200 * time.Millisecond},
 		{shown(t, "one\r\n───•"), time.Second},
 	}
-	moving, err := animation(p, frames, paint.Dark)
-	must.Do(t, err)
+	moving := must.Get(animation(p, frames, paint.Dark))(t)
 	var file bytes.Buffer
 	if err := gif.EncodeAll(&file, moving); err != nil {
 		t.Fatal(err)
 	}
-	back, err := gif.DecodeAll(&file)
-	must.Do(t, err)
+	back := must.Get(gif.DecodeAll(&file))(t)
 	got := back.Delay
 	assert.That(t, len(got) == 3 && got[0] == 50 && got[1] == 20 && got[2] == 100, "the delays are %v", got)
 	if got, want := back.Image[1].Rect, p.Pixels(image.Rect(1, 1, 3, 2)); got != want {
@@ -56,8 +52,7 @@ func TestAnimation(t *testing.T) {
 				}
 			}
 		}
-		want, err := p.Draw(frames[i].screen, paint.Dark.Paper)
-		must.Do(t, err)
+		want := must.Get(p.Draw(frames[i].screen, paint.Dark.Paper))(t)
 		assert.That(t, bytes.Equal(canvas.Pix, want.Pix), "frame %d does not show what the screen shows", i)
 	}
 }

@@ -176,8 +176,7 @@ func TestMendIsRefused(t *testing.T) {
 func TestRecordNamesTheProgram(t *testing.T) {
 	o, _, c := failedOptions(5)
 	j := withJournal(t, &o, c, 3)
-	program, err := mend.Parse(`.body.fixed = true`)
-	must.Do(t, err)
+	program := must.Get(mend.Parse(`.body.fixed = true`))(t)
 	id, err := j.Begin(t.Context(), plan.Record{
 		Operation: plan.Replay, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
 		Intent: &plan.Intent{Mend: program},

@@ -72,8 +72,7 @@ func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 
 func scenario(t *testing.T, name string) demo.Scenario {
 	t.Helper()
-	s := must.Get(demo.ScenarioNamed(name))(t)
-	return s
+	return must.Get(demo.ScenarioNamed(name))(t)
 }
 
 // follow counts and polls until stop is called. It returns when the publishers' totals can be compared with what is

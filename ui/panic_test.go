@@ -63,8 +63,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 				written <- text
 			}()
 			must.Do(t, pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}))
-			before, err := term.GetState(tty.Fd())
-			must.Do(t, err)
+			before := must.Get(term.GetState(tty.Fd()))(t)
 			o, _, _ := failedOptions(3)
 			defect(&o, &armed)
 			stdout := os.Stdout

@@ -120,8 +120,7 @@ func reject(d amqp.Delivery)      { _ = d.Reject(false) }
 // message.
 func TestReplayOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
-	scenario, err := demo.ScenarioNamed("pubsub")
-	must.Do(t, err)
+	scenario := must.Get(demo.ScenarioNamed("pubsub"))(t)
 	must.Do(t, scenario.Declare(t.Context(), node.AMQP()))
 	failed := depth.Of(t, channel, failedQueue)
 	must.That(t, failed >= 3, "the scenario seeds %d failed messages", failed)

@@ -2,7 +2,6 @@
 package must
 
 import (
-	"testing"
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -23,8 +22,8 @@ func Do(t test, err error) {
 }
 
 // Get is a value that could be had; otherwise the test ends.
-func Get[T any](value T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
+func Get[T any](value T, err error) func(test) T {
+	return func(t test) T {
 		t.Helper()
 		Do(t, err)
 		return value

@@ -257,8 +257,7 @@ func TestTypedAsTheLibrary(t *testing.T) {
 		}
 		m := dynamicpb.NewMessage(of)
 		must.Do(t, proto.Unmarshal(body, m))
-		v, err := serial.Try(func() *serial.Value { return parseTyped(body, own) })
-		must.Do(t, err)
+		v := must.Get(serial.Try(func() *serial.Value { return parseTyped(body, own) }))(t)
 		must.NoDiff(t, cmp.Diff(plain(m), plainOf(v)))
 	})
 }

@@ -456,8 +456,7 @@ func TestKeptDeadLettersAreNotLost(t *testing.T) {
 func TestEveryFindingHasAPage(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	must.That(t, err == nil && len(files) > 0, "%v %v", files, err)
-	index, err := os.ReadFile("../../docs/findings/README.md")
-	must.Do(t, err)
+	index := must.Get(os.ReadFile("../../docs/findings/README.md"))(t)
 	found := map[string]bool{}
 	for _, file := range files {
 		text := must.Get(os.ReadFile(file))(t)
@@ -473,8 +472,7 @@ func TestEveryFindingHasAPage(t *testing.T) {
 		assert.That(t, err == nil, "%v", err)
 		assert.That(t, strings.Contains(string(index), "["+code+"]("+code+".md)"), "the index does not name %s", code)
 	}
-	pages, err := filepath.Glob("../../docs/findings/*.md")
-	must.Do(t, err)
+	pages := must.Get(filepath.Glob("../../docs/findings/*.md"))(t)
 	for _, page := range pages {
 		code := strings.TrimSuffix(filepath.Base(page), ".md")
 		assert.That(t, code == "README" || found[code], "%s describes a finding that there is not", page)

@@ -260,10 +260,9 @@ func TestNothingElseIsSeen(t *testing.T) {
 
 func TestProgramIsData(t *testing.T) {
 	p := program(t, `.body = "\u2028<é"`)
-	text, err := json.Marshal(p)
-	must.Do(t, err)
+	text := must.Get(json.Marshal(p))(t)
 	var read mend.Program
-	err = json.Unmarshal(text, &read)
+	err := json.Unmarshal(text, &read)
 	assert.That(t, err == nil && read.Text == p.Text, "%s: %q %v", text, read.Text, err)
 	made, _, err := read.Apply(&message.Publishing{})
 	assert.That(t, err == nil && string(made.Body) == "\u2028<é", "%q %v", made.Body, err)
@@ -401,8 +400,7 @@ func FuzzApply(f *testing.F) {
 		if !isJSON || !utf8.Valid(body) {
 			return
 		}
-		compact, err := json.Marshal(value)
-		must.Do(t, err)
+		compact := must.Get(json.Marshal(value))(t)
 		plain := in
 		plain.Body = compact
 		want, _, err := p.Apply(&plain)

@@ -35,8 +35,7 @@ func TestMessageSurvivesJSON(t *testing.T) {
 			},
 		}
 		m.BodyBytes = len(m.Body)
-		text, err := json.Marshal(m.JSON())
-		must.Do(t, err)
+		text := must.Get(json.Marshal(m.JSON()))(t)
 		got, err := ParseMessage(text)
 		must.That(t, err == nil, "%v: %s", err, text)
 		must.That(t, got.Fingerprint == FingerprintOf(&m), "%+v became %+v through %s", m, got, text)
@@ -156,8 +155,7 @@ func TestWriteJSONIsJSON(t *testing.T) {
 			Position: 3, RoutingKey: "\xff", Body: []byte(body), BodyBytes: len(body),
 			Headers: model.Table{"body": "", "a": model.Table{"body": ""}, `"body":""`: `"body": ""`},
 		}
-		want, err := model.JSONLine(m.JSON())
-		must.Do(t, err)
+		want := must.Get(model.JSONLine(m.JSON()))(t)
 		var line, indented, wanted bytes.Buffer
 		head := m
 		head.Body = head.Body[:min(len(head.Body), 10)]

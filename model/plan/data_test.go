@@ -56,8 +56,7 @@ func TestIntentSurvivesJSON(t *testing.T) {
 		},
 		"an import": {Depth: 4, File: "/tmp/\xff", Recipients: []Recipient{{Queue: build.Ref("w")}}},
 	} {
-		read, err := ParseIntent(must.Get(json.Marshal(&in))(t))
-		must.Do(t, err)
+		read := must.Get(ParseIntent(must.Get(json.Marshal(&in))(t)))(t)
 		diff := cmp.Diff(&in, read, same)
 		assert.That(t, diff == "", "%s: %s", name, diff)
 	}

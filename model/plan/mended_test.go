@@ -19,8 +19,7 @@ import (
 
 func programmed(t testing.TB, text string) *mend.Program {
 	t.Helper()
-	p := must.Get(mend.Parse(text))(t)
-	return p
+	return must.Get(mend.Parse(text))(t)
 }
 
 // numbered are dead messages whose bodies are {"n": "1"}, {"n": "2"}, …
@@ -168,8 +167,7 @@ func TestEndlessProgram(t *testing.T) {
 // A resume changes the rest with the same program.
 func TestIntentKeepsTheProgram(t *testing.T) {
 	p, _ := mendedBy(t, `.body.n = "\u00fc"`, numbered(1), nil)
-	text, err := json.Marshal(p.Intent(1))
-	must.Do(t, err)
+	text := must.Get(json.Marshal(p.Intent(1)))(t)
 	read, err := ParseIntent(text)
 	must.That(t, err == nil && read.Mend != nil && read.Mend.Text == p.Mend.Text, "%+v %v", read, err)
 	_, err = ParseIntent([]byte(`{"edit": ".["}`))

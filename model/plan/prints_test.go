@@ -43,8 +43,7 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 				return "", nil
 			}})
 			must.Do(t, err)
-			p, err := ForUndo(topology, want)
-			must.Do(t, err)
+			p := must.Get(ForUndo(topology, want))(t)
 			may := insist && test.restores > 0
 			assert.That(t, p.Refusal.Refused() != may && (may || strings.Contains(p.Refusal.Words(), test.says)) &&
 				(may || p.Refusal.Overridable() == (test.restores > 0)) && (!may || p.Restores == test.restores),

@@ -56,12 +56,9 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 			Operation: Replay, From: model.QueueRef{VHost: "/", Name: "failed"}, Sample: message.MessageList{m}, Planned: 1,
 			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"}, User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
 		})
-		p, err := plan.Publishing(&m)
-		must.Do(t, err)
-		text, err := json.Marshal(new(NewEntry(&m, &p, rapid.Bool().Draw(t, "full"))).JSON())
-		must.Do(t, err)
-		entry, err := ParseEntry(text)
-		must.Do(t, err)
+		p := must.Get(plan.Publishing(&m))(t)
+		text := must.Get(json.Marshal(new(NewEntry(&m, &p, rapid.Bool().Draw(t, "full"))).JSON()))(t)
+		entry := must.Get(ParseEntry(text))(t)
 		sent := message.Message{
 			Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties, Headers: p.Headers, Body: p.Body,
 		}

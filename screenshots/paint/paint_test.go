@@ -22,10 +22,8 @@ import (
 // testPainter draws with the font that every machine has.
 func testPainter(t *testing.T) *Painter {
 	t.Helper()
-	font, err := ownFont()
-	must.Do(t, err)
-	glyphs, err := newGlyphs([]cuts{font}, 12)
-	must.Do(t, err)
+	font := must.Get(ownFont())(t)
+	glyphs := must.Get(newGlyphs([]cuts{font}, 12))(t)
 	return &Painter{glyphs, 4}
 }
 
@@ -39,9 +37,7 @@ func screen(t *testing.T, text string, width, height int) Screen {
 
 func (p *Painter) mustDraw(t *testing.T, s Screen) *image.RGBA {
 	t.Helper()
-	img, err := p.Draw(s, Dark.Paper)
-	must.Do(t, err)
-	return img
+	return must.Get(p.Draw(s, Dark.Paper))(t)
 }
 
 // strongest is the colour of a cell's picture that is farthest from a background.
@@ -142,8 +138,7 @@ func TestOtherCharacters(t *testing.T) {
 	p := testPainter(t)
 	masks := map[string]bool{string(p.glyphs.standIn(glyph{text: "?", width: 1})): true}
 	for sign := range signs {
-		mask, err := p.glyphs.of(Cell{Text: sign, Width: 1})
-		must.Do(t, err)
+		mask := must.Get(p.glyphs.of(Cell{Text: sign, Width: 1}))(t)
 		assert.That(t, !masks[string(mask)], "%s looks like a box or another sign", sign)
 		masks[string(mask)] = true
 	}
@@ -167,8 +162,7 @@ func TestPicturesAreTheSame(t *testing.T) {
 		}
 		data := file.Bytes()
 		files[i] = data
-		back, err := png.Decode(bytes.NewReader(data))
-		must.Do(t, err)
+		back := must.Get(png.Decode(bytes.NewReader(data)))(t)
 		drawn := p.mustDraw(t, s)
 		for y := range drawn.Rect.Dy() {
 			for x := range drawn.Rect.Dx() {
@@ -187,8 +181,7 @@ func TestFonts(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for _, name := range []string{"DejaVuSansMono.ttf", "DejaVuSans.ttf"} {
-		err := os.WriteFile(filepath.Join(folder, name), gomonobold.TTF, 0o600)
-		must.Do(t, err)
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), gomonobold.TTF, 0o600))
 	}
 	found, err := findFonts([]string{"/nowhere", folder})
 	assert.That(t, err == nil && len(found) == 3 && len(found[1]) == 2, "found %v, %v", found, err)
