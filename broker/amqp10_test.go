@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -154,25 +155,16 @@ func map10(key string, value []byte) []byte {
 func longWay(t testing.TB, address string, eachWay time.Duration) string {
 	t.Helper()
 	u := must.Get(url.Parse(address))(t)
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	t.Cleanup(func() { listener.Close() })
 	host := u.Host
-	go func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", host)
-			if err != nil {
-				near.Close()
-				return
-			}
-			go carry(far, near, eachWay)
-			go carry(near, far, eachWay)
+	u.Host = dial.Serve(t, dial.Listen(t), func(near net.Conn) {
+		far, err := net.Dial("tcp", host)
+		if err != nil {
+			near.Close()
+			return
 		}
-	}()
-	u.Host = listener.Addr().String()
+		go carry(far, near, eachWay)
+		go carry(near, far, eachWay)
+	})
 	return u.String()
 }
 

@@ -99,7 +99,7 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		from, others := described(a.queue("failed", kind), kind), a.queue("others", kind)
-		foreign := must.Get(amqp.Dial(otherUser(t)))(t)
+		foreign := must.Get(amqp.Dial(user(t, "other", everyRight)))(t)
 		defer foreign.Close()
 		channel := must.Get(foreign.Channel())(t)
 		must.Do(t, channel.Confirm(false))

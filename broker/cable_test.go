@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 )
@@ -75,30 +76,22 @@ func newCable(t *testing.T, limit int64) (*cable, string) {
 func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	t.Helper()
 	u := must.Get(url.Parse(n.AMQP()))(t)
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	c.lead(t, n)
-	t.Cleanup(func() { listener.Close(); c.cut() })
+	t.Cleanup(c.cut)
 	from := net.Dialer{LocalAddr: ownAddress()}
-	go func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := from.Dial("tcp", *c.far.Load())
-			if err != nil {
-				near.Close()
-				continue
-			}
-			c.mu.Lock()
-			c.conns = append(c.conns, near, far)
-			c.ends = append(c.ends, far.LocalAddr().String())
-			c.mu.Unlock()
-			go c.carry(near, far)
-			go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
+	u.Host = dial.Serve(t, dial.Listen(t), func(near net.Conn) {
+		far, err := from.Dial("tcp", *c.far.Load())
+		if err != nil {
+			near.Close()
+			return
 		}
-	}()
-	u.Host = listener.Addr().String()
+		c.mu.Lock()
+		c.conns = append(c.conns, near, far)
+		c.ends = append(c.ends, far.LocalAddr().String())
+		c.mu.Unlock()
+		go c.carry(near, far)
+		go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
+	})
 	return u.String()
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -57,11 +58,10 @@ func TestConnectErrors(t *testing.T) {
 		return u.String()
 	}
 	web := must.Get(url.Parse(node.API()))(t)
-	api(t, http.MethodPut, "/api/vhosts/closed", "")
-	defer api(t, http.MethodDelete, "/api/vhosts/closed", "")
+	manage.VHost(t, node.API(), "closed")
 	secure := secureServer(t, time.Hour)
 	expired := secureServer(t, -time.Hour)
-	silent := oddServer(t, nil)
+	silent := dial.Silent(t)
 	rude := oddServer(t, []byte{})
 	// What Erlang's TLS, and so RabbitMQ's, answers to a client that speaks none: the alert "unexpected message".
 	alerting := oddServer(t, []byte{21, 3, 3, 0, 2, 2, 10})
@@ -124,32 +124,19 @@ func TestConnectErrors(t *testing.T) {
 	}
 }
 
-// oddServer accepts connections, and answers with some bytes and the end; with nothing at all when answer is nil.
+// oddServer accepts connections, and answers with some bytes and the end.
 func oddServer(t *testing.T, answer []byte) string {
 	t.Helper()
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			if answer == nil {
-				t.Cleanup(func() { conn.Close() })
-				continue
-			}
-			_, _ = conn.Read(make([]byte, 8))
-			_, _ = conn.Write(answer)
-			conn.Close()
-		}
-	}()
-	return listener.Addr().String()
+	return dial.Serve(t, dial.Listen(t), func(conn net.Conn) {
+		_, _ = conn.Read(make([]byte, 8))
+		_, _ = conn.Write(answer)
+		conn.Close()
+	})
 }
 
 func TestConnectIsCancelled(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, broker.Options{URL: "amqp://guest:sesame@" + oddServer(t, nil), Timeout: time.Minute})
+	c := newClient(t, broker.Options{URL: "amqp://guest:sesame@" + dial.Silent(t), Timeout: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	err := c.Check(ctx, "/")
@@ -232,20 +219,12 @@ func secureServer(t *testing.T, validFor time.Duration) string {
 	der, key := certificate(t, validFor)
 	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	listener := must.Get(tls.Listen("tcp", "127.0.0.1:0", config))(t)
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = conn.Read(make([]byte, 1)) // runs the handshake
-				conn.Close()
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return dial.Serve(t, listener, func(conn net.Conn) {
+		go func() {
+			_, _ = conn.Read(make([]byte, 1)) // runs the handshake
+			conn.Close()
+		}()
+	})
 }
 
 // secureNode lets the broker listen for TLS, and returns where, and a file with the certificate.
@@ -255,16 +234,14 @@ func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 	authority = filepath.Join(t.TempDir(), "ca.pem")
 	must.Do(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	private := must.Get(x509.MarshalECPrivateKey(key))(t)
-	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	port := free.Addr().(*net.TCPAddr).Port
-	free.Close()
+	address = dial.Nobody(t)
 	text := func(b []byte) string { return `base64:decode(<<"` + base64.StdEncoding.EncodeToString(b) + `">>)` }
 	options := fmt.Sprintf("[{cert, %s}, {key, {'ECPrivateKey', %s}}, {verify, verify_none}]", text(der), text(private))
-	const call = `rabbit_networking:ensure_ssl(), rabbit_networking:start_ssl_listener({"127.0.0.1", %d}, %s, 2).`
-	start := fmt.Sprintf(call, port, options)
+	const call = `rabbit_networking:ensure_ssl(), rabbit_networking:start_ssl_listener({"127.0.0.1", %s}, %s, 2).`
+	start := fmt.Sprintf(call, strings.TrimPrefix(address, "127.0.0.1:"), options)
 	out, err := n.Control(t.Context(), "eval", start)
 	must.That(t, err == nil, "%v %v", err, out)
-	return fmt.Sprintf("127.0.0.1:%d", port), authority
+	return address, authority
 }
 
 // TestTLS acts on messages through a broker's TLS listener, those with odd headers too, and tells what is wrong
@@ -308,25 +285,15 @@ func TestTLS(t *testing.T) {
 	assert.That(t, err != nil && !strings.Contains(err.Error(), "sesame"), "a certificate that is not there: %v", err)
 }
 
-// api sends a request to the management API.
-func api(t testing.TB, method, path, body string) {
-	t.Helper()
-	_, err := manage.Send(context.WithoutCancel(t.Context()), method, node.API()+path, body)
-	must.That(t, err == nil, "%s: %v", path, err)
-}
-
-// otherUser makes the user "other" with every right on "/", and returns the URL to connect as it.
-func otherUser(t testing.TB) string {
-	t.Helper()
-	return user(t, "other", `{"configure":".*","write":".*","read":".*"}`)
-}
+// everyRight is what a user needs who may do all on a vhost.
+const everyRight = `{"configure":".*","write":".*","read":".*"}`
 
 // user makes a user with rights on "/", none if rights is empty, and returns the URL to connect as it.
 func user(t testing.TB, name, rights string) string {
 	t.Helper()
-	api(t, http.MethodPut, "/api/users/"+name, `{"password":"secret","tags":""}`)
+	manage.Do(t, node.API(), http.MethodPut, "users/"+name, `{"password":"secret","tags":""}`)
 	if rights != "" {
-		api(t, http.MethodPut, "/api/permissions/%2F/"+name, rights)
+		manage.Do(t, node.API(), http.MethodPut, "permissions/%2F/"+name, rights)
 	}
 	u := must.Get(url.Parse(node.AMQP()))(t)
 	u.User = url.UserPassword(name, "secret")

@@ -287,7 +287,7 @@ func TestReplayStrips(t *testing.T) {
 	assert.That(t, diff == "" && got.Expiration == "" && got.UserId == "", "%s %q %q", diff, got.Expiration, got.UserId)
 	// A user_id that the broker would close the channel for is refused before that.
 	a.publish(from.QueueRef, amqp.Publishing{MessageId: "1", UserId: "guest"}, amqp.Publishing{MessageId: "2"})
-	other := newClient(t, broker.Options{URL: otherUser(t)})
+	other := newClient(t, broker.Options{URL: user(t, "other", everyRight)})
 	p = replayTo(t, from, to, plan.Selection{}) // planned for guest
 	wantOutcome(t, execute(t, other, p), outcome{Planned: 2, Moved: 1, Refused: 1})
 	wantIDs(t, "moved", a.drain(to.QueueRef, 1), []string{"2"})

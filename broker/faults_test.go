@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -367,19 +368,19 @@ var faults = []fault{
 	{name: "target full, drop-head", complete: true, set: func(s *stage) { s.overflow("drop-head") }},
 	{name: "permission withdrawn", operations: both, set: func(s *stage) {
 		name := "withdrawn-" + url.PathEscape(strings.ReplaceAll(s.Name(), "/", "-"))
-		u := must.Get(url.Parse(user(s, name, `{"configure":".*","write":".*","read":".*"}`)))(s)
+		u := must.Get(url.Parse(user(s, name, everyRight)))(s)
 		s.user = u.User
 	}, strike: func(s *stage) {
 		user := url.PathEscape(s.user.Username())
 		switch s.random.IntN(4) {
 		case 0:
-			api(s, http.MethodPut, "/api/permissions/%2F/"+user, `{"configure":".*","write":"","read":".*"}`)
+			manage.Do(s, node.API(), http.MethodPut, "permissions/%2F/"+user, `{"configure":".*","write":"","read":".*"}`)
 		case 1:
-			api(s, http.MethodPut, "/api/permissions/%2F/"+user, `{"configure":".*","write":".*","read":""}`)
+			manage.Do(s, node.API(), http.MethodPut, "permissions/%2F/"+user, `{"configure":".*","write":".*","read":""}`)
 		case 2:
-			api(s, http.MethodDelete, "/api/permissions/%2F/"+user, "")
+			manage.Do(s, node.API(), http.MethodDelete, "permissions/%2F/"+user, "")
 		default:
-			api(s, http.MethodDelete, "/api/users/"+user, "")
+			manage.Do(s, node.API(), http.MethodDelete, "users/"+user, "")
 		}
 	}},
 }

@@ -201,7 +201,7 @@ func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended
 func person(t *testing.T) (name, url string) {
 	t.Helper()
 	name = fmt.Sprintf("person-%d", rand.Uint64())
-	return name, user(t, name, `{"configure":".*","write":".*","read":".*"}`)
+	return name, user(t, name, everyRight)
 }
 
 // victimOf is a process that acts on a queue. The names hold no space: they are part of a list.

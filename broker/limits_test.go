@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -29,16 +30,16 @@ import (
 func limited(t *testing.T) (c *broker.Client, address string, set func(kind string, value string)) {
 	t.Helper()
 	name := strings.ReplaceAll(t.Name(), "/", "-")
-	address = user(t, name, `{"configure":".*","write":".*","read":".*"}`)
+	address = user(t, name, everyRight)
 	c = newClient(t, broker.Options{URL: address})
-	t.Cleanup(func() { api(t, http.MethodDelete, "/api/users/"+name, "") })
+	t.Cleanup(func() { manage.Do(t, node.API(), http.MethodDelete, "users/"+name, "") })
 	return c, address, func(kind, value string) {
 		t.Helper()
 		if value == "" {
-			api(t, http.MethodDelete, "/api/user-limits/"+name+"/"+kind, "")
+			manage.Do(t, node.API(), http.MethodDelete, "user-limits/"+name+"/"+kind, "")
 			return
 		}
-		api(t, http.MethodPut, "/api/user-limits/"+name+"/"+kind, `{"value":`+value+`}`)
+		manage.Do(t, node.API(), http.MethodPut, "user-limits/"+name+"/"+kind, `{"value":`+value+`}`)
 	}
 }
 
@@ -120,11 +121,8 @@ func TestLimits(t *testing.T) {
 func TestLimitOfAVHost(t *testing.T) {
 	t.Parallel()
 	const vhost = "limited limit"
-	api(t, http.MethodPut, "/api/vhosts/"+url.PathEscape(vhost), "{}")
-	t.Cleanup(func() { api(t, http.MethodDelete, "/api/vhosts/"+url.PathEscape(vhost), "") })
-	api(t, http.MethodPut, "/api/permissions/"+url.PathEscape(vhost)+"/guest",
-		`{"configure":".*","write":".*","read":".*"}`)
-	api(t, http.MethodPut, "/api/vhost-limits/"+url.PathEscape(vhost)+"/max-connections", `{"value":1}`)
+	manage.VHost(t, node.API(), vhost)
+	manage.Do(t, node.API(), http.MethodPut, "vhost-limits/"+url.PathEscape(vhost)+"/max-connections", `{"value":1}`)
 	first, second := client(t), client(t)
 	must.Do(t, first.Check(t.Context(), vhost))
 	atLimit(t, second.Check(t.Context(), vhost),

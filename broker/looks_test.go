@@ -467,12 +467,13 @@ func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, ther
 	a.Helper()
 	connection := must.Get(dial.AMQP(node.AMQP()))(a)
 	defer connection.Close()
-	channel := must.Get(connection.Channel())(a)
+	channel, err := connection.Channel()
+	must.Do(a, err)
 	const comeback = 300 * time.Millisecond // of what was given back before
 	var d amqp.Delivery
 	for began := time.Now(); !there && time.Since(began) < comeback; {
 		d, there, err = channel.Get(q.Name, false)
-		must.That(a, err == nil, "%v", err)
+		must.Do(a, err)
 	}
 	if !there {
 		return m, false

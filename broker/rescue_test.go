@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -49,10 +50,10 @@ func TestRescueThatIsRefused(t *testing.T) {
 	n := 40
 	a := newApp(t)
 	q, s := a.atTheLimit(n)
-	policy := "/api/policies/%2F/" + url.PathEscape(t.Name())
+	policy := "policies/%2F/" + url.PathEscape(t.Name())
 	const full = `{"pattern":"^%s$","definition":{"max-length":0,"overflow":"reject-publish"},"apply-to":"queues"}`
-	api(t, http.MethodPut, policy, fmt.Sprintf(full, q.Name))
-	defer api(t, http.MethodDelete, policy, "")
+	manage.Do(t, node.API(), http.MethodPut, policy, fmt.Sprintf(full, q.Name))
+	defer manage.Do(t, node.API(), http.MethodDelete, policy, "")
 	a.until(func() error { // a policy takes a moment
 		confirm, err := a.channel.PublishWithDeferredConfirm("", q.Name, false, false, numbered(1)[0])
 		if err != nil {
@@ -71,7 +72,8 @@ func TestRescueThatIsRefused(t *testing.T) {
 	must.That(t, r.Lost <= 0 && r.Kept != 0 && strings.Contains(r.Why, "nack") &&
 		strings.Contains(r.Words(), fmt.Sprintf("journal undo %d", r.JournalID)), "%+v", r)
 	a.await(q.QueueRef, before-peeked.Rescued.Kept)
-	api(t, http.MethodPut, policy, `{"pattern":"^no such queue$","definition":{"max-length":1},"apply-to":"queues"}`)
+	const elsewhere = `{"pattern":"^no such queue$","definition":{"max-length":1},"apply-to":"queues"}`
+	manage.Do(t, node.API(), http.MethodPut, policy, elsewhere)
 	a.until(func() error { // each undo brings back what the queue takes again
 		if a.ready(q.QueueRef) >= n {
 			return nil
@@ -117,7 +119,7 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 			c := newClient(t, broker.Options{URL: test.url, Journal: j})
 			var impossible *peek.RescueImpossible
 			careful := peek.OfQueue(q, limitOf(deliveryLimit), behaviour(), peek.Want{})
-			_, err = c.Peek(t.Context(), careful)
+			_, err := c.Peek(t.Context(), careful)
 			assert.That(t, errors.As(err, &impossible) && strings.Contains(err.Error(), test.why) &&
 				impossible.Refusal().Overridable(), "it said: %v", err)
 			must.Equal(t, a.ready(q.QueueRef), n, "are left: it was looked at")

@@ -391,7 +391,7 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 	defer dead.Close()
 	c := newClient(t, broker.Options{URL: node.AMQP()})
 	asked, seen, closed := 0, false, false
-	err = c.AwaitGone(t.Context(), &plan.Record{Operation: plan.Replay, Session: session, From: queue},
+	err := c.AwaitGone(t.Context(), &plan.Record{Operation: plan.Replay, Session: session, From: queue},
 		func(ctx context.Context) ([]string, error) {
 			if asked++; asked <= 3 { // a list that is late
 				return late, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -25,20 +24,13 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
-
-// nobody is an address on which nothing listens.
-func nobody(t *testing.T) string {
-	t.Helper()
-	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
-	defer listener.Close()
-	return listener.Addr().String()
-}
 
 // TestCannotConnect: every way in which a broker keeps us out is one sentence and exit status 3, for scripts and for
 // the dashboard alike, whose terminal is not touched.
@@ -56,11 +48,11 @@ func TestCannotConnect(t *testing.T) {
 		url, api string
 		want     []string
 	}{
-		{"no broker", as(user, "s3cr3t", nobody(t), ""), "http://" + nobody(t), []string{"127.0.0.1"}},
+		{"no broker", as(user, "s3cr3t", dial.Nobody(t), ""), "http://" + dial.Nobody(t), []string{"127.0.0.1"}},
 		{"wrong password", as(user, "s3cr3t-wrong", amqpHost, ""), "http://" + apiHost, []string{"password"}},
 		{"wrong password, one vhost", as(user, "s3cr3t-wrong", amqpHost, v.name), "http://" + apiHost, []string{"password"}},
 		{
-			"no management plugin", as(user, "s3cr3t", amqpHost, v.name), "http://" + nobody(t),
+			"no management plugin", as(user, "s3cr3t", amqpHost, v.name), "http://" + dial.Nobody(t),
 			[]string{"rabbitmq_management", "--api"},
 		},
 		{
@@ -74,7 +66,7 @@ func TestCannotConnect(t *testing.T) {
 			"no such vhost for an administrator", as("guest", "guest", amqpHost, "missing"), "http://" + apiHost,
 			[]string{"missing"},
 		},
-		{"TLS to a plain port", "amqps://" + user + ":s3cr3t@" + amqpHost, "https://" + nobody(t), []string{"TLS"}},
+		{"TLS to a plain port", "amqps://" + user + ":s3cr3t@" + amqpHost, "https://" + dial.Nobody(t), []string{"TLS"}},
 		{"TLS to a plain API", as(user, "s3cr3t", amqpHost, v.name), "https://" + apiHost, []string{"TLS"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -140,7 +132,7 @@ func TestTwoBrokers(t *testing.T) {
 // enabled.
 func TestSilentAPI(t *testing.T) {
 	v := newVHost(t)
-	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", "http://"+silent(t))
+	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", "http://"+dial.Silent(t))
 	assert.Equal(t, r.ends(t, cli.ExitConnect).out, "")
 	said := strings.SplitAfter(r.stderr, "\n")
 	assert.That(t, len(said) == 4 && strings.Contains(said[0], "within 500ms: dlxtop asks again") &&
@@ -189,11 +181,11 @@ func TestUncheckedCluster(t *testing.T) {
 		says string // "" nothing
 	}{
 		"both are named": {
-			[]string{"--url", "amqp://guest:guest@" + nobody(t) + "/" + v.name, "--api", api},
+			[]string{"--url", "amqp://guest:guest@" + dial.Nobody(t) + "/" + v.name, "--api", api},
 			"not checked that AMQP leads to the same cluster",
 		},
 		"silence": {
-			[]string{"--url", "amqp://guest:guest@" + silent(t) + "/" + v.name, "--api", api},
+			[]string{"--url", "amqp://guest:guest@" + dial.Silent(t) + "/" + v.name, "--api", api},
 			"not checked that AMQP leads to the same cluster",
 		},
 		"only the API is":      {[]string{"--api", node.API(), "--vhost", v.name}, ""},
@@ -208,14 +200,6 @@ func TestUncheckedCluster(t *testing.T) {
 			}
 		})
 	}
-}
-
-// silent is an address that accepts connections and never says a word.
-func silent(t *testing.T) string {
-	t.Helper()
-	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t) // the system accepts for it
-	t.Cleanup(func() { listener.Close() })
-	return listener.Addr().String()
 }
 
 var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
@@ -260,7 +244,7 @@ func TestNothingConfigured(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
 	newSource, newBroker := p.Source, p.Broker
-	amqpAddress, apiAddress := nobody(t), nobody(t)
+	amqpAddress, apiAddress := dial.Nobody(t), dial.Nobody(t)
 	p.Source = func(c config.Connection) (cli.Source, error) {
 		assert.That(t, c.Guessed, "the connection was not guessed")
 		c.API = "http://" + apiAddress
@@ -289,7 +273,7 @@ func TestGoingToContexts(t *testing.T) {
 		url = %q
 		api = %[2]q
 		[contexts.away]
-		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+nobody(t))
+		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+dial.Nobody(t))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(file), 0o600))
 	master, tty := openPTY(t)
 	p := program(tty, tty, tty)

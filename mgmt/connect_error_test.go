@@ -31,23 +31,13 @@ import (
 // answering is a port that says the same bytes to everybody.
 func answering(t *testing.T, bytes string) string {
 	t.Helper()
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				buffer := make([]byte, 512)
-				_, _ = conn.Read(buffer)
-				_, _ = io.WriteString(conn, bytes)
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return dial.Serve(t, dial.Listen(t), func(conn net.Conn) {
+		go func() {
+			defer conn.Close()
+			_, _ = conn.Read(make([]byte, 512))
+			_, _ = io.WriteString(conn, bytes)
+		}()
+	})
 }
 
 // trustOf trusts a server's certificate.
@@ -66,9 +56,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	manage.User(t, b.API(), "watcher", "monitoring")
 	api := strings.TrimPrefix(b.as("guest", "guest"), "http://guest:guest@")
 	amqpPort := strings.TrimSuffix(strings.TrimPrefix(b.AMQP(), "amqp://guest:guest@"), "/")
-	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	nobody := free.Addr().String()
-	free.Close()
+	nobody := dial.Nobody(t)
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "<!doctype html><title>Welcome</title>")
 	}))
@@ -319,20 +307,14 @@ func (e *ended) Close() error {
 // TestAnAnswerAfterAnEarlyHangUp: the connection may end before the request is begun, too.
 func TestAnAnswerAfterAnEarlyHangUp(t *testing.T) {
 	b := realBroker(t)
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
-			_ = conn.Close()
-		}
-	}()
+	early := dial.Serve(t, dial.Listen(t), func(conn net.Conn) { conn.Close() })
 	c := client(t, Options{URL: b.API()})
 	dialed := 0
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dialed++; dialed > 2 {
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
-		conn, err := new(net.Dialer).DialContext(ctx, network, listener.Addr().String())
+		conn, err := new(net.Dialer).DialContext(ctx, network, early)
 		return &ended{Conn: conn, closed: make(chan struct{})}, err
 	}
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -29,9 +30,9 @@ type wire struct {
 }
 
 func (w *wire) under(c *Client) {
-	dial := c.transport.DialContext
+	connect := c.transport.DialContext
 	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
+		conn, err := connect(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
@@ -128,14 +129,6 @@ func TestListsAreCompressed(t *testing.T) {
 	assert.That(t, plain >= 5000 && got <= plain/3, "a list of %d bytes came as %d bytes", plain, got)
 }
 
-// mute accepts connections and never answers.
-func mute(t *testing.T) string {
-	t.Helper()
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	t.Cleanup(func() { listener.Close() })
-	return "http://" + listener.Addr().String()
-}
-
 func TestCancelReturnsPromptly(t *testing.T) {
 	b := realBroker(t)
 	stalled := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,7 +141,9 @@ func TestCancelReturnsPromptly(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer stalled.Close()
-	for name, address := range map[string]string{"before the answer": mute(t), "within the list": through(stalled.URL)} {
+	for name, address := range map[string]string{
+		"before the answer": "http://" + dial.Silent(t), "within the list": through(stalled.URL),
+	} {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: patience})
 			ctx, cancel := context.WithCancel(t.Context())
@@ -160,7 +155,7 @@ func TestCancelReturnsPromptly(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	address := mute(t)
+	address := "http://" + dial.Silent(t)
 	deadline, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	for _, test := range []struct {

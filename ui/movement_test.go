@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -26,13 +27,13 @@ import (
 // flows that is fed as the screen feeds it: counts four times a second, and polls.
 type stage struct {
 	*testing.T
-	url    string
-	conn   *amqp.Connection
-	watch  *watch.Watch // belongs to the follower until it has stopped
-	stop   func()
-	worker model.QueueRef
-	source *mgmt.Client
-	asked  chan statistics // unbuffered: the follower answers when it has polled
+	url     string
+	channel *amqp.Channel
+	watch   *watch.Watch // belongs to the follower until it has stopped
+	stop    func()
+	worker  model.QueueRef
+	source  *mgmt.Client
+	asked   chan statistics // unbuffered: the follower answers when it has polled
 }
 
 // totals are what the broker's statistics count of a queue when they know all that a test did.
@@ -63,10 +64,7 @@ func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 	_, vhost, at := ownVHost(t)
 	s := &stage{T: t, url: at, worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics)}
 	must.Do(t, played.Declare(t.Context(), s.url))
-	var err error
-	s.conn, err = amqp.Dial(s.url)
-	must.Do(t, err)
-	t.Cleanup(func() { s.conn.Close() })
+	s.channel = dial.Channel(t, s.url)
 	return s
 }
 
@@ -185,17 +183,9 @@ func (s *stage) count(ctx context.Context, t *model.Topology, client *broker.Cli
 
 // publisher sends messages on a channel of its own and waits for each confirm.
 func (s *stage) publisher() func(exchange, key string, m amqp.Publishing) {
-	channel, err := s.conn.Channel()
-	if err == nil {
-		err = channel.Confirm(false)
-	}
-	assert.That(s, err == nil, "%v", err)
+	channel := dial.Channel(s, s.url)
 	return func(exchange, key string, m amqp.Publishing) {
-		confirm, err := channel.PublishWithDeferredConfirm(exchange, key, true, false, m)
-		if err == nil {
-			_, err = confirm.WaitContext(context.Background())
-		}
-		assert.That(s, err == nil, "%v", err)
+		assert.That(s, dial.Send(s, channel, exchange, key, m), "the broker did not take a message")
 	}
 }
 
@@ -214,29 +204,18 @@ func (s *stage) send(n int, exchange, key string, expiration ...string) {
 
 // consume is an application: it counts what it gets.
 func (s *stage) consume(queue string, handle func(d amqp.Delivery)) *atomic.Int64 {
-	channel := must.Get(s.conn.Channel())(s)
-	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(s)
 	var got atomic.Int64
-	go func() { // ends with the connection
-		for d := range deliveries {
-			got.Add(1)
-			handle(d)
-		}
-	}()
+	dial.Work(s, s.url, queue, 0, func(d amqp.Delivery) {
+		got.Add(1)
+		handle(d)
+	})
 	return &got
 }
 
 // settled waits until a count is reached and the statistics know of it, and stops the watch.
 func (s *stage) settled(what string, reached func() bool, then func() []totals) {
 	s.Helper()
-	deadline := time.Now().Add(patience + 20*time.Second)
-	for !reached() {
-		if time.Now().After(deadline) {
-			s.Errorf("not within a minute: %s", what)
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	must.Await(s, what, reached)
 	s.await(then())
 	s.stop()
 }
@@ -303,12 +282,14 @@ const sent = 60
 func TestMovementsAreWhatApplicationsCount(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string]func(t *testing.T){
-		"retry-queue":                    retryQueueMoves,
-		"delayed, a TTL of each message": delayedMoves,
-		"delayed, a TTL of the queue":    delayedMovesTTLOfTheQueue,
-		"delayed-retry":                  delayedRetryMoves,
-		"pubsub":                         pubsubMoves,
-		"lifecycle":                      lifecycleMoves,
+		"retry-queue": retryQueueMoves,
+		"delayed, a TTL of each message": delayedMoves("", []string{
+			"1000", "2000", "3000", "4000", "5000", "5000", "4000", "3000", "2000", "1000",
+		}),
+		"delayed, a TTL of the queue": delayedMoves("-5s", nil, 5*time.Second, 5*time.Second),
+		"delayed-retry":               delayedRetryMoves,
+		"pubsub":                      pubsubMoves,
+		"lifecycle":                   lifecycleMoves,
 	} {
 		t.Run(name, moves)
 	}
@@ -338,40 +319,27 @@ func retryQueueMoves(t *testing.T) {
 	s.check(10*time.Second, 10*time.Second)
 }
 
-func delayedMoves(t *testing.T) {
-	s := stageOf(t, scenario(t, "delayed"), "worker-queue")
-	s.follow(totals{"buffer-queue", 0, 0})
-	s.send(sent, "out.exchange", "out.routing.key",
-		"1000", "2000", "3000", "4000", "5000", "5000", "4000", "3000", "2000", "1000")
-	s.settled("all arrived", func() bool { return s.ready("worker-queue") >= sent }, func() []totals {
-		return []totals{{"buffer-queue", sent, 0}, {"worker-queue", 0, 0}}
-	})
-	s.wantAllMoved("buffer-queue", "worker-queue")
-	s.check()
-}
-
-// wantAllMoved wants that all that was sent went through the buffer into the worker, and is there.
-func (s *stage) wantAllMoved(buffer, worker string) {
-	s.Helper()
-	came, went := s.watch.Total(s.ref(buffer))
-	arrived, _ := s.watch.Total(s.ref(worker))
-	left, _ := s.hops(buffer, worker)
-	s.want("came into the buffer", came, sent)
-	s.want("went from the buffer", went, sent)
-	s.want("left the buffer by the log", left, sent)
-	s.want("came into the worker", arrived, sent)
-	s.want("consumed afterwards", s.drain(worker), sent)
-}
-
-func delayedMovesTTLOfTheQueue(t *testing.T) {
-	s := stageOf(t, scenario(t, "delayed"), "worker-queue-5s")
-	s.follow(totals{"buffer-queue-5s", 0, 0})
-	s.send(sent, "out.exchange-5s", "out.routing.key-5s")
-	s.settled("all arrived", func() bool { return s.ready("worker-queue-5s") >= sent }, func() []totals {
-		return []totals{{"buffer-queue-5s", sent, 0}, {"worker-queue-5s", 0, 0}}
-	})
-	s.wantAllMoved("buffer-queue-5s", "worker-queue-5s")
-	s.check(5*time.Second, 5*time.Second)
+// delayedMoves wants that all that was sent went through a buffer into its worker, and is there. The scenario has two
+// of them, told apart by a suffix.
+func delayedMoves(suffix string, expirations []string, waited ...time.Duration) func(t *testing.T) {
+	buffer, worker := "buffer-queue"+suffix, "worker-queue"+suffix
+	return func(t *testing.T) {
+		s := stageOf(t, scenario(t, "delayed"), worker)
+		s.follow(totals{buffer, 0, 0})
+		s.send(sent, "out.exchange"+suffix, "out.routing.key"+suffix, expirations...)
+		s.settled("all arrived", func() bool { return s.ready(worker) >= sent }, func() []totals {
+			return []totals{{buffer, sent, 0}, {worker, 0, 0}}
+		})
+		came, went := s.watch.Total(s.ref(buffer))
+		arrived, _ := s.watch.Total(s.ref(worker))
+		left, _ := s.hops(buffer, worker)
+		s.want("came into the buffer", came, sent)
+		s.want("went from the buffer", went, sent)
+		s.want("left the buffer by the log", left, sent)
+		s.want("came into the worker", arrived, sent)
+		s.want("consumed afterwards", s.drain(worker), sent)
+		s.check(waited...)
+	}
 }
 
 func delayedRetryMoves(t *testing.T) {
@@ -480,9 +448,7 @@ func (s *stage) wantAlmost(what string, got, want int64) {
 }
 
 func (s *stage) ready(queue string) int {
-	channel := must.Get(s.conn.Channel())(s)
-	defer channel.Close()
-	return depth.Of(s.T, channel, queue)
+	return depth.Of(s, s.channel, queue)
 }
 
 // counted is what the management API says is ready in a queue that may be exclusive to another connection.

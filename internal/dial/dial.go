@@ -3,6 +3,7 @@ package dial
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -92,4 +93,43 @@ func Queue(t testing.TB, channel *amqp.Channel, name string, arguments amqp.Tabl
 	must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
 	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
 	return name
+}
+
+// Serve hands each connection that a listener gets to handle, one after the other, until the test ends. It returns the
+// listener's address.
+func Serve(t testing.TB, listener net.Listener, handle func(net.Conn)) string {
+	t.Helper()
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			handle(conn)
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// Listen listens on a port of this machine.
+func Listen(t testing.TB) net.Listener {
+	t.Helper()
+	return must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
+}
+
+// Silent is an address that never says a word: the system accepts connections for it.
+func Silent(t testing.TB) string {
+	t.Helper()
+	listener := Listen(t)
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String()
+}
+
+// Nobody is an address on which nothing listens.
+func Nobody(t testing.TB) string {
+	t.Helper()
+	listener := Listen(t)
+	defer listener.Close()
+	return listener.Addr().String()
 }
