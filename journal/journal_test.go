@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,10 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func at(t *testing.T) string { return filepath.Join(t.TempDir(), "state", "dlxtop", "journal.db") }
@@ -358,4 +361,68 @@ func TestBegunByManyAtOnce(t *testing.T) {
 		records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0)
 		assert.That(t, err == nil && len(records) == 4, "%d records: %v", len(records), err)
 	}
+}
+
+// TestCopiesOfAKilledReplay: of a message whose publishing was intended, and of which nothing is known after a kill, no
+// copy is sent.
+func TestCopiesOfAKilledReplay(t *testing.T) {
+	m := message.Message{Position: 1, Body: []byte("{}")}
+	m.Properties.MessageID = "m1"
+	m.Identify()
+	for name, test := range map[string]struct {
+		settled []plan.Settled
+		ended   bool
+		held    bool
+	}{
+		"nothing is known": {nil, false, true}, "it ended before it": {nil, true, false},
+		"a resume found it unsent": {[]plan.Settled{{Position: 1}}, false, false},
+		"unknown":                  {[]plan.Settled{{Position: 1, Outcome: plan.Unsure}}, false, true},
+		"returned":                 {[]plan.Settled{{Position: 1, Outcome: plan.Returned}}, false, false},
+	} {
+		j := open(t, journal.Options{Path: at(t)})
+		r := record(plan.Replay)
+		r.From, r.Broker, r.Intent = build.Ref("a"), "b:5672", &plan.Intent{Mark: true}
+		id := begin(t, j, r)
+		p := message.Publishing{
+			Address: model.Address{RoutingKey: "w"}, Body: m.Body, Reaches: []model.QueueRef{build.Ref("w")},
+		}
+		check(t, j.Write(id, []plan.Entry{plan.NewEntry(&m, &p, false)}, test.settled))
+		if test.ended {
+			check(t, j.Finish(id, nil, plan.Account{}))
+		}
+		sent := must.Get(j.Replayed(t.Context(), "b:5672", ""))(t)
+		topology := build.TopologyOf("3.10.8", build.Queue("w", build.Consumers(1)), build.Queue("a"), build.Queue("b"))
+		got := plan.New(topology, plan.ActionWant{
+			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{m}, Planned: 1, Mark: true,
+			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
+		})
+		assert.That(t, got.Refusal.Refused() == test.held, "%s: %q, want held %v", name, got.Refusal.Words(), test.held)
+	}
+}
+
+// BenchmarkWrite writes down replays of messages of 1 KiB, 500 at once, as an execution does.
+func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, 500, 1<<10, false) }
+
+// BenchmarkWriteWhole writes down messages of 16 KiB with their bodies, 250 at once, as a drop does.
+func BenchmarkWriteWhole(b *testing.B) { benchmarkWrite(b, 250, 16<<10, true) }
+
+func benchmarkWrite(b *testing.B, batch, size int, full bool) {
+	j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
+	defer j.Close()
+	id := must.Get(j.Begin(b.Context(), record(plan.Replay)))(b)
+	m := message.Message{Exchange: "dlx", RoutingKey: "k", Headers: model.Table{
+		"n": int64(7), "x-death": []any{model.Table{"count": int64(3)}},
+	}, Body: bytes.Repeat([]byte("x"), size), BodyBytes: size}
+	p := message.Publishing{
+		Headers: model.Table{"n": int64(7)}, Body: m.Body, Reaches: []model.QueueRef{{VHost: "/", Name: "worker"}},
+	}
+	for b.Loop() {
+		entries := make([]plan.Entry, batch)
+		for i := range entries {
+			m.Position++
+			entries[i] = plan.NewEntry(&m, &p, full)
+		}
+		must.Do(b, j.Write(id, entries, nil))
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*batch), "µs/message")
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
@@ -75,4 +76,72 @@ func newRun(t *model.Topology, want ActionWant) *Run {
 	p := New(t, want)
 	run := p.On(t)
 	return &run
+}
+
+// Counts that include other messages are upper bounds, and an unfinished watch says when it last counted.
+func TestSequelClaimsNoMoreThanIsKnown(t *testing.T) {
+	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.Local)
+	watched := Sequel{Sent: 10, Taken: 10, Watch: time.Minute, Until: now.Add(20 * time.Second), At: now}
+	with := func(change func(*Sequel)) *Sequel {
+		s := watched
+		change(&s)
+		return &s
+	}
+	for want, s := range map[string]*Sequel{
+		"": nil,
+		"all taken, none came back; watched for 20s more": &watched,
+		"7 of 10 taken, 5 of 10 acknowledged, none came back, 3 still waiting; watched until 1m after all are taken": with(
+			func(s *Sequel) { s.Taken, s.Acked = 7, model.Some[int64](5) }),
+		"all taken, none came back, up to 2 waiting for a retry; watched for 20s more": with(
+			func(s *Sequel) { s.Retrying = 2 }),
+		"all taken, all acknowledged, up to 2 came back within 1m": with(
+			func(s *Sequel) {
+				s.Acked, s.Back, s.Grown, s.Over, s.Retrying = model.Some[int64](10), 2, true, true, 1
+			}),
+		"all taken, none came back; not watched after 09:00:00": with(func(s *Sequel) { s.Left = true }),
+		"all taken, none came back; not watched after 08:58:00": with(
+			func(s *Sequel) { s.At, s.Until = now.Add(-2*time.Minute), now.Add(-time.Minute) }),
+	} {
+		assert.Equal(t, s.Words(now), want, "")
+	}
+	for want, s := range map[string]*Sequel{
+		"": nil, "none back yet": &watched, "none came back": with(func(s *Sequel) { s.Over = true }),
+		"none back by 09:00": with(func(s *Sequel) { s.Left = true }),
+		"3 not taken":        with(func(s *Sequel) { s.Taken = 7 }), "2 came back": with(func(s *Sequel) { s.Back = 2 }),
+	} {
+		assert.Equal(t, s.Short(), want, "")
+	}
+	undone := Record{Operation: Replay, Ended: now, Account: Account{Moved: 10}, Sequel: &watched, Undone: 10}
+	assert.Equal(t, undone.ToldSince(), "10 moved; 10 undone")
+}
+
+// Only the last messages recorded are taken for lost acknowledgements, and only where they are unambiguous.
+func TestBackIsWhatCannotBeAnother(t *testing.T) {
+	for _, test := range []struct{ recorded, there, fresh, back string }{
+		{"abcd", "cd", "", "cd"},
+		{"abcd", "dc", "", "cd"},  // in any order
+		{"abcd", "cdx", "", "cd"}, // and others are there
+		{"abcd", "x", "x", ""},
+		{"abcd", "bc", "", ""},  // none of the last ones
+		{"abcd", "cdd", "", ""}, // one of them twice
+		{"abdd", "d", "", ""},   // twins
+		{"abcd", "cd", "d", ""}, // it was published again
+		{"ab", "abab", "", ""},
+		{"ab", "ab", "", "ab"},
+	} {
+		l := &LostAcks{}
+		for _, c := range test.recorded {
+			l.Recorded(&Entry{Outcome: Moved, Fingerprint: message.Fingerprint{byte(c)}})
+			l.Recorded(&Entry{Outcome: Refused, Fingerprint: message.Fingerprint{'r'}})
+		}
+		for _, c := range test.there {
+			fresh := len(test.fresh) > 0 && byte(c) == test.fresh[0]
+			l.See(&message.Message{Fingerprint: message.Fingerprint{byte(c)}, Redelivered: !fresh})
+		}
+		back := ""
+		for _, f := range l.Back() {
+			back += string(rune(f[0]))
+		}
+		assert.Equal(t, back, test.back, "of %s, with %s there", test.recorded, test.there)
+	}
 }

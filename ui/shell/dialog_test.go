@@ -1,13 +1,18 @@
 package shell
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // TestChangesAcrossARefusal: a plan that was refused for a moment is compared with what was read before.
@@ -40,5 +45,59 @@ func TestChangesAcrossARefusal(t *testing.T) {
 			assert.Equal(t, plan.ChangesWords(d.Changes), test.want, "changed")
 			assert.Equal(t, !d.ChangedAt.IsZero(), test.read, "it has to be read")
 		})
+	}
+}
+
+// TestDialogKeepsWarningsAndKeys: where a dialog has more lines than the screen, what is said aside goes, and a warning
+// and each key stay.
+func TestDialogKeepsWarningsAndKeys(t *testing.T) {
+	styles := term.NewStyles(term.ANSI, termenv.ANSI)
+	build := func(warnings int) *DialogLines {
+		l := NewDialogLines(styles, 80)
+		l.Say("from", "failed", styles.Text)
+		l.Say("to", "the worker", styles.Text)
+		l.Aside("target", "auto", styles.Muted)
+		l.Aside("adds", "a mark", styles.Text)
+		for range warnings {
+			l.Stress("", "! a warning", styles.Warning)
+		}
+		l.Aside("costs", strings.Repeat("words of what it costs ", 8), styles.Muted)
+		before := len(l.Lines)
+		l.Blank()
+		hints := ""
+		for _, key := range []string{"enter replay", "tab other target", "c canary", "t keep tries", "e edit", "esc back"} {
+			k, does, _ := strings.Cut(key, " ")
+			hints += Hint(styles, k, does)
+		}
+		l.Hints(hints)
+		l.asked = len(l.Lines) - before
+		return l
+	}
+	for _, c := range []struct {
+		warnings, most int
+		want, gone     []string
+	}{
+		{2, 40, []string{"auto", "a mark", "what it costs", "esc back"}, []string{"…"}},
+		{2, 8, []string{"failed", "the worker", "…", "e edit", "esc back"}, []string{"a mark", "what it costs"}},
+		{2, 7, []string{"failed", "…", "t keep tries", "esc back"}, []string{"a mark", "the worker", "what it costs"}},
+		{9, 8, []string{"! a warning", "…", "t keep tries", "esc back"}, []string{"failed", "the worker", "a mark"}},
+		{9, 3, []string{"…", "c canary", "esc back"}, []string{"failed", "! a warning"}},
+	} {
+		l := build(c.warnings)
+		l.Fit(c.most)
+		text := ansi.Strip(strings.Join(l.Lines, "\n"))
+		assert.That(t, len(l.Lines) <= c.most, "%d lines, not %d:\n%s", len(l.Lines), c.most, text)
+		n := strings.Count(text, "! a warning")
+		assert.That(t, c.warnings >= 3 || n == c.warnings, "%d of %d warnings:\n%s", n, c.warnings, text)
+		for _, want := range c.want {
+			assert.Contains(t, text, want, "there is no")
+		}
+		for _, gone := range c.gone {
+			assert.That(t, !strings.Contains(text, gone), "there is %q:\n%s", gone, text)
+		}
+		for _, line := range l.Lines {
+			assert.That(t, ansi.StringWidth(line) <= l.Width, "%d columns, not %d: %s", ansi.StringWidth(line),
+				l.Width, line)
+		}
 	}
 }

@@ -33,3 +33,12 @@ func TestIndexOf(t *testing.T) {
 		assert.That(t, !ok || err == nil && filepath.IsLocal(rel), "%+v: it is kept in %q", c, index.Dir)
 	}
 }
+
+func TestRoomFor(t *testing.T) {
+	for live, want := range map[int64]int64{
+		0: memoryLimit, 64 << 20: memoryLimit, 66 << 20: memoryLimit, 67 << 20: 104 << 20, 97 << 20: 136 << 20,
+	} {
+		got := roomFor(live)
+		assert.That(t, got == want, "%d MiB in use: a limit of %d MiB, not %d", live>>20, got>>20, want>>20)
+	}
+}
