@@ -6,7 +6,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// About has findings by what they are about, so that a flow finds its own without a look at all of them.
+// About indexes findings by what they are about, so that a flow finds its own without scanning all of them.
 type About struct {
 	all       []Finding
 	queues    map[model.QueueRef][]int // indexes in all

@@ -8,7 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// findClockSkew tells when the broker's clock is another than this machine's.
+// findClockSkew reports that the broker's clock differs from this machine's.
 func (t *checking) findClockSkew() {
 	clock := t.Snapshot.Overview.Clock()
 	if clock.Ahead.Abs() <= model.NotableSkew {
@@ -27,8 +27,8 @@ func (t *checking) findClockSkew() {
 	})
 }
 
-// publishersAhead: a message cannot have been published after it was seen, nor after it died. Where its timestamp says
-// so, its publisher's clock is ahead of the broker's.
+// publishersAhead: a message cannot be published after it was seen, nor after it died. If its timestamp says so, its
+// publisher's clock is ahead of the broker's.
 type publishersAhead struct {
 	clock   model.Clock
 	takenAt time.Time

@@ -16,7 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Queues and exchanges as each framework of the table of conventions declares them, with workers that run.
+// Queues and exchanges as each framework in the table of conventions declares them, with running workers.
 func TestFlowsOfEachConvention(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -200,8 +200,8 @@ func TestFlowsOfEachConvention(t *testing.T) {
 	}
 }
 
-// A loop hands the same messages out again and again; it says how many there are, how fast they go round, and how often
-// that was.
+// A loop delivers the same messages again and again; the finding says how many there are, how fast they cycle, and how
+// often they were delivered.
 func TestRequeueLoop(t *testing.T) {
 	taken := func(again, acked float64, ready, unacked, total int64) build.Setting {
 		return func(q *model.Queue) {
@@ -247,7 +247,7 @@ func TestRequeueLoop(t *testing.T) {
 	}
 }
 
-// Who looks at a failed queue several times in some seconds, dlxtop for example, is no worker in a loop.
+// Peeking at a failed queue several times within seconds, as dlxtop does, is not a worker's loop.
 func TestLooksAreNoLoop(t *testing.T) {
 	looked := func(q *model.Queue) {
 		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(6.0), model.Some[int64](6), model.Some[int64](60)
@@ -258,7 +258,7 @@ func TestLooksAreNoLoop(t *testing.T) {
 	assert.That(t, !slices.Contains(found, "error requeue-loop mail.dlq"), "found %v", found)
 }
 
-// A worker that crashes on its message is mostly gone when the broker counts consumers.
+// A worker that crashes on its message is mostly disconnected when the broker counts consumers.
 func TestCrashLoop(t *testing.T) {
 	crashing := func(polled model.Opt[float64]) build.Setting {
 		return func(q *model.Queue) {
@@ -298,7 +298,7 @@ func TestSinceWhenFindingsAreThere(t *testing.T) {
 		{30, []string{"a", "b"}, []int{0, 2}},
 		{40, nil, nil},
 		{71, []string{"a", "b"}, []int{71, 71}},
-		{171, []string{"a", "b"}, []int{71, 71}}, // a slow broker is asked every two minutes
+		{171, []string{"a", "b"}, []int{71, 71}}, // a slow broker is polled every two minutes
 		{271, []string{"b"}, []int{71}},
 		{371, []string{"a", "b"}, []int{371, 71}},
 	} {
@@ -318,9 +318,9 @@ func TestSinceWhenFindingsAreThere(t *testing.T) {
 	}
 }
 
-// Loss of messages that keep their keys is an error only when something shows it.
+// Loss of messages that keep their keys is an error only with evidence.
 func TestUnroutableOwnKeys(t *testing.T) {
-	// the worker has got dead letters: 2 published, 6 acknowledged
+	// the worker has received dead letters: 2 published, 6 acknowledged
 	arrived := func(s *model.Snapshot) {
 		for i := range s.Queues {
 			if s.Queues[i].Name == "user:save" {
@@ -361,7 +361,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 	})
 }
 
-// A retry queue that its worker declares when it needs it is there at some polls; a failed queue that is gone is gone.
+// A retry queue that its worker declares on demand exists at some polls only; a missing failed queue is really missing.
 func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
 	worker := []build.Part{build.Exchange("direct", "x"), build.Queue("w", build.DLX("x", "k"), build.Consumers(1))}
 	lease := build.Argument("x-expires", int64(6000))
@@ -390,7 +390,7 @@ func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
 	}
 }
 
-// What a broker may hold, and what may go between two requests, is looked at without a crash and without a guess.
+// Anything that a broker may contain, or that may disappear between two requests, causes neither a crash nor a guess.
 func TestHostileTopologies(t *testing.T) {
 	long := strings.Repeat("ab.", 84) + "abc" // 255 bytes
 	words := strings.TrimSuffix(strings.Repeat("a.", 100), ".")

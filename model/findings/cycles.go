@@ -9,11 +9,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/story"
 )
 
-// Findings about ways that lead in circles through a buffer. RabbitMQ drops a message that would come into a queue for
-// the second time with no rejection since (all versions), and ends no circle with a rejection in it.
+// Findings about circular ways through a buffer. RabbitMQ drops a message that would enter a queue for the second time
+// without a rejection in between (all versions), but never ends a circle that contains a rejection.
 
 // findCutCycles finds circles that a message can go round without being rejected. When the queue that would send it
-// into one for the second time keeps its dead letters, it stays in that one.
+// into another one for the second time keeps its dead letters, the message stays there.
 func (t *checking) findCutCycles() {
 	walk := t.circles(func(at model.QueueRef) []model.QueueRef {
 		if targets := t.ExpiredTargets(at); t.Settings(at).TTL.Set && len(targets) == 1 {
@@ -24,7 +24,7 @@ func (t *checking) findCutCycles() {
 	for q := range model.Each(t.Snapshot.Queues) {
 		t.findExpiredUnread(q)
 		circle := walk(q.QueueRef)
-		if len(circle) < 2 { // of one alone findReturns speaks
+		if len(circle) < 2 { // findReturns reports a circle of one queue
 			continue
 		}
 		first := slices.IndexFunc(circle, func(ref model.QueueRef) bool {
@@ -54,10 +54,10 @@ func (t *checking) findCutCycles() {
 	}
 }
 
-// circles follow what leaves queues, from one to the next, as long as next has only one way. Each call returns the
-// circle that its walk closed, if any: each queue is passed by one walk only.
+// circles follow messages from one queue to the next, as long as next returns only one. Each call returns the circle
+// that its walk closed, if any: only one walk passes each queue.
 func (t *checking) circles(next func(model.QueueRef) []model.QueueRef) func(start model.QueueRef) []model.QueueRef {
-	walked, walk := map[model.QueueRef]int{}, 0 // the walk that came by first
+	walked, walk := map[model.QueueRef]int{}, 0 // the walk that passed each queue first
 	return func(at model.QueueRef) []model.QueueRef {
 		walk++
 		for path := []model.QueueRef(nil); ; {
@@ -75,8 +75,8 @@ func (t *checking) circles(next func(model.QueueRef) []model.QueueRef) func(star
 	}
 }
 
-// escape is where messages may leave a circle before they expire, or by another key, and after how long they do not: a
-// queue that has consumers, or may have some.
+// escape is where messages may leave a circle before they expire, or with another key, and the TTL after which they no
+// longer can: a queue that has, or may have, consumers.
 func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, ttl string, escapes bool) {
 	for _, ref := range circle {
 		q, _ := t.Queue(ref)
@@ -91,7 +91,7 @@ func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, 
 	return worker, t.Settings(worker).TTL.String(), escapes
 }
 
-// findExpiredUnread finds messages that came into a buffer by their own expiry, or were pushed out, as far as
+// findExpiredUnread finds messages that came into a buffer because they expired or were pushed out, as far as
 // statistics show: the queue that dead-letters them there, and gets them back, has no consumers and has delivered none.
 func (t *checking) findExpiredUnread(q *model.Queue) {
 	buffer := behindUnread(t.Topology, q)
@@ -108,8 +108,8 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 	})
 }
 
-// behindUnread is the buffer behind a queue that has delivered nothing, which leads back to it; nil when there is none.
-// findCutCycles speaks of a queue with a TTL.
+// behindUnread is the buffer behind a queue that has delivered nothing, which leads back to it; nil without one.
+// findCutCycles reports queues with a TTL.
 func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
 	if q.Delivered.Or(0) > 0 || q.Consumers != model.Some[int64](0) || t.Settings(q.QueueRef).TTL.Set {
 		return nil
@@ -128,8 +128,8 @@ func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
 	return nil
 }
 
-// Unread are the buffers behind queues that have delivered nothing, as far as they can be counted: statistics know late
-// what is in them.
+// Unread are the buffers behind queues that have delivered nothing, if they can be counted: statistics are late to show
+// what they contain.
 func Unread(t *model.Topology) (refs []model.QueueRef) {
 	for q := range model.Each(t.Snapshot.Queues) {
 		buffer := behindUnread(t, q)
@@ -146,10 +146,10 @@ func Unread(t *model.Topology) (refs []model.QueueRef) {
 const savedBy = "replay them before they expire (a replay removes x-death); start the worker, or let messages not " +
 	"expire in its queue"
 
-// dropped are messages that will be dropped when they expire, as their x-death shows.
+// dropped are messages that RabbitMQ will drop when they expire, as their x-death shows.
 type dropped struct{ ways *story.Ways }
 
-func (dropped) see(*message.Message) {} // strays does
+func (dropped) see(*message.Message) {} // strays does it
 
 func (d dropped) finding() (Finding, bool) {
 	n, back := d.ways.Cut()
@@ -163,7 +163,7 @@ func (d dropped) finding() (Finding, bool) {
 	}, n > 0
 }
 
-// findUncappedLoops finds retry loops that the broker never ends: a cycle with a rejection in it is never cut.
+// findUncappedLoops finds retry loops that the broker never ends: it never cuts a cycle that contains a rejection.
 func (t *checking) findUncappedLoops(flow *model.Flow) {
 	i := slices.IndexFunc(flow.Buffers, func(b *model.Buffer) bool { return b.Rejected })
 	if i < 0 {

@@ -1,3 +1,3 @@
-// Package findings is what is wrong with a broker's topology, its queues and its messages: each with its evidence, its
-// level, its remedy, and a page in docs/findings. It proposes, and plans nothing.
+// Package findings is what is wrong with a broker's topology, its queues and its messages: each finding with its
+// evidence, level and remedy, and a page in docs/findings. It suggests remedies, but plans no actions.
 package findings

@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// findDoubledFailures finds workers of which one failure arrives in several failed queues: who replays all of these
-// lets it be processed several times.
+// findDoubledFailures finds workers whose failures arrive in several failed queues: replaying all of them processes a
+// message several times.
 func (t *checking) findDoubledFailures(flow *model.Flow) {
 	worker := flow.Worker.Queue
 	queues := t.FailedTogether(worker)

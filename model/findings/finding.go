@@ -12,14 +12,14 @@ import (
 // Level is how bad a finding is.
 type Level string
 
-// The levels. Error: messages are lost or stuck, now or as soon as one takes this way.
+// The levels. Error: messages are lost or stuck, now or as soon as one goes this way.
 const (
 	LevelError   Level = "error"
 	LevelWarning Level = "warning"
 	LevelInfo    Level = "info"
 )
 
-// infoIf is the level of what is only worth knowing in some case, and else a warning.
+// infoIf is the level info if the finding is harmless in this case, otherwise warning.
 func infoIf(harmless bool) Level {
 	if harmless {
 		return LevelInfo
@@ -27,7 +27,7 @@ func infoIf(harmless bool) Level {
 	return LevelWarning
 }
 
-// agree is the word that goes with a number.
+// agree chooses between singular and plural.
 func agree[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return one
@@ -35,7 +35,7 @@ func agree[N int | int64](n N, one, many string) string {
 	return many
 }
 
-// Finding is something wrong or risky in the topology or in what was peeked.
+// Finding is something wrong or risky in the topology or in peeked messages.
 type Finding struct {
 	Code     string // stable, kebab-case: scripts and the documentation refer to it
 	Level    Level
@@ -43,28 +43,28 @@ type Finding struct {
 	Queue    string // "" when it is about an exchange, a node or the broker
 	Exchange string
 	Node     string
-	Message  string // one sentence: what is wrong and what follows from it
-	Evidence string // the settings and counts that show it
+	Message  string // one sentence: what is wrong, and the consequence
+	Evidence string // the settings and counts that prove it
 	Remedy   string // what to do
 
-	Happening bool      // it happens at this moment, and since when matters
-	Since     time.Time // when this program saw it first; zero: it watches no longer than one poll (Memory)
+	Happening bool      // it happens right now, so it matters since when
+	Since     time.Time // when this program first saw it; zero: it has only watched one poll (Memory)
 }
 
-// Page is where the finding is described, in the project's folder.
+// Page is the finding's page, in the project's folder.
 func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
 
-// checking looks for what is wrong in a topology.
+// checking is a topology under examination.
 type checking struct {
 	*model.Topology
 	found                      func(Finding)
-	fed                        func() feeds                   // what leads where; few findings ask for it
-	rounds                     func() map[model.QueueRef]bool // the queues in which what is rejected goes round
+	fed                        func() feeds                   // what leads where; computed on demand
+	rounds                     func() map[model.QueueRef]bool // the queues in which rejected messages cycle
 	policies, operatorPolicies model.PolicyMatcher
 }
 
-// What is wrong, one kind each. To add a finding, write a check beside its kin, list it here, test it on a broker that
-// misbehaves as it says, and give it a page (Finding.Page).
+// The checks, one for each kind of problem. To add a finding, write a check beside similar ones, list it here, test it
+// on a broker that misbehaves that way, and add a page (Finding.Page).
 var (
 	checks = []func(*checking){
 		(*checking).findReturns, (*checking).findCutCycles, (*checking).findFullTargets,

@@ -370,8 +370,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A flow's findings are those of its queues and of the exchanges that its buffers expire into: no others, each once,
-// in the order of all.
+// A flow's findings are those of its queues and of the exchanges that its buffers expire into: no others, each once, in
+// the order of all.
 func TestAboutAFlow(t *testing.T) {
 	topology := model.NewTopology(build.Broker("3.10.8", build.Exchange("direct", "back"),
 		build.Queue("orders", build.Consumers(1)), build.Bind("back", "orders", "orders"),
@@ -402,7 +402,7 @@ func TestAboutAFlow(t *testing.T) {
 	assert.That(t, len(of) == 1 && of[0].Code == "b", "%+v", of)
 }
 
-// What a queue keeps until somebody takes it is not lost, and no sentence says so.
+// A message that its queue keeps until it is accepted is not lost, and no sentence says so.
 func TestKeptDeadLettersAreNotLost(t *testing.T) {
 	parts := []build.Part{build.Exchange("direct", "x"), build.Queue("w"), build.Bind("x", "k", "w")}
 	for _, test := range []struct {
@@ -453,7 +453,7 @@ func TestKeptDeadLettersAreNotLost(t *testing.T) {
 		"will be kept on expiry: x has no queue for the keys that they keep"), "%+v", found)
 }
 
-// Every finding has a page, every page a finding, and the index names all of them.
+// Every finding has a page, every page a finding, and the index lists them all.
 func TestEveryFindingHasAPage(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	must.That(t, err == nil && len(files) > 0, "%v %v", files, err)

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// the statistics of two queues may be 5 s apart: what left one has to be missing for longer
+	// the statistics of two queues may be 5 s apart: messages that left one must be missing for longer
 	liveSpan  = 10 * time.Second
-	liveLeast = 5 // messages: fewer can hide between two polls
+	liveLeast = 5 // messages: fewer can be missed between two polls
 )
 
-// LosingNow finds messages that are being lost while one looks: they leave a buffer by no consumer's hand, and arrive
-// in none of the queues that they should reach. moves are the movements over a span of time. It says so only where
-// nothing else can explain it: with statistics, and where the queues behind show all that arrives.
+// LosingNow finds messages that are being lost at this moment: they leave a buffer without being consumed, and arrive
+// in none of the queues that they should reach. moves are the movements over a span of time. It reports only what
+// nothing else can explain: with statistics, and where the next queues show all arrivals.
 func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Finding {
 	if o := &t.Snapshot.Overview; over < liveSpan || o.StatsOff || o.RatesMode == "none" {
 		return nil
@@ -51,8 +51,8 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 	return findings
 }
 
-// mayArrive reports whether messages come into a queue, or could without being seen: as many leave it by expiry or by
-// its limit, or its consumers reject them.
+// mayArrive reports whether messages come into a queue, or could come unnoticed because as many leave it through
+// expiry, its limit, or rejection.
 func mayArrive(t *model.Topology, ref model.QueueRef, moves model.Moves) bool {
 	in, known := moves[ref].In.Get()
 	q, _ := t.Queue(ref)
@@ -66,5 +66,5 @@ func mayArrive(t *model.Topology, ref model.QueueRef, moves model.Moves) bool {
 	})
 }
 
-// allKnown reports whether a route has all queues that messages can reach by it.
+// allKnown reports whether a route has all queues that messages can reach through it.
 func allKnown(r *model.Route) bool { return r.Exact || r.Keys == model.KeysBeyond }

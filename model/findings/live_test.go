@@ -132,7 +132,7 @@ func TestLosingNow(t *testing.T) {
 	}
 }
 
-// replicas makes a quorum queue with members on a, b, c, …, of which the first are online.
+// replicas makes a quorum queue with members on a, b, c, …, the first of which are online.
 func replicas(members, online int) build.Setting {
 	return func(q *model.Queue) {
 		q.Type = model.Quorum
@@ -222,7 +222,7 @@ func TestNodeFindings(t *testing.T) {
 	}
 }
 
-// What goes into a queue that is down is refused before, or warned of when others receive it, too.
+// A plan into a queue that is down is refused, or has a warning if others receive its messages, too.
 func TestPlansIntoQueuesThatAreDown(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("failed", build.Ready(3)),
 		build.Queue("w", state("down", "rabbit@b")), build.Queue("other"),
@@ -245,7 +245,7 @@ func TestPlansIntoQueuesThatAreDown(t *testing.T) {
 	}
 }
 
-// Whatever publishes tells before that publishers are blocked; a drop does not publish.
+// Every plan that publishes warns that publishers are blocked; a drop does not publish.
 func TestPlansInAnAlarm(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("failed", build.Ready(3)), build.Queue("w", build.Consumers(1)),
 		nodes(model.Node{Name: "rabbit@a", Running: true, DiskAlarm: true}))
@@ -275,7 +275,7 @@ func TestPlansInAnAlarm(t *testing.T) {
 func TestClockSkewFinding(t *testing.T) {
 	for _, c := range []struct {
 		ahead model.Opt[time.Duration]
-		says  string // "" it is silent
+		says  string // "": it is silent
 	}{
 		{model.Unknown[time.Duration](), ""},
 		{model.Some(time.Duration(0)), ""},
@@ -296,8 +296,8 @@ func TestClockSkewFinding(t *testing.T) {
 	}
 }
 
-// TestReleasedForEver: what a worker releases again and again is found by the counts of its messages, and neither what
-// counts towards the limit nor what only looks return.
+// Messages that a worker releases again and again are found by their counts; returns that count towards the limit, and
+// those by peeks alone, are not reported.
 func TestReleasedForEver(t *testing.T) {
 	for _, c := range []struct {
 		name, version     string
@@ -327,7 +327,7 @@ func TestReleasedForEver(t *testing.T) {
 
 func TestFindingsInMessages(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	// waiting is a buffer's content: expirations in seconds, published some seconds ago.
+	// waiting is a buffer's content: expirations in seconds, published ago seconds before.
 	waiting := func(ago int, expirations ...int) []message.Message {
 		var ms []message.Message
 		for i, e := range expirations {

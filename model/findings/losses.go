@@ -7,16 +7,16 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Findings about messages that are lost on their way out of a queue. A missing DLX and an unroutable key drop silently,
-// on classic and quorum queues (measured on 3.10.8, 4.0.5 and 4.3.6).
+// Findings about messages that are lost when they leave a queue. A missing DLX and an unroutable key drop messages
+// silently, on classic and quorum queues (measured on 3.10.8, 4.0.5 and 4.3.6).
 
-// end is what becomes of dead letters that no queue takes: they are lost, or their queue keeps them and tries again.
+// end is what happens to dead letters that reach no queue: they are lost, or their queue keeps them and tries again.
 type end struct {
 	level                    Level
 	are, may, will, evidence string
 }
 
-// deadLettering is where a queue's dead letters go and why, in words.
+// deadLettering says where a queue's dead letters go and why.
 func deadLettering(s model.Settings) string {
 	return fmt.Sprintf("dead-letter-exchange %s (%s), key %s", model.Printable(model.ExchangeName(s.DLX.Value)),
 		s.DLX.Source, model.Printable(s.Key.String()))
@@ -50,7 +50,7 @@ func (t *checking) findTTLWithoutDLX(q *model.Queue, s model.Settings) {
 	if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 		return
 	}
-	t.found(Finding{ // a queue of one connection that forgets is often meant so
+	t.found(Finding{ // a queue of one connection is often meant to drop messages
 		Code: "ttl-without-dlx", Level: infoIf(q.Exclusive || q.AutoDelete), VHost: q.VHost, Queue: q.Name,
 		Message: fmt.Sprintf("%s loses messages that expire (after %s): it has no dead-letter exchange",
 			model.Printable(q.Name), model.ShortDuration(s.TTL.Value)),
@@ -91,8 +91,8 @@ func (t *checking) findDeliveryLimitWithoutDLX(q *model.Queue, s model.Settings)
 	})
 }
 
-// findCarriedDeliveryCounts finds quorum queues that lose, at the first return, what another one's delivery limit sent
-// them (from 4.3).
+// findCarriedDeliveryCounts finds quorum queues that lose, at the first return, messages dead-lettered at another one's
+// delivery limit (from 4.3).
 func (t *checking) findCarriedDeliveryCounts(q *model.Queue, s model.Settings) {
 	c, carries := t.Carried(q.QueueRef)
 	if !carries || q.Type != model.Quorum || !q.NoDLX(s) || !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 ||

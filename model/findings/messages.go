@@ -10,16 +10,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/story"
 )
 
-// Reading finds what only the messages of a queue tell, from each of them once, in whichever order: delivery counts
-// near the limit, copies that a replay cannot bring back, heads that block what is due before them.
+// Reading finds what only the messages of a queue show. It takes each once, in any order, and finds delivery counts
+// near the limit, copies that a replay does not restore, and heads that block messages which are due earlier.
 type Reading struct {
 	queue  model.QueueRef
 	checks []messageCheck
 	ways   *story.Ways
 }
 
-// ReadingOf is for a look at a queue. waiting has seen the same messages before Found is called; nil for who tells by
-// other words what blocks them.
+// ReadingOf is for peeking at a queue. waiting must have seen the same messages before Found is called; nil if the
+// caller reports blocking heads in its own way.
 func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting *story.Waiting) *Reading {
 	r := &Reading{queue: ref, ways: story.WaysFrom(t, ref)}
 	q, ok := t.Queue(ref)
@@ -42,7 +42,7 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 	return r
 }
 
-// See takes in a message, with its body up to message.MaxEnvelope.
+// See examines a message, with its body up to message.MaxEnvelope.
 func (r *Reading) See(m *message.Message) {
 	for _, check := range r.checks {
 		check.see(m)
@@ -52,7 +52,7 @@ func (r *Reading) See(m *message.Message) {
 // Seen are the queues that the messages go to by their own keys, by the queue that they leave.
 func (r *Reading) Seen() model.Seen { return r.ways.Seen() }
 
-// Found is what the messages that were seen tell.
+// Found are the findings about the messages seen.
 func (r *Reading) Found() []Finding {
 	var findings []Finding
 	for _, check := range r.checks {
@@ -64,10 +64,10 @@ func (r *Reading) Found() []Finding {
 	return findings
 }
 
-// In finds what only the messages of a look tell. Messages from the first one on that cannot be read are left out.
+// In are the findings that only the messages of a peek show. It stops at the first message that cannot be read.
 func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) []Finding {
 	var waiting *story.Waiting
-	if t.Settings(ref).DLX.Set { // else they wait for nothing
+	if t.Settings(ref).DLX.Set { // otherwise they wait for nothing
 		waiting = story.WaitingIn(t, ref, peeked, story.Sight{})
 	}
 	reading, i := ReadingOf(t, ref, peeked.TakenAt, waiting), 0
@@ -79,14 +79,14 @@ func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) []Finding {
 	return reading.Found()
 }
 
-// messageCheck sees the messages of a queue one by one, and then says what is wrong with them.
+// messageCheck examines the messages of a queue one by one, then reports what is wrong.
 type messageCheck interface {
 	see(m *message.Message)
 	finding() (Finding, bool)
 }
 
-// Heads are the buffers in which a message may hold up those behind it, which only a look shows: several wait, as far
-// as is known, by TTLs of their own.
+// Heads are the buffers in which a message may block those behind it, which only a peek shows: as far as known, several
+// messages with their own TTLs wait there.
 func Heads(t *model.Topology) (refs []model.QueueRef) {
 	for q := range model.Each(t.Snapshot.Queues) {
 		if !t.Settings(q.QueueRef).TTL.Set && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {
@@ -96,14 +96,14 @@ func Heads(t *model.Topology) (refs []model.QueueRef) {
 	return refs
 }
 
-// blockingHead: only the head of a queue expires. A message whose own TTL ends before that of one ahead of it waits for
-// that one (all versions). The TTL of the queue is the same for all of them, and blocks nothing.
+// blockingHead: a queue only expires messages at its head. A message whose own TTL ends before that of one ahead of it
+// waits for that one (all versions). A TTL of the queue is the same for all, so it blocks nothing.
 type blockingHead struct {
 	waiting *story.Waiting
 	takenAt time.Time
 }
 
-func (*blockingHead) see(*message.Message) {} // waiting does
+func (*blockingHead) see(*message.Message) {} // waiting does it
 
 func (h *blockingHead) finding() (Finding, bool) {
 	waits := h.waiting.Waits()
@@ -133,11 +133,11 @@ func (h *blockingHead) finding() (Finding, bool) {
 	return f, f.Message != ""
 }
 
-// nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count passes the limit.
+// nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count exceeds the limit.
 type nearDeliveryLimit struct {
 	queue    *model.Queue
 	settings model.Settings
-	rescued  bool // what was at the limit: its copy counts from 0
+	rescued  bool // messages at the limit are rescued: their copies count from 0
 
 	near int
 	most int64
@@ -172,8 +172,8 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 	}, l.near > 0
 }
 
-// copies: CC and BCC sent copies to further queues. A replay leaves them away, so that queues which had their copy do
-// not get another.
+// copies: CC and BCC sent copies to further queues. A replay leaves these headers out, so that queues which had their
+// copy do not get another.
 type copies struct{ n int }
 
 func (c *copies) see(m *message.Message) {

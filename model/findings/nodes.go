@@ -9,8 +9,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Findings about the nodes of the cluster and what depends on them. They need the tag monitoring; without it
-// a user sees the queues alone.
+// Findings about the nodes of the cluster and what depends on them. They need the tag monitoring; without it a user
+// sees only queues.
 
 func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 	outage := q.Outage()
@@ -38,8 +38,8 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 	t.found(f)
 }
 
-// findQuorumAtRisk tells which quorum queues the stop of one more node makes unavailable. One that has all its members
-// says so only where the cluster has more nodes than it uses.
+// findQuorumAtRisk finds quorum queues that become unavailable when one more node stops. A queue with all its members
+// online is reported only if the cluster has more nodes than it uses.
 func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 	members, online := len(q.Members), len(q.Online)
 	if q.Type != model.Quorum || members == 0 || online != model.Majority(members) {

@@ -10,14 +10,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/story"
 )
 
-// From how many tries on a message is taken for one that never succeeds: applications give up before. Where its age
-// only bounds the tries, it takes more to say so.
+// From this many tries on a message is taken for one that never succeeds: applications give up earlier. Where only its
+// age bounds the tries, the threshold is higher.
 const (
 	manyTries        = 10
 	manyTriesByBound = 50
 )
 
-// poison: a message that comes back again and again is in the way of others, and nothing ends it.
+// poison: a message that comes back again and again blocks others, and nothing ends it.
 type poison struct {
 	topology *model.Topology
 	queue    model.QueueRef
@@ -26,13 +26,13 @@ type poison struct {
 
 	n        int
 	worst    story.Tries
-	position int    // of the worst
-	id       string // of it
+	position int    // of the worst message
+	id       string // its message_id
 }
 
 func newPoison(t *model.Topology, q *model.Queue, takenAt time.Time) *poison {
 	f := story.RetryFlow(t, q.QueueRef)
-	applies := f != nil && f.Role(q.QueueRef) != model.FailedRole // there it has come to rest
+	applies := f != nil && f.Role(q.QueueRef) != model.FailedRole // messages in a failed queue have come to rest
 	return &poison{topology: t, queue: q.QueueRef, takenAt: takenAt, applies: applies}
 }
 

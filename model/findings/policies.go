@@ -8,20 +8,20 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Findings about where settings come from, and settings that do nothing.
+// Findings about where settings come from, and about settings without effect.
 
 func (t *checking) findSkippedPolicies(q *model.Queue, s model.Settings) {
 	for _, matcher := range []model.PolicyMatcher{t.policies, t.operatorPolicies} {
 		above, applied, _ := matcher.Others(q)
 		for _, p := range above {
-			if keys := model.UnsupportedKeys(p, q.Type); len(keys) > 0 { // else two of one priority, or an unknown key
+			if keys := model.UnsupportedKeys(p, q.Type); len(keys) > 0 { // otherwise: two of one priority, or an unknown key
 				t.found(skippedPolicy(q, p, applied, keys, !s.DLX.Set && !t.IsFailed(q.QueueRef)))
 			}
 		}
 	}
 }
 
-// skippedPolicy: needed is false for a failed queue, which is better off without dead lettering.
+// skippedPolicy: needed is false for a failed queue, which is better off without dead-lettering.
 func skippedPolicy(q *model.Queue, p, applied *model.Policy, keys []string, needed bool) Finding {
 	instead := "none"
 	if applied != nil {
@@ -53,11 +53,11 @@ func policyWords(p *model.Policy) string {
 	return fmt.Sprintf("%s (priority %d, pattern %s)", policyName(p), p.Priority, model.Printable(p.Pattern))
 }
 
-// limits are the keys of policies beside dead lettering that decide how long messages stay, and how many.
+// limits are the policy keys, other than dead-lettering, that decide how long messages stay, and how many.
 var limits = []string{"message-ttl", "expires", "max-length", "max-length-bytes", "overflow", "delivery-limit"}
 
-// findHiddenPolicies finds what a policy sets in vain, as only one policy applies to a queue: the one of the highest
-// priority that matches. What an operator policy sets is merged with it, and can be no dead lettering.
+// findHiddenPolicies finds policy settings without effect: only one policy applies to a queue, the matching one with
+// the highest priority. An operator policy is merged with it, but cannot set dead-lettering.
 func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 	_, applied, below := t.policies.Others(q)
 	for _, p := range below {
@@ -75,7 +75,7 @@ func (t *checking) findHiddenPolicies(q *model.Queue, s model.Settings) {
 		switch {
 		case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
 			continue
-		case t.IsFailed(q.QueueRef): // a failed queue's own policy takes it out of the one for all
+		case t.IsFailed(q.QueueRef): // a failed queue's own policy excludes it from the general one
 			continue
 		case lost, rekeys:
 		case len(unset) > 0:
@@ -188,9 +188,9 @@ func (t *checking) findNegativeDeliveryLimits(q *model.Queue, s model.Settings) 
 	})
 }
 
-// findLeasedBuffers finds buffers that are deleted with what waits in them. A queue is used as long as it has a
-// consumer, and by each basic.get; a classic queue, not a quorum queue, also when it is declared again (measured on
-// 3.10.8, 4.0.5 and 4.3.6). Publishing is no use.
+// findLeasedBuffers finds buffers that are deleted together with the waiting messages. A queue is in use as long as it
+// has a consumer, and at each basic.get; a classic queue, but not a quorum queue, also when it is declared again
+// (measured on 3.10.8, 4.0.5 and 4.3.6). Publishing does not count.
 func (t *checking) findLeasedBuffers(flow *model.Flow) {
 	for _, b := range flow.Buffers {
 		for _, ref := range b.Queues() {

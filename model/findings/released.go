@@ -7,20 +7,21 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// manyReturns is from how many returns on, none of which counted, a message is taken for one that goes round: looks
+// manyReturns is the number of returns, none of which counted, from which a message is considered to be cycling: peeks
 // return a message, too, but not as often beside a consumer.
 const manyReturns = 100
 
 // released: a worker returns a message again and again in a way that counts towards no delivery limit (basic.nack, and
-// AMQP 1.0's released, from 4.3 on). RabbitMQ's statistics may not show such deliveries of AMQP 1.0; the message does.
+// AMQP 1.0's released, from 4.3 on). RabbitMQ's statistics may not show such deliveries of AMQP 1.0, but the message
+// does.
 type released struct {
 	queue     *model.Queue
 	behaviour model.Behaviour
 
 	n     int
 	worst message.Message // without headers and body
-	most  int64           // of it: how often it was taken
-	count int64           // of it: how often that counted
+	most  int64           // how often it was taken
+	count int64           // how often that counted
 }
 
 func (r *released) see(m *message.Message) {

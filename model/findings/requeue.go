@@ -7,18 +7,18 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Findings about how applications take messages: by asking for each, and by giving the same ones back for ever.
+// Findings about how applications take messages: with basic.get for each, or by requeueing the same ones for ever.
 
 const (
-	loopSpan  = 5   // seconds that the broker's rates are a mean of: two samples
-	loopLeast = 5   // redeliveries in that time; fewer are a worker that was restarted, or a look
-	loopDone  = 0.1 // acknowledged for each redelivered one: with more, the work gets done
-	loopEver  = 10  // redeliveries, since RabbitMQ counts, for each message that was ever done or still waits
+	loopSpan  = 5   // seconds that the broker's rates average over: two samples
+	loopLeast = 5   // redeliveries in that time; fewer come from a restarted worker, or a peek
+	loopDone  = 0.1 // acknowledged for each redelivered one: if there are more, the work gets done
+	loopEver  = 10  // redeliveries in total for each message that was ever processed or still waits
 )
 
-// A worker that is restarted gets each message that it held once more. In a loop, what is handed out is handed out
-// again and again: several times what can be held by consumers at one time. A worker that crashes takes a second or
-// more for each round: that is a loop when all its rounds together did next to nothing.
+// A restarted worker gets each message that it held once more. In a loop, messages are delivered again and again:
+// several times what consumers can hold at a time. A crashing worker takes a second or more for each round: that is a
+// loop when all its rounds together achieved next to nothing.
 func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	rate := q.RedeliverRate.Or(0)
 	again := rate * loopSpan
@@ -26,9 +26,9 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	worked := works(t.Topology, q)
 	slow := rate > 0 && worked && float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+max(depth, 1))
 	taken := q.Consumers.Or(0) > 0 || q.Polled()
-	fast := again >= loopLeast && ((taken || worked) && again >= loopLeast*float64(depth) || // else a look, as dlxtop's
+	fast := again >= loopLeast && ((taken || worked) && again >= loopLeast*float64(depth) || // otherwise a peek
 		taken && again >= loopLeast*float64(max(q.Unacked.Or(depth), 1)))
-	// From 4.0 what is rejected and comes back as a dead letter counts as delivered again.
+	// From 4.0 a rejected message that comes back as a dead letter counts as redelivered.
 	if q.AckRate.Or(0) > rate*loopDone || !known || depth == 0 || !slow && !fast || t.rounds()[q.QueueRef] {
 		return
 	}
@@ -44,14 +44,15 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	})
 }
 
-// works reports whether a worker takes messages out of a queue, which may be gone for the moment. What others get there
-// by basic.get is not its doing.
+// works reports whether a worker, possibly disconnected at the moment, takes messages from a queue. Messages that
+// others get there with basic.get do not count.
 func works(t *model.Topology, q *model.Queue) bool {
 	return q.Consumers.Or(0) > 0 || q.PollRate.Or(0) == 0 &&
 		slices.ContainsFunc(t.FlowsOf(q.QueueRef), func(f *model.Flow) bool { return f.Worker.Queue == q.QueueRef })
 }
 
-// limitWords say what does not count towards a delivery limit: a loop of that never ends (measured on 4.0.5 and 4.3.6).
+// limitWords say which returns do not count towards a delivery limit: a loop of those never ends (measured on 4.0.5 and
+// 4.3.6).
 func (t *checking) limitWords() string {
 	if t.Behaviour.ReturnCountsAsDelivery {
 		return ""

@@ -9,7 +9,7 @@ import (
 
 // Findings about messages that wait for another try.
 
-// retryBuffers calls with each queue that is a retry buffer, or the entrance of one, once.
+// retryBuffers calls each once for every queue that is a retry buffer, or the entrance of one.
 func (t *checking) retryBuffers(each func(*model.Buffer, model.QueueRef)) {
 	seen := map[model.QueueRef]bool{}
 	for flow := range model.Each(t.Flows()) {
@@ -22,9 +22,9 @@ func (t *checking) retryBuffers(each func(*model.Buffer, model.QueueRef)) {
 	}
 }
 
-// From 4.0 the broker ignores an x-death that a client publishes (before, it went on counting in it): a worker that
-// republishes a failed message to a retry buffer, and gives up by the count of x-death, then never gives up. One that
-// has published to a failed queue gives up by another count.
+// From 4.0 the broker ignores an x-death that a client publishes (earlier versions continued to count in it): a worker
+// that republishes a failed message to a retry buffer, and gives up by the count in x-death, then never gives up. One
+// that has published to a failed queue gives up by another count.
 func (t *checking) findUncountedRetries() {
 	version := t.Snapshot.Overview.Version
 	if !version.Known() || t.Behaviour.CountsRepublishedDeaths {
@@ -53,7 +53,7 @@ func (t *checking) findUncountedRetries() {
 	})
 }
 
-// givesUp reports whether a worker has published to one of its failed queues since RabbitMQ counts.
+// givesUp reports whether a worker has published to one of its failed queues since RabbitMQ began to count.
 func (t *checking) givesUp(worker model.QueueRef) bool {
 	for _, f := range t.FlowsOf(worker) {
 		for _, m := range f.Failed {
@@ -65,8 +65,8 @@ func (t *checking) givesUp(worker model.QueueRef) bool {
 	return false
 }
 
-// findRetriesForOthers finds retry buffers that lead to more workers than those whose failures wait there: what has
-// waited reaches some that had processed it.
+// findRetriesForOthers finds retry buffers that lead to workers other than those whose failures wait there: retried
+// messages reach some that had already processed them.
 func (t *checking) findRetriesForOthers() {
 	t.retryBuffers(func(b *model.Buffer, ref model.QueueRef) {
 		if reached, exact := t.afterRetry(ref, nil, 0); exact {
@@ -94,8 +94,8 @@ func (t *checking) findRetriesForOthers() {
 	})
 }
 
-// sharedKeys are the keys with which messages arrive at a worker, those first that others ask for: of what a pattern
-// takes only they show which keys there are.
+// sharedKeys are the keys with which messages arrive at a worker, first those that other workers bind, too: for a
+// pattern, only those show which keys exist.
 func (t *checking) sharedKeys(worker model.QueueRef, others []model.QueueRef) (keys []model.ArrivalKey) {
 	for _, other := range others[:min(len(others), mostOthers)] {
 		for _, k := range t.ArrivalKeys(other) {
@@ -110,12 +110,12 @@ func (t *checking) sharedKeys(worker model.QueueRef, others []model.QueueRef) (k
 	return append(keys, t.ArrivalKeys(worker)...)
 }
 
-const mostOthers = 20 // workers whose keys are asked for
+const mostOthers = 20 // workers whose keys are examined
 
-const mostHops = 20 // of buffers in a row: more is a circle
+const mostHops = 20 // buffers in a row: more are a circle
 
-// afterRetry are the workers that what expires in a queue reaches in the end, with its key or, nil, whatever its key;
-// exact is false where that is not sure.
+// afterRetry are the workers that messages expiring in a queue finally reach, with its key or, if nil, with any key;
+// exact is false where that is uncertain.
 func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (workers []model.QueueRef, exact bool) {
 	hop, ok := t.Hop(ref, model.Expired)
 	if !ok || hops == mostHops {

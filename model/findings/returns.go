@@ -7,15 +7,15 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Findings about dead letters that come straight back, with no buffer on their way. RabbitMQ drops what returns to a
-// queue without a rejection since it was there, also at its first expiry or when it is pushed out; what is rejected it
-// delivers again at once, as often as it is rejected (all versions, classic and quorum).
+// Findings about dead letters that come straight back, without a buffer. RabbitMQ drops a message that returns to a
+// queue without a rejection since it was there, even at its first expiry or when it is pushed out; it delivers a
+// rejected one again at once, after each rejection (all versions, classic and quorum).
 
 func (t *checking) findReturns() {
 	t.returns(func(f Finding, _ ...model.QueueRef) { t.found(f) })
 }
 
-// roundTrips are the queues in which what is rejected goes round.
+// roundTrips are the queues in which rejected messages cycle.
 func (t *checking) roundTrips() map[model.QueueRef]bool {
 	round := map[model.QueueRef]bool{}
 	t.returns(func(_ Finding, refs ...model.QueueRef) {
@@ -26,7 +26,7 @@ func (t *checking) roundTrips() map[model.QueueRef]bool {
 	return round
 }
 
-// returns calls with each finding, and with the queues in which messages go round.
+// returns calls found with each finding, and the queues in which messages cycle.
 func (t *checking) returns(found func(Finding, ...model.QueueRef)) {
 	walk := t.circles(func(at model.QueueRef) []model.QueueRef { // through queues that applications consume
 		q, _ := t.Queue(at)
@@ -45,7 +45,7 @@ func (t *checking) returns(found func(Finding, ...model.QueueRef)) {
 	}
 }
 
-// returning is the finding about a queue whose dead letters come back to it: all of them, or those with some keys.
+// returning is the finding about a queue whose dead letters come back to it: all of them, or those with certain keys.
 func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	hop, ok := t.Hop(q.QueueRef, model.Rejected)
 	if !ok || hop.Route.Delays || hop.Route.Exact && !slices.Contains(hop.Route.Queues, q.QueueRef) {
@@ -57,7 +57,7 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	switch {
 	case hop.Route.Exact:
 		back.add("", hop.Route.Queues, q.QueueRef)
-	case handing.Kind == "headers": // a death leaves the headers by which a message came
+	case handing.Kind == "headers": // a death keeps the headers that routed a message
 		for b := range t.BindingsTo(q.QueueRef) {
 			if b.Source == s.DLX.Value {
 				back.add("", []model.QueueRef{q.QueueRef}, q.QueueRef)
@@ -89,7 +89,7 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 			change(s.DLX.Source, "dead-letter-exchange"),
 	}
 	switch {
-	case t.IsFailed(q.QueueRef) && !s.TTL.Set && !s.Bounded(): // what rests there neither expires nor is rejected
+	case t.IsFailed(q.QueueRef) && !s.TTL.Set && !s.Bounded(): // messages resting there neither expire nor are rejected
 		f.Level = LevelInfo
 		f.Message = fmt.Sprintf("dead letters of %s%s come back to it: what a person rejects there is in it again", name,
 			with)
@@ -103,11 +103,11 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	return f, true
 }
 
-// ways are keys whose messages go the same way.
+// ways are keys whose messages are routed alike.
 type ways struct {
 	keys    []string
 	returns bool
-	others  []model.QueueRef // that get a copy
+	others  []model.QueueRef // queues that get a copy
 }
 
 func (w *ways) add(key string, queues []model.QueueRef, self model.QueueRef) {
@@ -128,8 +128,8 @@ func passedAround(circle []model.QueueRef) Finding {
 	}
 }
 
-// change says how a setting of a queue is changed, by where it was made: an argument stays as long as the queue, and
-// beats a policy, or with numbers the lower wins.
+// change says how to change a queue's setting, given where it was made: an argument stays as long as the queue, and
+// beats a policy; of two numbers the lower wins.
 func change(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:

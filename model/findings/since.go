@@ -2,28 +2,27 @@ package findings
 
 import "time"
 
-// Identity is what makes a finding the same from one poll to the next.
+// Identity identifies a finding from one poll to the next.
 type Identity struct{ Code, VHost, Queue, Exchange, Node string }
 
-// Identity tells the finding from all others.
 func (f Finding) Identity() Identity { return Identity{f.Code, f.VHost, f.Queue, f.Exchange, f.Node} }
 
-// Memory is since when findings are there. It is never changed: Mark returns the next one.
+// Memory is when each finding was first seen. It is immutable: Mark returns the next one.
 type Memory map[Identity]remembered
 
-// remembered is when a finding was seen first, and since which poll it is missing: zero while it is there.
+// remembered is when a finding was first seen, and since which poll it is missing: zero while it is present.
 type remembered struct{ first, missing time.Time }
 
-// forgetAfter is for how long a finding may be missing and still be the same: what statistics tell comes and goes, and
-// they are left out for a while after a look.
+// forgetAfter is how long a finding may be missing and still count as the same: statistics fluctuate, and are left out
+// for a while after a peek.
 const forgetAfter = 30 * time.Second
 
-// isGone reports whether a finding that is there again would be another one.
+// isGone reports whether a finding that reappears would be a new one.
 func (r remembered) isGone(at time.Time) bool {
 	return !r.missing.IsZero() && at.Sub(r.missing) > forgetAfter
 }
 
-// Mark dates the findings of a poll: each has been there since it was seen first.
+// Mark dates the findings of a poll by when each was first seen.
 func (m Memory) Mark(found []Finding, at time.Time) Memory {
 	next := make(Memory, len(found))
 	for i := range found {

@@ -8,12 +8,12 @@ import (
 
 // Findings about the queues that dead letters reach.
 
-// findFullTargets finds queues behind others that lose messages when they are full: their oldest, or what comes in. A
-// classic queue with reject-publish refuses dead letters, too, and RabbitMQ drops what is refused; a quorum queue takes
-// them beyond its limit (measured on 3.10.8, 4.0.5 and 4.3.6).
+// findFullTargets finds target queues that lose messages when they are full: their oldest, or the arriving ones. A
+// classic queue with reject-publish refuses dead letters, too, and RabbitMQ drops those; a quorum queue takes them
+// beyond its limit (measured on 3.10.8, 4.0.5 and 4.3.6).
 func (t *checking) findFullTargets() {
 	type way struct {
-		targets *model.QueueRef // queues with the same way out share one list of them
+		targets *model.QueueRef // queues with the same hop share one list of them
 		keeps   bool
 	}
 	seen, looked := map[model.QueueRef]bool{}, map[way]bool{}
@@ -41,7 +41,7 @@ func (t *checking) findFullTargets() {
 			case q.Type == model.Classic && !w.keeps:
 				t.found(refuses(q, s, hop))
 			default:
-				seen[ref] = false // another one may lose what this one keeps
+				seen[ref] = false // another queue may lose what this one keeps
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func bounds(q *model.Queue, s model.Settings) string {
 		s.Overflow)
 }
 
-// roomier says how to be rid of a queue's limit.
+// roomier says how to lift a queue's limit.
 func roomier(s model.Settings) string {
 	if s.MaxLength.Set {
 		return without(s.MaxLength.Source, "max-length")
@@ -118,7 +118,7 @@ func (t *checking) findForgetfulFailedQueues() {
 	}
 }
 
-// forgets fills in by what a failed queue loses messages; false: by nothing.
+// forgets fills in why a failed queue loses messages; false if it does not.
 func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 	s, name := t.Settings(q.QueueRef), model.Printable(q.Name)
 	switch {
@@ -147,7 +147,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		f.Message = fmt.Sprintf("failed messages in %s are lost when it is full: the oldest go first", name)
 		f.Evidence = bounds(q, s)
 		f.Remedy = roomier(s)
-		if q.Type == model.Quorum { // a classic one would throw dead letters away
+		if q.Type == model.Quorum { // a classic queue would refuse dead letters, which are then dropped
 			f.Remedy += ", or set overflow to reject-publish by policy: a quorum queue takes dead letters beyond its limit"
 		}
 	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
@@ -170,7 +170,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 	return true
 }
 
-// streamForgets is forgets for a stream, which deletes whole segments of its oldest messages.
+// streamForgets is forgets for a stream, which deletes its oldest messages in whole segments.
 func streamForgets(q *model.Queue, f *Finding) bool {
 	for _, key := range []string{"max-age", "max-length-bytes"} {
 		from, value := model.Source{Kind: model.FromArgument}, q.Arguments["x-"+key]
@@ -188,7 +188,7 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 	return false
 }
 
-// without says how a queue is freed of a setting, by where it was made.
+// without says how to remove a queue's setting, given where it was made.
 func without(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:

@@ -11,9 +11,9 @@ import (
 )
 
 // Dead letters that no binding leads on. With a dead-letter key, or without any binding, they are certainly lost, or
-// kept by a queue with the strategy at-least-once. Without a key each message keeps its own, those of CC and BCC too,
-// which no binding shows: then it is a warning, until statistics or messages that were looked at show that they arrive.
-// That they are lost LosingNow sees.
+// kept by a queue with the strategy at-least-once. Without a key each message keeps its own, including CC and BCC,
+// which no binding shows: that is only a warning, until statistics or peeked messages show that they arrive. LosingNow
+// finds actual losses.
 func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 	hops := t.Hops(q.QueueRef)
 	if len(hops) == 0 || hops[0].Route.MissingExchange != "" || hops[0].Route.Unread {
@@ -35,13 +35,13 @@ func (t *checking) findUnroutableDeadLetters(q *model.Queue, s model.Settings) {
 	}
 }
 
-// findLostKeys finds the keys by which messages get into a queue, and with which no queue takes their dead letters.
-// Where none of all keys leads on, and no binding takes any key, deadLettersAstray says so.
+// findLostKeys finds keys with which messages enter a queue, but which route its dead letters to no queue. Where no key
+// leads on, and no binding accepts any key, deadLettersAstray reports it.
 func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	var lost, kept []string
 	for _, k := range t.ArrivalKeys(q.QueueRef) {
 		if s.TTL.Set && k.Pattern != "" {
-			continue // a retry buffer takes all keys, and gets those of its worker
+			continue // a retry buffer accepts all keys, and gets those of its worker
 		}
 		names := &kept
 		if route := t.DeadLetterWith(q.QueueRef, k.Key); route.Exact && len(route.Queues) == 0 {
@@ -73,7 +73,7 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	t.found(f)
 }
 
-// namedKeys names keys for a sentence, at most three of them.
+// namedKeys lists keys for a sentence, at most three of them.
 func namedKeys(keys []string) string {
 	const most = 3
 	some := keys[:min(len(keys), most)]
@@ -84,9 +84,9 @@ func namedKeys(keys []string) string {
 	return words
 }
 
-// onDemand reports a finding, as a warning when something shows that workers declare a queue for dead letters only when
-// they need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back, though no
-// queue leads to this one; or an exchange that is named for retries leads back, and nothing leads there.
+// onDemand reports a finding, but as a warning if something shows that workers declare a queue for dead letters only
+// when they need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back,
+// though no queue leads to this one; or an exchange that is named for retries leads back, and nothing leads to it.
 func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	name, seen := model.Printable(q.Name), ""
 	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
@@ -107,8 +107,8 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	t.found(f)
 }
 
-// cameBack is how many dead letters a worker got since the broker counts, at least: what was handed out for the first
-// time, without what publishers sent. What was published before the broker counts must not pass for them.
+// cameBack is how many dead letters a worker got since the broker began to count, at least: first deliveries minus what
+// publishers sent. Messages published before the broker began to count must not be mistaken for dead letters.
 func cameBack(q *model.Queue) int64 {
 	if !q.Published.Known() {
 		return 0
@@ -116,7 +116,7 @@ func cameBack(q *model.Queue) int64 {
 	return q.Delivered.Or(0) - q.Redelivered.Or(0) - q.Published.Or(0)
 }
 
-// wayBack is an exchange that is bound to a queue and named for retries, as its dead-letter exchange is, but that
+// wayBack is an exchange that is bound to a queue and named for retries, like its dead-letter exchange, but that
 // nothing leads to; "" when there is none.
 func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
 	if !model.NamedForRetries(s.DLX.Value) {
@@ -130,8 +130,7 @@ func (t *checking) wayBack(q *model.Queue, s model.Settings) string {
 	return ""
 }
 
-// feeds are the queues whose dead letters a hop of another queue explains, and the exchanges that dead letters or other
-// exchanges lead to.
+// feeds are the queues that other queues' hops lead to, and the exchanges that dead letters or other exchanges lead to.
 type feeds struct {
 	queues    map[model.QueueRef]bool
 	exchanges map[model.ExchangeRef]bool
@@ -176,8 +175,8 @@ func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 	return f
 }
 
-// deadLettersAstray is for messages that keep their own keys, of which only those that are bound are known. others are
-// the queues that other keys reach.
+// deadLettersAstray is for messages that keep their own keys, of which only bound ones are known. others are the queues
+// that other keys reach.
 func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef) Finding {
 	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
 	f := Finding{

@@ -32,16 +32,16 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	t.found(f)
 }
 
-// isIdle reports whether nothing consumes the worker of a flow with buffers, as far as statistics show.
+// isIdle reports whether the worker of a flow with buffers has no consumers, as far as statistics show.
 func isIdle(worker *model.Queue, flow *model.Flow) bool {
 	return worker.Consumers == model.Some[int64](0) && !worker.Polled() && len(flow.Buffers) > 0
 }
 
-// mostConfirmed bounds how many queues are counted before a finding says that nothing consumes them.
+// mostConfirmed bounds how many queues are counted before a finding says that they have no consumers.
 const mostConfirmed = 8
 
-// Unconfirmed are the workers of which the statistics say that nothing consumes them, and that can be counted:
-// Topology.Confirmed takes the counts.
+// Unconfirmed are the workers without consumers by the statistics, if they can be counted: Topology.Confirmed takes the
+// counts.
 func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
 	for f := range model.Each(t.Flows()) {
 		q, _ := t.Queue(f.Worker.Queue)

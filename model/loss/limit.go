@@ -1,5 +1,5 @@
-// Package loss works out which messages are lost that are published to a queue: by its limit, or at their second
-// failure, when their dead letter reaches no queue.
+// Package loss works out which messages published to a queue are lost: by its limit, or at their second failure, when
+// their dead letter reaches no queue.
 package loss
 
 import (
@@ -12,24 +12,24 @@ import (
 )
 
 // ByLimit is what a queue that drops its oldest messages (overflow drop-head) will drop when the messages of a plan
-// arrive there. Only ready messages count against a limit, and the oldest go first (3.10.8, 4.0.5, 4.3.6, classic and
-// quorum): what it holds now, then what came first. That is exact as long as nobody else publishes there and no
-// consumer takes any.
+// arrive. Only ready messages count against a limit, and the oldest are dropped first (3.10.8, 4.0.5, 4.3.6, classic
+// and quorum): those in the queue now, then the first arrivals. That is exact as long as nothing else publishes there
+// and no consumer takes messages.
 type ByLimit struct {
 	Queue     model.QueueRef
 	Limit     model.Setting[int64]
-	Bytes     bool             // the limit is one of bytes of bodies, else of messages
-	Holds     model.Opt[int64] // messages that are ready in it now; unknown: nobody can tell what will be dropped
+	Bytes     bool             // the limit is in bytes of bodies, not in messages
+	Holds     model.Opt[int64] // ready messages in it now; unknown: the loss cannot be predicted
 	Comes     int              // messages of the plan that arrive there, at most
-	Old       int              // dropped of those that it holds
-	Ours      int              // dropped of those that arrive
-	Estimated bool             // the numbers are the most that it can be, or follow from mean sizes
-	Consumed  bool             // it has consumers, which may take some before
+	Old       int              // dropped from those that it holds
+	Ours      int              // dropped from those that arrive
+	Estimated bool             // the numbers are maxima, or derived from mean sizes
+	Consumed  bool             // it has consumers, which may take some first
 	DLX       model.Opt[string]
-	To        []model.QueueRef // where its dead-letter exchange takes the dropped ones
+	To        []model.QueueRef // where its dead-letter exchange sends dropped messages
 }
 
-// lost is how many messages the limit drops; at least one, when nobody can tell.
+// lost is how many messages the limit drops; at least one if unknown.
 func (l *ByLimit) lost() int {
 	if !l.Holds.Known() {
 		return max(l.Old+l.Ours, 1)
@@ -37,7 +37,7 @@ func (l *ByLimit) lost() int {
 	return l.Old + l.Ours
 }
 
-// Words tell the loss in one sentence: the limit, what is there, what would be dropped, and where that goes.
+// Words describe the loss in one sentence: the limit, what is there, what would be dropped, and where that goes.
 func (l *ByLimit) Words() string {
 	keeps := model.Plural(l.Limit.Value, "message")
 	if l.Bytes {
@@ -72,7 +72,7 @@ func (l *ByLimit) Words() string {
 	return words + strings.Join(parts, " and ") + l.where()
 }
 
-// where tells what becomes of the dropped ones.
+// where says what happens to dropped messages.
 func (l *ByLimit) where() string {
 	exchange, dead := l.DLX.Get()
 	if !dead {
@@ -82,15 +82,15 @@ func (l *ByLimit) where() string {
 		model.NamesOr(l.To, "no queue"))
 }
 
-// Arrivals are messages on their way into a queue.
+// Arrivals are messages that will be published to a queue.
 type Arrivals struct {
 	Messages int
 	Sizes    []int64          // of the bodies of the first of them, in bytes
-	Mean     model.Opt[int64] // of the others
-	AtMost   bool             // it may be fewer messages
+	Mean     model.Opt[int64] // of the rest
+	AtMost   bool             // there may be fewer messages
 }
 
-// size is that of the message at an index, if it is known.
+// size is the body size of the message at an index, if known.
 func (a *Arrivals) size(i int) (size int64, known bool) {
 	if i < len(a.Sizes) {
 		return a.Sizes[i], true
@@ -98,8 +98,8 @@ func (a *Arrivals) size(i int) (size int64, known bool) {
 	return a.Mean.Get()
 }
 
-// Limited are those of some queues that drop their oldest messages when they are full: what messages do there
-// depends on how many there are, which statistics tell some seconds late. They may be counted by a passive declare.
+// Limited are the queues that drop their oldest messages when full: a loss there depends on their depth, which
+// statistics report some seconds late. A passive declare counts them exactly.
 func Limited(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
 	var limited []model.QueueRef
 	for _, ref := range refs {
@@ -110,14 +110,14 @@ func Limited(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
 	return limited
 }
 
-// DropsHead reports whether a queue drops its oldest messages when it is full.
+// DropsHead reports whether a queue drops its oldest messages when full.
 func DropsHead(t *model.Topology, ref model.QueueRef) bool {
 	s := t.Settings(ref)
 	return s.Bounded() && s.Overflow.Value == model.DropHead
 }
 
-// OfLimit works out what the limits of a queue will drop when messages arrive; nil when nothing. counts are newer
-// than the topology.
+// OfLimit works out what a queue's limits will drop when messages arrive; nil for nothing. counts are newer than the
+// topology.
 func OfLimit(t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model.QueueRef]model.QueueCounts) *ByLimit {
 	s := t.Settings(ref)
 	q, _ := t.Queue(ref)
@@ -175,7 +175,7 @@ func (l *ByLimit) countMessages() *ByLimit {
 	return l
 }
 
-// countBytes lets the messages arrive in their order. Of what the queue holds only the mean size is known.
+// countBytes simulates the arrivals in order. For the messages in the queue only the mean size is known.
 func (l *ByLimit) countBytes(q *model.Queue, a *Arrivals) *ByLimit {
 	held, known := heldBytes(q, l.Holds)
 	var coming int64
@@ -206,7 +206,7 @@ func (l *ByLimit) countBytes(q *model.Queue, a *Arrivals) *ByLimit {
 	return l
 }
 
-// heldBytes are the bytes of a queue's ready messages, by the statistics, in proportion to a newer count.
+// heldBytes are the bytes of a queue's ready messages, from the statistics scaled to a newer count.
 func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) {
 	n, counted := holds.Get()
 	bytes, told := q.ReadyBytes.Get()
@@ -230,13 +230,13 @@ func MeanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	return model.Unknown[int64]()
 }
 
-// Within reports whether a loss is no worse than one that was told.
+// Within reports whether a loss is no worse than one that was shown before.
 func (l *ByLimit) Within(told ByLimit) bool {
 	return l.Queue == told.Queue && l.Ours <= told.Ours && l.lost() <= told.lost() &&
 		l.DLX == told.DLX && slices.Equal(l.To, told.To)
 }
 
-// Full reports whether a queue has reached a limit of its own: one more message, as large as the largest, has no room.
+// Full reports whether a queue has reached a limit: one more message, as large as the largest, has no room.
 func Full(t *model.Topology, ref model.QueueRef, largest int64, counts map[model.QueueRef]model.QueueCounts) bool {
 	s := t.Settings(ref)
 	q, _ := t.Queue(ref)

@@ -7,20 +7,19 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// SecondFailure is how a copy is lost that fails again where it was sent to: its dead letter reaches no queue with the
-// routing key and headers that the copy has.
+// SecondFailure is how a copy is lost if it fails again in its target: with the copy's routing key and headers, its
+// dead letter reaches no queue.
 type SecondFailure struct {
 	Queue model.QueueRef // where it fails again
 	End   model.DeadEnd  // where it is lost
-	// Same: the application's own messages are lost there, too, so that the copy is no worse off. Otherwise they are kept
-	// with the key OwnKey, where that is known.
+	// Same: the application's own messages are lost there, too, so that the copy is no worse off. Otherwise those are kept
+	// with the key OwnKey, if it is known.
 	Same   bool
 	OwnKey model.Opt[string]
 }
 
-// OfSecondFailure works out whether a copy is lost that fails again in a queue; nil: it is not, as far as is known. own
-// are the keys, with those of CC, with which the application's own messages come into the queue, each nil when it can
-// be any.
+// OfSecondFailure works out whether a copy is lost if it fails again in a queue; nil if not, as far as known. own are
+// the keys, with those of CC, with which the application's own messages enter the queue; nil when they can be any.
 func OfSecondFailure(
 	t *model.Topology, ref model.QueueRef, key string, headers, ownHeaders model.Table, own func() [][]string,
 ) *SecondFailure {
@@ -34,7 +33,7 @@ func OfSecondFailure(
 			continue
 		}
 		f.Same = false
-		for _, key := range keys { // of CC, perhaps
+		for _, key := range keys { // possibly one of CC
 			if _, lost := t.DeadEnd(ref, []string{key}, ownHeaders); !lost {
 				f.OwnKey = model.Some(key)
 			}
@@ -43,8 +42,8 @@ func OfSecondFailure(
 	return f
 }
 
-// OwnKeys are the keys with which the application's messages come into a queue: those of its bindings, or its name
-// where it is bound to nothing.
+// OwnKeys are the keys with which the application's messages enter a queue: those of its bindings, or its name if it
+// has none.
 func OwnKeys(t *model.Topology, ref model.QueueRef) [][]string {
 	var own [][]string
 	e := t.EntryKeys(ref)
@@ -60,7 +59,7 @@ func OwnKeys(t *model.Topology, ref model.QueueRef) [][]string {
 	return own
 }
 
-// OwnKeysOf are the OwnKeys of a message that does not say with which keys it came into the queue itself.
+// OwnKeysOf are the OwnKeys for a message that does not say with which keys it entered the queue itself.
 func OwnKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *message.Envelope) [][]string {
 	for i := range m.Deaths {
 		if d := &m.Deaths[i]; d.Queue == ref.Name && len(d.RoutingKeys) > 0 {
@@ -76,7 +75,7 @@ func OwnKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *mes
 	return OwnKeys(t, ref)
 }
 
-// Words is the loss in one sentence.
+// Words describe the loss in one sentence.
 func (f *SecondFailure) Words() string {
 	name := func(s string) string { return model.Printable(model.Quoted(s)) }
 	after := ""

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// body is a body as a program sees it: a JSON value where it is one, else a text; bytes that are no text are
-// {"$type": "bytes", "value": base64}, as headers have them.
+// body is a body as a program sees it: a JSON value if it is one, otherwise a text; bytes that are not text are
+// {"$type": "bytes", "value": base64}, as in headers.
 type body struct {
 	bytes []byte
 	value any
@@ -27,8 +27,8 @@ func bodyOf(content []byte) body {
 	return b
 }
 
-// made are the bytes of the body that a program gave. What is the same stays byte for byte; of a JSON body, that is
-// each member and element which is the same.
+// made are the bytes of the body that a program returned. An unchanged body stays byte for byte, and so does each
+// unchanged member and element of a JSON body.
 func (b *body) made(value any) ([]byte, error) {
 	if same(b.value, value) {
 		return b.bytes, nil

@@ -4,7 +4,7 @@ package mend
 
 import "time"
 
-// What a program may take for one message: the process that does it is ended then. Only tests set others.
+// What a program may use for one message: beyond that its process is killed. Only tests set other values.
 var (
 	mostTime         = 3 * time.Second
 	mostMemory int64 = 512 << 20 // bytes of its heap

@@ -4,7 +4,7 @@ package mend
 
 import "time"
 
-// More than users give a program: the race detector makes it many times slower, and its garbage more.
+// More than users get: the race detector makes programs many times slower, with more garbage.
 var (
 	mostTime         = time.Minute
 	mostMemory int64 = 1 << 30 // bytes

@@ -20,21 +20,22 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// A program runs in a process of its own, this one once more: nothing inside a process ends a single instruction of jq
-// that takes minutes or gigabytes. One child does message after message, and the next one follows when it was ended.
+// A program runs in a process of its own, another instance of this one: inside one process nothing can stop a single jq
+// instruction that takes minutes or gigabytes. One child processes message after message, and is replaced when it was
+// killed.
 const (
-	mostAnswer = 512 << 20        // bytes of an answer
-	startTime  = 30 * time.Second // until a child is there
+	mostAnswer = 512 << 20        // bytes in an answer
+	startTime  = 30 * time.Second // until a child has started
 	lookEvery  = 5 * time.Millisecond
 
-	childVariable = "DLXTOP_JQ_CHILD" // in its environment, which has nothing else
-	greeting      = "dlxtop jq 2\n"   // the first that it says
-	exitMemory    = 3                 // its exit status when it took too much memory
+	childVariable = "DLXTOP_JQ_CHILD" // set in its environment, which has nothing else
+	greeting      = "dlxtop jq 2\n"   // its first output
+	exitMemory    = 3                 // its exit status after using too much memory
 )
 
-var idleTime = 10 * time.Second // without a message, after which a child ends; only tests set another
+var idleTime = 10 * time.Second // without a message, after which a child exits; only tests set another
 
-// init makes this process a child where it was started as one. Test programs that start children are these, too.
+// init makes this process a child if it was started as one. Test binaries that start children are children, too.
 func init() {
 	if os.Getenv(childVariable) != "" {
 		serve(os.Stdin, os.Stdout)
@@ -42,7 +43,7 @@ func init() {
 	}
 }
 
-// request is a message for a child, and answer is what it makes of it: a line of JSON, and then the body as it is.
+// request is a message for a child, and answer is the result: a line of JSON, followed by the body as it is.
 type (
 	request struct {
 		Program string
@@ -53,11 +54,11 @@ type (
 		Problem *Problem
 		Changed bool
 		head
-		Same     []string // headers that stay what they are
+		Same     []string // headers that stay unchanged
 		SameBody bool
 		body     []byte
 	}
-	// head is all of a message but its body, of which it has the size.
+	// head is a message without its body, but with its size.
 	head struct {
 		message.HeadJSON
 		Size int
@@ -84,12 +85,12 @@ func receive(from *bufio.Reader, v any) error {
 	return decoder.Decode(v)
 }
 
-// serve is the work of a child: it ends with its input.
+// serve is the main loop of a child: it ends with its input.
 func serve(in io.Reader, out io.Writer) {
-	signal.Ignore(os.Interrupt) // of the terminal: who started it decides
+	signal.Ignore(os.Interrupt) // from the terminal: the parent decides
 	debug.SetMemoryLimit(mostMemory / 2)
 	limitMemory(uint64(mostMemory) * 3 / 2)
-	var begun atomic.Int64 // when the message under way began, in ns; 0: none
+	var begun atomic.Int64 // when the current message began, in ns; 0: none
 	go watch(&begun)
 	if _, err := io.WriteString(out, greeting); err != nil {
 		return
@@ -120,7 +121,7 @@ func serve(in io.Reader, out io.Writer) {
 	}
 }
 
-// watch ends a child that takes too much memory, which on Linux the kernel does, too, or that no parent waits for.
+// watch kills a child that uses too much memory, which on Linux the kernel does, too, or whose parent is gone.
 func watch(begun *atomic.Int64) {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	for range time.Tick(lookEvery) {
@@ -133,7 +134,7 @@ func watch(begun *atomic.Int64) {
 	}
 }
 
-// answer is what a program makes of a message, in the child.
+// answer is the program's result for a message, in the child.
 func (p *Program) answer(r *request) (a answer) {
 	was, err := r.Publishing()
 	if err != nil {
@@ -162,7 +163,7 @@ func (p *Program) answer(r *request) (a answer) {
 	return a
 }
 
-// message is the message that was made of another one. What stays is taken from that.
+// message is the changed message. Unchanged parts are taken from the original.
 func (a *answer) message(was *message.Publishing) (made message.Publishing, err error) {
 	if made, err = a.Publishing(); err != nil {
 		return *was, err
@@ -170,7 +171,7 @@ func (a *answer) message(was *message.Publishing) (made message.Publishing, err 
 	if at := made.Properties.Timestamp; at.Equal(was.Properties.Timestamp) {
 		made.Properties.Timestamp = was.Properties.Timestamp
 	} else if !at.IsZero() {
-		made.Properties.Timestamp = at.Local() // as AMQP's client delivers it
+		made.Properties.Timestamp = at.Local() // as the AMQP client returns it
 	}
 	for _, written := range a.Same {
 		name, err := message.ParseText(written)
@@ -193,13 +194,13 @@ type child struct {
 	command *exec.Cmd
 	in, out *os.File
 	answers *io.LimitedReader
-	reader  *bufio.Reader // of these
-	tooLong bool          // it was ended for a message that took too long
+	reader  *bufio.Reader // reads the child's output
+	tooLong bool          // it was killed for a message that took too long
 }
 
-// startChild starts this program once more, as a child.
+// startChild starts this program again, as a child.
 func startChild() (c *child, err error) {
-	self := "/proc/self/exe" // also when another version was put in its place
+	self := "/proc/self/exe" // works even when the file was replaced by another version
 	if _, err := os.Stat(self); err != nil {
 		if self, err = os.Executable(); err != nil {
 			return nil, err
@@ -236,7 +237,7 @@ func startChild() (c *child, err error) {
 	return c, nil
 }
 
-// end ends the process, and waits for that.
+// end kills the process, and waits for it.
 func (c *child) end() {
 	_ = c.command.Process.Kill()
 	c.in.Close()
@@ -244,7 +245,7 @@ func (c *child) end() {
 	_ = c.command.Wait()
 }
 
-// ask has the child do one message.
+// ask makes the child process one message.
 func (c *child) ask(ctx context.Context, r *request) (a answer, err error) {
 	kill := func() { _ = c.command.Process.Kill() }
 	late := time.AfterFunc(mostTime, kill)
@@ -264,14 +265,15 @@ func (c *child) ask(ctx context.Context, r *request) (a answer, err error) {
 	return a, err
 }
 
-// children is the one child that there is at a time, and who may use it.
+// children is the one child at a time, and the right to use it.
 var children = struct {
-	turn chan struct{} // holds one token: who takes it has the child
+	turn chan struct{} // holds one token: its owner may use the child
 	now  *child        // nil: none
-	idle *time.Timer   // ends it when it has nothing to do
+	idle *time.Timer   // ends the child when it is idle
 }{turn: make(chan struct{}, 1)}
 
-// askChild has a child do one message. An error is a *Problem; after one of the child's, the next message has another.
+// askChild processes one message in a child. An error is a *Problem; after a failed child the next message gets a new
+// one.
 func askChild(ctx context.Context, r *request) (answer, error) {
 	select {
 	case <-ctx.Done():
@@ -279,7 +281,7 @@ func askChild(ctx context.Context, r *request) (answer, error) {
 	case children.turn <- struct{}{}:
 		defer func() { <-children.turn }()
 	}
-	if ctx.Err() != nil { // both were so
+	if ctx.Err() != nil { // both were ready
 		return answer{}, &Problem{Kind: Stopped}
 	}
 	if children.idle != nil {
@@ -306,7 +308,7 @@ func askChild(ctx context.Context, r *request) (answer, error) {
 			return answer{}, &Problem{Kind: Large}
 		}
 	}
-	children.idle = time.AfterFunc(idleTime, func() { // it waits for its turn: who has it may leave without a message
+	children.idle = time.AfterFunc(idleTime, func() { // it takes the turn first: its owner may return it without a message
 		children.turn <- struct{}{}
 		if children.now != nil {
 			children.now.end()

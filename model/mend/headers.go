@@ -16,15 +16,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// typeField marks a value that JSON has no form for: {"$type": "decimal", "value": …}, as message.HeadersJSON has it.
+// typeField marks a value that JSON cannot represent: {"$type": "decimal", "value": …}, as in message.HeadersJSON.
 const typeField = "$type"
 
 func typed(kind string, value any) map[string]any {
 	return map[string]any{typeField: kind, "value": value}
 }
 
-// plainTable is a table as a program sees it. Whatever the AMQP type, a number is a number, and bytes that are text are
-// a text, as is a time. What JSON has no form for is typed.
+// plainTable is a table as a program sees it. Whatever the AMQP type, a number is a number, and readable bytes and
+// times are texts. Values that JSON cannot represent are typed.
 func plainTable(t model.Table) map[string]any {
 	out := make(map[string]any, len(t))
 	for name, v := range t {
@@ -78,7 +78,7 @@ func plain(v any) any {
 	return decoded(message.HeaderJSON(v))
 }
 
-// finite reports whether a float is a number of JSON, which has one zero.
+// finite reports whether a float is a JSON number; JSON has no negative zero.
 func finite(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && !(v == 0 && math.Signbit(v))
 }
@@ -90,7 +90,7 @@ func integer(n int64) any {
 	return big.NewInt(n)
 }
 
-// madeHeaders are the headers that a program gave. What is the same keeps its AMQP type, and what is changed does where
+// madeHeaders are the headers that a program returned. Unchanged ones keep their AMQP type, and so do changed ones if
 // the new value fits it.
 func (o *object) madeHeaders(value any) (model.Table, error) {
 	if same(o.headers, value) {
@@ -107,7 +107,7 @@ func (o *object) madeHeaders(value any) (model.Table, error) {
 	return made, err
 }
 
-// madeTable is a table that a program gave in the place of another one; seen is how it saw that one.
+// madeTable is a table that a program returned in place of another one; seen is how it saw that one.
 func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 	made := make(model.Table, len(is))
 	for _, field := range slices.Sorted(maps.Keys(is)) {
@@ -117,7 +117,7 @@ func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 		}
 		before, there := was[name]
 		if made[name], err = madeValue(before, seen[field], is[field], there); err != nil {
-			inner, ok := errors.AsType[*Problem](err) // without the names of the tables that it stands in
+			inner, ok := errors.AsType[*Problem](err) // without the names of the surrounding tables
 			if !ok {
 				inner = &Problem{Detail: detail(err.Error())}
 			}
@@ -127,7 +127,7 @@ func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
 	return made, nil
 }
 
-// madeValue is a value that a program gave in the place of another one, where one was there.
+// madeValue is a value that a program returned in place of another one, if there was one.
 func madeValue(was, seen, is any, there bool) (any, error) {
 	if there && same(seen, is) {
 		return was, nil
@@ -151,7 +151,7 @@ func madeValue(was, seen, is any, there bool) (any, error) {
 			return []byte(is), nil
 		case time.Time:
 			if t, err := time.Parse(time.RFC3339Nano, is); err == nil {
-				return t.Local(), nil // as AMQP's client delivers it
+				return t.Local(), nil // as the AMQP client returns it
 			}
 		}
 		return is, nil
@@ -179,8 +179,8 @@ func madeList(was, seen any, is []any) (any, error) {
 	return list, nil
 }
 
-// madeNumber is a number that a program gave, in the type of the one before where it fits that, else as an int64, or a
-// float64 when it has a fraction.
+// madeNumber is a number that a program returned, in the previous number's type if it fits, otherwise as an int64, or a
+// float64 if it has a fraction.
 func madeNumber(was, is any) (any, error) {
 	f := floatOf(is)
 	switch was.(type) {
@@ -212,7 +212,7 @@ func floatOf(v any) float64 {
 		f, _ := new(big.Float).SetInt(v).Float64()
 		return f
 	case json.Number:
-		f, _ := v.Float64() // of one that is too large: infinity
+		f, _ := v.Float64() // if it is too large: infinity
 		return f
 	}
 	return math.NaN()

@@ -4,8 +4,8 @@ package mend
 
 import "syscall"
 
-// limitMemory has the kernel refuse this process more memory of its own, in bytes. The race detector maps more than any
-// program needs.
+// limitMemory makes the kernel limit this process's memory, in bytes. The race detector maps more than any program
+// needs.
 func limitMemory(most uint64) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most})
 }

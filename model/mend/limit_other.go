@@ -2,5 +2,5 @@
 
 package mend
 
-// limitMemory does nothing: watch is what bounds the memory here.
+// limitMemory does nothing: here only watch bounds the memory.
 func limitMemory(uint64) {}

@@ -31,7 +31,7 @@ func program(t *testing.T, text string) *mend.Program {
 	return p
 }
 
-// What a program leaves alone stays as it is written.
+// What a program leaves alone stays as written.
 func TestWhatAProgramLeavesAloneStaysAsWritten(t *testing.T) {
 	const pretty = "{\n  \"b\": 1.10,\n  \"a\": [1, 2.0, 3],\n  \"long\": 12345678901234567890.5\n}\n"
 	for _, test := range []struct{ name, program, body, want string }{
@@ -92,7 +92,7 @@ func allTypes() model.Table {
 	}
 }
 
-// sameTypes compares headers with their types; a NaN is itself.
+// sameTypes compares headers with their types; NaN equals NaN.
 var sameTypes = cmp.Options{
 	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
 	cmp.Exporter(func(reflect.Type) bool { return true }),
@@ -101,7 +101,7 @@ var sameTypes = cmp.Options{
 func TestHeaders(t *testing.T) {
 	for _, test := range []struct {
 		program string
-		want    map[string]any // what is different afterwards
+		want    map[string]any // what differs afterwards
 	}{
 		{".", nil},
 		{`.headers.new = 1`, map[string]any{"new": int64(1)}},
@@ -251,7 +251,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsSeen: a program sees no environment.
+// A program sees no environment.
 func TestNothingElseIsSeen(t *testing.T) {
 	must.Do(t, os.Setenv("DLXTOP_SECRET", "x"))
 	made, _, err := program(t, `.body = [env, $ENV]`).Apply(&message.Publishing{})
@@ -269,7 +269,7 @@ func TestProgramIsData(t *testing.T) {
 	assert.That(t, json.Unmarshal([]byte(`".["`), &read) != nil, "a program that cannot be read is read")
 }
 
-// What a message costs is bounded, whatever it holds, and the next one is changed as before.
+// The cost of a message is bounded, whatever it contains, and the next one is processed as usual.
 func TestCostsAreBounded(t *testing.T) {
 	defer mend.SetMostTime(5 * time.Second)()
 	line := strings.Repeat("log line of thirty characters ", 20_000)
@@ -304,13 +304,13 @@ func (w *watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// Cancelling ends a program that is running.
+// Cancelling stops a running program.
 func TestStoppedProgram(t *testing.T) {
 	body := []byte(`{"s":"` + strings.Repeat("a", 1_000_000) + `"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w := &watched{Context: ctx, begun: make(chan struct{})}
-	w.left.Store(2) // for its turn, and then with the process
+	w.left.Store(2) // first for its turn, then with the process
 	p := program(t, `.body.s |= gsub("a";"b")`).Within(w)
 	ends := make(chan error)
 	go func() {
@@ -324,7 +324,7 @@ func TestStoppedProgram(t *testing.T) {
 	assert.That(t, errors.As(err, &problem) && problem.Kind == mend.Stopped, "%v", err)
 }
 
-// TestIdleChildEnds: a child ends that has nothing to do, and the next message has another one.
+// An idle child exits, and the next message gets another one.
 func TestIdleChildEnds(t *testing.T) {
 	for range 2 {
 		back := mend.SetIdleTime(time.Hour)
@@ -353,7 +353,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// fuzzed are programs that change a body in all ways in which one can be written back.
+// fuzzed are programs that cover all ways of changing a body.
 var fuzzed = []string{
 	`.body.a = 1`, `.body |= (if type == "object" then del(.[keys[0]]?) else . end)`, `.body.a.b = [1]`, `.body[0] = {}`,
 	`.body |= (if type == "array" then .[1:] else . end)`, `.body |= (if type == "array" then . + [null] else . end)`,
@@ -367,7 +367,7 @@ func decodedJSON(text []byte) (v any, ok bool) {
 	return v, json.Valid(text) && decoder.Decode(&v) == nil
 }
 
-// What was not changed stays byte for byte, and what was changed means what the program gave, however it was written.
+// Unchanged parts stay byte for byte, and changed ones mean what the program returned, however they were written.
 func FuzzApply(f *testing.F) {
 	for i := range fuzzed {
 		f.Add([]byte(`{"a": 1, "b": [1,  2.50, {"c":"\ud83d\ude00"}], "a\u0062": {} }`), i, "x-tries")
@@ -411,7 +411,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// Whatever is typed is a program or says in one line why not.
+// Any input is a program, or gives an error of one line.
 func FuzzParse(f *testing.F) {
 	odd := []string{"", ".body.", ".[", `"\u00`, "import \"a\" as a; .", "\x1b[2J", "reduce", "$__loc__"}
 	for _, text := range append(odd, fuzzed...) {

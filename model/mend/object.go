@@ -36,7 +36,7 @@ func objectOf(m *message.Publishing) *object {
 	return o
 }
 
-// value is what the program gets.
+// value is the program's input.
 func (o *object) value() map[string]any {
 	return map[string]any{
 		exchangeField: message.TextJSON(o.message.Exchange), routingKeyField: message.TextJSON(o.message.RoutingKey),
@@ -44,7 +44,7 @@ func (o *object) value() map[string]any {
 	}
 }
 
-// made is the message that the program gave.
+// made is the message that the program returned.
 func (o *object) made(result any) (made message.Publishing, changed bool, err error) {
 	m := o.message
 	fields, isObject := result.(map[string]any)
@@ -53,7 +53,7 @@ func (o *object) made(result any) (made message.Publishing, changed bool, err er
 	}
 	names := slices.Sorted(maps.Keys(fields))
 	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(fieldNames, name) }) {
-		return *m, false, &Problem{Kind: NoObject, Detail: "another object"} // .body, for example
+		return *m, false, &Problem{Kind: NoObject, Detail: "another object"} // for example the program .body
 	}
 	for _, name := range names {
 		if !slices.Contains(fieldNames, name) {
@@ -142,7 +142,7 @@ func (o *object) madeProperties(value any) (message.Properties, error) {
 	case is.Timestamp.Equal(was.Timestamp):
 		is.Timestamp = was.Timestamp
 	case !is.Timestamp.IsZero():
-		is.Timestamp = is.Timestamp.Local() // as AMQP's client delivers it
+		is.Timestamp = is.Timestamp.Local() // as the AMQP client returns it
 	}
 	return is, nil
 }

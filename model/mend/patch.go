@@ -10,10 +10,10 @@ import (
 // jsonSpace is what may stand between the parts of JSON.
 const jsonSpace = " \t\r\n"
 
-// patch writes JSON that was changed: what was not changed as it stood there, spaces and order included.
+// patch writes changed JSON: unchanged parts as they were, spaces and order included.
 type patch struct{ out []byte }
 
-// value writes is in the place of was, which stands in raw, valid JSON without spaces around it.
+// value writes is in place of was, whose source is raw, valid JSON without surrounding spaces.
 func (p *patch) value(raw []byte, was, is any) {
 	if same(was, is) {
 		p.out = append(p.out, raw...)
@@ -32,7 +32,7 @@ func (p *patch) value(raw []byte, was, is any) {
 	p.out = append(p.out, encoded(is)...)
 }
 
-// object writes an object. It reports false when nothing of it stays, or when a name is there twice.
+// object writes an object. It is false when nothing of it stays, or when a name occurs twice.
 func (p *patch) object(raw []byte, was, is map[string]any) bool {
 	parts := slices.Collect(message.JSONParts(raw))
 	if len(parts) != len(was) || len(parts) == 0 {
@@ -74,7 +74,7 @@ func (p *patch) object(raw []byte, was, is map[string]any) bool {
 	return true
 }
 
-// array writes an array, element by element. It reports false when one of both is empty.
+// array writes an array, element by element. It is false when either is empty.
 func (p *patch) array(raw []byte, was, is []any) bool {
 	parts := slices.Collect(message.JSONParts(raw))
 	if len(parts) != len(was) || len(parts) == 0 || len(is) == 0 {
@@ -93,7 +93,7 @@ func (p *patch) array(raw []byte, was, is []any) bool {
 	return true
 }
 
-// between writes what stands in front of a part: the bracket when it is the first that is written, else a comma.
+// between writes what precedes a part: the bracket for the first one, otherwise a comma.
 func (p *patch) between(raw []byte, parts []message.JSONPart, at int, first bool) {
 	if first {
 		p.out = append(p.out, raw[:parts[0].Begin]...)
@@ -102,7 +102,7 @@ func (p *patch) between(raw []byte, parts []message.JSONPart, at int, first bool
 	p.out = append(p.out, raw[parts[at-1].To:parts[at].Begin]...)
 }
 
-// separate writes a comma in front of a part that is new, with spaces as they stand between the others.
+// separate writes a comma before a new part, with the spaces that stand between the others.
 func (p *patch) separate(raw []byte, parts []message.JSONPart) {
 	if len(parts) > 1 {
 		p.out = append(p.out, raw[parts[0].To:parts[1].Begin]...)

@@ -12,22 +12,22 @@ type Kind string
 // The kinds.
 const (
 	Failed       Kind = "failed"        // it ended with an error
-	Endless      Kind = "endless"       // it does not come to its end
+	Endless      Kind = "endless"       // it ran out of instructions
 	Slow         Kind = "slow"          // it takes too long
-	Large        Kind = "large"         // it takes too much memory
-	NotRun       Kind = "not run"       // the process that bounds it cannot be started
-	Stopped      Kind = "stopped"       // who asked for it does not wait any more
-	Nothing      Kind = "nothing"       // it gives no value
-	Several      Kind = "several"       // it gives more than one
-	NoObject     Kind = "no object"     // it gives something else than an object
-	UnknownField Kind = "unknown field" // it gives a field that messages do not have
-	NoField      Kind = "no field"      // it leaves out a field
-	BadField     Kind = "bad field"     // a field has a value that it cannot have
+	Large        Kind = "large"         // it uses too much memory
+	NotRun       Kind = "not run"       // the process for it cannot be started
+	Stopped      Kind = "stopped"       // the caller has cancelled it
+	Nothing      Kind = "nothing"       // it returns no value
+	Several      Kind = "several"       // it returns several values
+	NoObject     Kind = "no object"     // it returns something other than an object
+	UnknownField Kind = "unknown field" // it returns a field that messages do not have
+	NoField      Kind = "no field"      // it omits a field
+	BadField     Kind = "bad field"     // a field has an impossible value
 	NotAllowed   Kind = "not allowed"   // a field has a value that must not be published
-	TooLarge     Kind = "too large"     // the body that it gives
+	TooLarge     Kind = "too large"     // the body that it returns
 )
 
-// Problem is why a program does not change a message, with what its sentence needs. The message stays where it is.
+// Problem is why a program does not change a message, with the values for its sentence. The message stays where it is.
 type Problem struct {
 	Kind   Kind
 	Field  string `json:",omitempty"` // its name as the program has it
@@ -41,7 +41,7 @@ func (p *Problem) Costly() bool {
 	return p.Kind == Endless || p.Kind == Slow || p.Kind == Large || p.Kind == NotRun
 }
 
-// Error says it in one sentence.
+// Error describes it in one sentence.
 func (p *Problem) Error() string {
 	said := map[Kind]string{
 		Failed:  "failed: " + p.Detail,

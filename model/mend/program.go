@@ -12,16 +12,16 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// mostSteps bounds what a program does with one message, in instructions of its machine: some 50 ms. It is a count
-// and not a time, so that the same program has the same result on a busy machine.
+// mostSteps bounds what a program does with one message, in instructions of jq's virtual machine: some 50 ms. It is a
+// count and not a time, so that a program has the same result on a busy machine.
 const mostSteps = 1_000_000
 
-// Program is a jq program that changes messages. It is safe for concurrent use. It sees nothing but the message: no
+// Program is a jq program that changes messages. It is safe for concurrent use. It sees only the message: no
 // environment, no files, no further input.
 type Program struct {
 	Text string // as it was written
 	code *gojq.Code
-	ctx  context.Context // ends what it does; nil: nothing does
+	ctx  context.Context // cancels it; nil: never
 }
 
 // Parse reads a program. The error is one sentence.
@@ -40,7 +40,7 @@ func Parse(text string) (*Program, error) {
 	return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
 }
 
-// Within is the same program, whose work ends with ctx: what it makes of a message is then the problem Stopped.
+// Within is the same program bound to ctx: once that is done, its result is the problem Stopped.
 func (p *Program) Within(ctx context.Context) *Program {
 	if p == nil {
 		return nil
@@ -55,7 +55,7 @@ func syntaxError(text string, err *gojq.ParseError) error {
 		return errors.New("the jq program is not complete: something is missing at its end")
 	}
 	before := text[:min(max(err.Offset-len(err.Token), 0), len(text))]
-	const shown = 20 // which is enough to find it again
+	const shown = 20 // enough to find it again
 	if runes := []rune(before); len(runes) > shown {
 		before = "…" + string(runes[len(runes)-shown:])
 	}
@@ -78,8 +78,8 @@ func (p *Program) UnmarshalJSON(from []byte) error {
 	return err
 }
 
-// Apply is what the program makes of a message, and whether that is another one. The error is a *Problem. It is bounded
-// in time and memory, by a process of its own that is ended.
+// Apply runs the program on a message, and returns the result and whether it differs. The error is a *Problem. A
+// separate process, which can be killed, bounds its time and memory.
 func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
 	ctx := p.ctx
 	if ctx == nil {
@@ -100,10 +100,10 @@ func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed
 	return made, true, nil
 }
 
-// apply is Apply in the process that does it.
+// apply is Apply inside that process.
 func (p *Program) apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
 	defer func() {
-		if r := recover(); r != nil { // hostile input must not end the program
+		if r := recover(); r != nil { // hostile input must not crash the program
 			made, changed, err = *m, false, failure(fmt.Errorf("%v", r))
 		}
 	}()
@@ -115,7 +115,7 @@ func (p *Program) apply(m *message.Publishing) (made message.Publishing, changed
 	return was.made(result)
 }
 
-// run is the one value that the program gives for a value.
+// run returns the one output of the program for an input.
 func (p *Program) run(value any) (result any, err error) {
 	values := p.code.RunWithContext(&bounded{Context: context.Background()}, value)
 	for n := 0; ; n++ {
@@ -134,7 +134,7 @@ func (p *Program) run(value any) (result any, err error) {
 	}
 }
 
-// problemOf is the error among what a program gives.
+// problemOf is the error in a program's output, if it is one.
 func problemOf(result any) error {
 	err, failed := result.(error)
 	switch {
@@ -149,7 +149,7 @@ func problemOf(result any) error {
 // failure is an error that is not of this package.
 func failure(err error) *Problem { return &Problem{Kind: Failed, Detail: detail(err.Error())} }
 
-// detail is the beginning of what somebody else says, which may quote a message.
+// detail is the beginning of a foreign error text, which may quote a message.
 func detail(text string) string {
 	const shown = 120
 	runes := []rune(model.Printable(text))
@@ -159,26 +159,25 @@ func detail(text string) string {
 	return string(runes)
 }
 
-// bounded ends after a number of instructions: gojq asks before each of them whether its context has ended.
+// bounded ends after a number of instructions: gojq checks before each of them whether its context is done.
 type bounded struct {
 	context.Context
 	steps int
 }
 
-// ended is closed from the beginning.
+// ended is a closed channel.
 var ended = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// Done counts how often it was asked.
+// Done counts its calls.
 func (b *bounded) Done() <-chan struct{} {
 	if b.steps++; b.steps > mostSteps {
 		return ended
 	}
-	return nil // which is never ready
+	return nil // it is never ready
 }
 
-// Err says why it has ended.
 func (b *bounded) Err() error { return context.DeadlineExceeded }

@@ -10,11 +10,11 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// decoded is a value as a program gets it, by way of its JSON. Numbers stay as they are written.
+// decoded converts a value to a program's input, through JSON. Numbers stay as written.
 func decoded(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return nil // all of it is JSON's own types
+		return nil // it has only JSON's own types
 	}
 	value, _ := parsed(text)
 	return value
@@ -43,7 +43,7 @@ func isNumber(v any) bool {
 	return false
 }
 
-// same reports whether two values are the same for a program: 1 and 1.0 are.
+// same reports whether a program sees two values as equal: 1 and 1.0 are.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

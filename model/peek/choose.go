@@ -11,11 +11,11 @@ import (
 // belowOthers is the x-priority of a peek's consumer: applications have 0 or more, and are served first.
 const belowOthers = -10
 
-// scarceDeliveries is how much may be left of a delivery limit so that a look at a quorum queue is refused: what is
-// left is for who consumes it.
+// scarceDeliveries is the remainder of a delivery limit at which peeking at a quorum queue is refused: it is left to
+// the consumers.
 const scarceDeliveries = 2
 
-// For plans a look at a queue.
+// For plans a peek at a queue.
 func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	q, ok := t.Queue(ref)
 	if !ok {
@@ -33,9 +33,8 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	return plan
 }
 
-// OfQueue decides how to take messages out of a queue so that they go back in their order and nothing happens to them,
-// what that costs, and when not to. q are the queue's counts and flags, s its effective settings, b the broker's
-// behaviour.
+// OfQueue decides how to take messages from a queue so that they return unchanged and in order, what that costs, and
+// when not to. q are the queue's counts and flags, s its effective settings, b the broker's behaviour.
 //
 //	queue                            method   release  costs
 //	classic                          consume  close    redelivered
@@ -46,8 +45,8 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 //	classic: auto-delete, exclusive
 //	consumer, single active consumer get      close    redelivered; a round trip for each message
 //
-// A nack would do for classic queues too; it takes them longer (3.10.8: 20,000 messages of 1 KiB come back in 48 to 64
-// ms after a nack, in 39 to 48 ms after a close).
+// A nack would work for classic queues too, but is slower (3.10.8: 20,000 messages of 1 KiB return in 48 to 64 ms after
+// a nack, in 39 to 48 ms after a close).
 func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Plan {
 	want = want.withDefaults()
 	p := peekPlanner{queue: q, settings: s, behaviour: b, want: want, plan: Plan{
@@ -74,7 +73,7 @@ func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Pla
 	return p.done()
 }
 
-// peekPlanner collects what a look at one queue costs and what speaks against it.
+// peekPlanner collects what a peek at a queue costs and what speaks against it.
 type peekPlanner struct {
 	plan      Plan
 	queue     *model.Queue
@@ -82,11 +81,11 @@ type peekPlanner struct {
 	behaviour model.Behaviour
 	want      Want
 	costs     []string
-	charged   bool // one of them is more than the mark
+	charged   bool // there is a cost besides the mark
 	against   Refusal
 }
 
-// ended weighs how the last look ended, when dlxtop did not end it.
+// ended considers how the last peek ended, if not by dlxtop.
 func (p *peekPlanner) ended() {
 	p.plan.Heed(p.want.Looked)
 	switch before := endedBefore(p.plan.Ended, p.plan.Type); {
@@ -101,12 +100,12 @@ func (p *peekPlanner) ended() {
 	}
 }
 
-// mark adds what every look costs.
+// mark adds a cost of every peek.
 func (p *peekPlanner) mark(format string, values ...any) {
 	p.costs = append(p.costs, fmt.Sprintf(format, values...))
 }
 
-// cost adds what a look costs beyond that.
+// cost adds a further cost of this peek.
 func (p *peekPlanner) cost(format string, values ...any) {
 	p.mark(format, values...)
 	p.charged = true
@@ -114,7 +113,7 @@ func (p *peekPlanner) cost(format string, values ...any) {
 
 func (p *peekPlanner) refuse(o model.Said) { p.against = append(p.against, o) }
 
-// unless is a reason that nobody may override when the connection is read-only: nobody can agree to go on.
+// unless makes an objection final when the connection is read-only: then nobody can agree to go on.
 func unless(readOnly bool, r model.Said) model.Said {
 	if readOnly {
 		r.Insist = ""
@@ -122,7 +121,7 @@ func unless(readOnly bool, r model.Said) model.Said {
 	return r
 }
 
-// done puts the plan together. Who insists is told again, as a cost, what that does.
+// done assembles the plan. If the user insisted, the costs repeat what that does.
 func (p *peekPlanner) done() Plan {
 	plan := p.plan
 	if p.want.Insist && p.against.Overridable() {
@@ -149,12 +148,12 @@ func (p *peekPlanner) classic() {
 	q := p.queue
 	switch {
 	case q.AutoDelete:
-		// The last consumer's cancel deletes the queue with everything in it, also when it was its first (all versions).
+		// Cancelling the last consumer deletes the queue with everything in it, even if it was also the first (all versions).
 		p.get("the queue is deleted with its last consumer")
 	case q.ExclusiveHeld:
 		p.get("a consumer with exclusive access is attached")
 	case q.SingleActive:
-		// A consumer would become the active one where none is; a get does not.
+		// A consumer would become the active one where there is none; a get does not.
 		p.get("it has a single active consumer")
 		if n, known := q.Consumers.Get(); !known || n > 0 {
 			p.refuse(model.Saidf("it has a single active consumer, and one is attached: that one would continue with the " +
@@ -175,7 +174,7 @@ func (p *peekPlanner) quorum() {
 	}
 	p.consume()
 	if q.SingleActive {
-		// basic.get is refused (405, all versions), so there is no other way than to be the active consumer for a moment.
+		// basic.get is refused (405, all versions), so the only way is to be the active consumer for a moment.
 		if n, known := q.Consumers.Get(); !known || n > 0 {
 			p.refuse(model.Saidf("it has a single active consumer, and one is attached: a second one receives nothing, and " +
 				"RabbitMQ refuses basic.get here"))
@@ -192,7 +191,8 @@ func (p *peekPlanner) quorum() {
 	p.bound()
 }
 
-// deliveryLimit weighs what a return counts. From 4.3 one nack(multiple, requeue) does not count as a failed delivery.
+// deliveryLimit considers what a return counts. From 4.3 one nack(multiple, requeue) does not count as a failed
+// delivery.
 func (p *peekPlanner) deliveryLimit() {
 	limit := p.settings.DeliveryLimit
 	if !p.behaviour.ReturnCountsAsDelivery {
@@ -213,7 +213,8 @@ func (p *peekPlanner) deliveryLimit() {
 	p.budget(limit)
 }
 
-// carried weighs with which counts messages may come. What does, although no way of the topology says so, is rescued.
+// carried considers the counts with which messages may arrive. A message above the limit that the topology does not
+// predict is rescued.
 func (p *peekPlanner) carried(limit model.Setting[int64]) {
 	plan, want := &p.plan, &p.want
 	plan.Carries, plan.Budget, plan.TakesAll, plan.Carried = true, limit.Value, want.TakesAll, want.Carried
@@ -224,7 +225,8 @@ func (p *peekPlanner) carried(limit model.Setting[int64]) {
 	}
 }
 
-// budget weighs what is left of a delivery limit. Where no earlier look told, the first message that is taken does.
+// budget considers what is left of a delivery limit. If no earlier peek recorded that, the first message taken shows
+// it.
 func (p *peekPlanner) budget(limit model.Setting[int64]) {
 	plan, want := &p.plan, &p.want
 	plan.Counts, plan.Budget, plan.TakesAll = true, limit.Value, want.TakesAll
@@ -242,7 +244,7 @@ func (p *peekPlanner) budget(limit model.Setting[int64]) {
 	}
 }
 
-// consume takes messages with a consumer, behind those of applications.
+// consume takes messages with a consumer, at a lower priority than applications.
 func (p *peekPlanner) consume() {
 	if n, known := p.queue.Consumers.Get(); !known || n > 0 || p.queue.SingleActive {
 		p.plan.Priority = belowOthers
@@ -275,8 +277,7 @@ func (p *peekPlanner) redelivered(how string) {
 	}
 }
 
-// bounded warns of a full queue: what comes in meanwhile can push held messages out when they return (classic, all
-// versions).
+// bounded warns of a full queue: arrivals can push held messages out when they return (classic, all versions).
 func (p *peekPlanner) bounded() {
 	if p.settings.Bounded() && (!p.settings.Overflow.Set || p.settings.Overflow.Value == model.DropHead) {
 		p.cost("the queue drops its oldest messages at its limit: messages that arrive meanwhile can push out the held ones")
@@ -289,7 +290,7 @@ func (p *peekPlanner) lease() {
 	}
 }
 
-// bound keeps what is held within MaxBytes, as far as the mean size tells: AMQP cannot cut a body. A look reads fewer
+// bound keeps the held bytes within MaxBytes, going by the mean size: AMQP cannot truncate a body. A peek reads fewer
 // messages; an action reads all that it must, in smaller pages.
 func (p *peekPlanner) bound() {
 	plan := &p.plan

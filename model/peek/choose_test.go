@@ -35,10 +35,10 @@ func TestPlanPeek(t *testing.T) {
 		priority int
 		limit    int    // 50 when 0
 		page     int    // 50 when 0
-		cost     string // is a part of it
-		without  string // is no part of it
-		refusal  string // is a part of it; "" is allowed
-		override string // is a part of it; "" is final
+		cost     string // contains it
+		without  string // does not contain it
+		refusal  string // contains it; "": allowed
+		override string // contains it; "": final
 	}{
 		{
 			name: "classic", version: old, queue: model.Queue{Type: model.Classic, Consumers: model.Some[int64](0)},
@@ -297,7 +297,7 @@ func TestPlanPeekTakesWhatIsAsked(t *testing.T) {
 	assert.That(t, p.Limit == 70_000 && p.Page == MaxPage && p.MaxBytes == 1<<20 && p.Timeout == time.Second, "%+v", p)
 }
 
-// What may be looked at without being asked for, and what may not.
+// Which queues may be peeked at without being asked to, and which may not.
 func TestWhatMayBeLookedAtWithoutBeingAsked(t *testing.T) {
 	limit := model.Settings{DeliveryLimit: model.Setting[int64]{
 		Value: 50, Set: true, Source: model.Source{Kind: model.FromArgument},

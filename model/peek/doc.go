@@ -1,3 +1,3 @@
-// Package peek says how to look at a queue: by which method, what goes back and how, what that costs of a delivery
-// limit, and what came of it. It reads nothing itself: broker executes it.
+// Package peek plans how to look at a queue: by which method, how messages are returned, what that costs of a delivery
+// limit, and what the result was. It reads nothing itself: package broker does.
 package peek

@@ -6,31 +6,30 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// A look can end before dlxtop ends it: RabbitMQ closes the connection at a message that it cannot convert, or the
-// channel, or this client cannot read what comes. On a quorum queue everything that was held then has one more failed
-// delivery, also from 4.3 on, so that looks in a row lose all of it. So that queue is not looked at again by itself,
-// and where it is most likely to end so again, only by who insists:
-//
-//   - where messages came before that, on a quorum queue, or to act on them: only these. None of the others is touched,
-//     but on a quorum queue these go behind the others that came back with them.
-//   - else it is tried again with one message first, then with few.
+// A peek can end before dlxtop ends it: RabbitMQ closes the connection at a message that it cannot convert, or the
+// channel, or this client cannot decode a message. On a quorum queue each held message then has one more failed
+// delivery, even from 4.3 on, so that repeated peeks lose them all. So such a queue is not peeked at again
+// automatically, and if it is likely to end so again, only if the user insists:
+//   - if messages came before that, on a quorum queue, or for an action: only those. None of the others is touched,
+//     but on a quorum queue these go behind the others that were returned with them.
+//   - otherwise it is tried again with one message first, then with a few.
 
-// scarcePage is how many messages are tried, one by one, where another failed delivery may lose what is held.
+// scarcePage is how many messages are tried, one by one, when another failed delivery may lose held ones.
 const scarcePage = 20
 
-// Heed takes in how an earlier look at the queue ended.
+// Heed adjusts the plan to how an earlier peek at the queue ended.
 func (p *Plan) Heed(looked model.Looked) {
 	p.Ended = looked.Ended
 	p.Scarce = p.Ended.Sure() && p.Limited() && p.Budget-looked.Highest <= scarceDeliveries
 }
 
-// Heeds reports whether the plan may run although a look at the queue ended this way. A plan made before that end needs
-// --insist, and a look that no user asked for does not run.
+// Heeds reports whether the plan may run although a peek at the queue ended this way. A plan made before that needs
+// --insist, and an automatic peek does not run.
 func (p Plan) Heeds(ended model.Ended) bool {
 	return !ended.Any() || p.Insists || p.Ended == ended || !ended.Sure() && !p.Free
 }
 
-// Most is how many messages may be taken in all; 0 is no bound.
+// Most is how many messages may be taken in total; 0: unbounded.
 func (p Plan) Most() int64 {
 	switch before := p.Ended.Before; {
 	case !p.Ended.Sure():
@@ -43,16 +42,16 @@ func (p Plan) Most() int64 {
 	return 0
 }
 
-// LookEnded is the error of a look that ended before dlxtop ended it, or that did not begin, or went no further,
-// because an earlier one had.
+// LookEnded is the error of a peek that ended before dlxtop ended it, or that was not begun or stopped because an
+// earlier one had.
 type LookEnded struct {
 	Queue   model.QueueRef
 	Type    model.QueueType
 	Ended   model.Ended
-	Reached bool // it has read what the earlier one had read, and went no further
+	Reached bool // it has read as far as the earlier one, and stopped
 }
 
-// Error is why, in words.
+// Error says why.
 func (e *LookEnded) Error() string {
 	switch {
 	case e.Reached && e.Ended.Before == 0:
@@ -63,21 +62,21 @@ func (e *LookEnded) Error() string {
 	return e.Refusal().Words()
 }
 
-// Refusal is why.
+// Refusal is the reason as a refusal.
 func (e *LookEnded) Refusal() Refusal { return Refusal{endedBefore(e.Ended, e.Type)} }
 
-// LookEnd is how a look ended, for who remembers it.
+// LookEnd is how a peek ended, to be remembered.
 type LookEnd struct {
-	Highest  int64 // delivery count that one of the messages may have now that it took; 0: none went back
-	Complete bool  // it took all that the queue held
-	// a return counts only when dlxtop has not ended the look, and nothing was noted when it began
+	Highest  int64 // the highest delivery count that one of its messages may have now; 0: none was returned
+	Complete bool  // it took everything in the queue
+	// a return counts only when dlxtop did not end the peek, and nothing was recorded when it began
 	Uncounted bool
 	Ended     model.Ended // zero: dlxtop ended it
 	Moved     int64       // messages that are no longer at the head of the queue
 }
 
-// After is the highest delivery count that a message may have when the look has ended; highest is what was noted, this
-// look included where it counts.
+// After is the highest delivery count that a message may have after the peek; highest is what was recorded, including
+// this peek where it counts.
 func (e LookEnd) After(highest int64) int64 {
 	switch {
 	case e.Ended.Any() && e.Uncounted:
@@ -92,7 +91,7 @@ func (e LookEnd) After(highest int64) int64 {
 	return max(highest-1, e.Highest)
 }
 
-// Then is what is remembered of how looks ended.
+// Then is what to remember about how peeks ended.
 func (e LookEnd) Then(before model.Ended) model.Ended {
 	switch {
 	case e.Ended.Any():

@@ -8,20 +8,21 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// A message of a quorum queue can go back a limited number of times, where each return counts (3.10 to 4.2 with a
-// delivery limit, which from 4.0 is 20 by default): delivered with an x-delivery-count that has reached the limit, it
-// is dropped or dead-lettered by whatever returns it. A message that is taken there is rescued instead: a confirmed
-// copy goes to the end of its queue, and only then is it acknowledged.
+// A message of a quorum queue can be returned a limited number of times, where each return counts (3.10 to 4.2 with a
+// delivery limit, which from 4.0 is 20 by default): once it is delivered with an x-delivery-count that has reached the
+// limit, returning it in any way drops or dead-letters it. Such a message is rescued instead: a confirmed copy goes to
+// the end of its queue, and only then is it acknowledged.
 //
-// From 4.3 a return does not count, and so is dropped only what came with a count above the limit: model.Carried.
+// From 4.3 a return does not count, so only messages that arrived with a count above the limit are dropped:
+// model.Carried.
 
-// Doomed reports whether a message that was taken with this plan would be lost by its return.
+// Doomed reports whether returning a message that this plan took would lose it.
 func (p Plan) Doomed(count int64) bool {
 	return p.Counts && count >= p.Budget ||
 		p.Carries && (count > p.Budget || count == p.Budget && p.Ended.Sure()) // it may end as a return that counts
 }
 
-// CountOf is the count of a message, as Doomed takes it.
+// CountOf is a message's count, for Doomed.
 func (p Plan) CountOf(m *message.Message) int64 {
 	if p.Carries {
 		return m.Delivered()
@@ -29,13 +30,13 @@ func (p Plan) CountOf(m *message.Message) int64 {
 	return m.Counted()
 }
 
-// Limited reports whether a message can be lost by its return.
+// Limited reports whether returning a message can lose it.
 func (p Plan) Limited() bool { return p.Counts || p.Carries }
 
-// Foreseen reports whether messages come with a count above the limit by a way of the topology.
+// Foreseen reports whether the topology lets messages arrive with a count above the limit.
 func (p Plan) Foreseen() bool { return p.Carries && p.Carried.Count > p.Budget }
 
-// Weigh decides whether a look goes on when the highest delivery count that is known is this: nil when it does.
+// Weigh decides whether a peek continues at this highest known delivery count: nil when it does.
 func (p Plan) Weigh(count int64) *LimitReached {
 	if count <= p.MostCounted() {
 		return nil
@@ -49,7 +50,7 @@ func (p Plan) Weigh(count int64) *LimitReached {
 	return reached
 }
 
-// MostCounted is the highest delivery count with which a look goes on.
+// MostCounted is the highest delivery count at which a peek continues.
 func (p Plan) MostCounted() int64 {
 	switch {
 	case !p.Careful():
@@ -60,24 +61,24 @@ func (p Plan) MostCounted() int64 {
 	return p.Budget - scarceDeliveries - 1
 }
 
-// Careful reports whether the delivery limit may end what this plan does.
+// Careful reports whether the delivery limit may stop this plan.
 func (p Plan) Careful() bool { return (p.Counts || p.Foreseen()) && !p.Agreed && !p.TakesAll }
 
-// LimitReached is the error of a look, an export, or an action that looks for its messages, which the delivery limit of
-// the queue ends before a message is lost by it.
+// LimitReached is the error of a peek, an export, or an action searching for its messages that is stopped by the
+// queue's delivery limit before it loses a message.
 type LimitReached struct {
 	Queue model.QueueRef
 	Limit int64
-	Left  int64 // of it, to the message that came back most often
-	// the queue from which a message came with a count above the limit; zero: returns count
+	Left  int64 // of the limit, for the message returned most often
+	// the queue whose message arrived with a count above the limit; zero: returns count
 	Carried model.Carried
-	Final   bool // nobody can agree to go on: the connection is read-only
+	Final   bool // the connection is read-only, so nobody can agree to go on
 }
 
-// Error is why it ended, in words.
+// Error says why it ended.
 func (e *LimitReached) Error() string { return e.Refusal().Words() }
 
-// Refusal is why it ended.
+// Refusal is the reason as a refusal.
 func (e *LimitReached) Refusal() Refusal {
 	met := model.Saidf("%s: %s", LooksLeft(e.Left, e.Limit), overLimit).Insisting(rescuing)
 	if e.Carried.Count > 0 {
@@ -91,38 +92,39 @@ func LooksLeft(left, limit int64) string {
 	return fmt.Sprintf("%s left of %d", model.Plural(max(left, 0), "look"), max(limit, 0))
 }
 
-// RescueImpossible is the error of a look that was not begun: a message at its delivery limit could not be rescued.
+// RescueImpossible is the error of a peek that was not begun because a message at its delivery limit could not be
+// rescued.
 type RescueImpossible struct {
 	Queue model.QueueRef
 	Why   string // one sentence
-	Final bool   // nobody can agree to go on: the connection is read-only
+	Final bool   // the connection is read-only, so nobody can agree to go on
 }
 
-// Error is why, in words.
+// Error says why.
 func (e *RescueImpossible) Error() string { return e.Refusal().Words() }
 
-// Refusal is why it was not begun.
+// Refusal is the reason as a refusal.
 func (e *RescueImpossible) Refusal() Refusal {
 	return Refusal{unless(e.Final, model.Saidf("each look counts against the delivery limit, and a message at the limit "+
 		"could not be rescued: %s", e.Why).Insisting("messages that are at their limit are dropped or dead-lettered"))}
 }
 
-// RefusedLook is the error of a look that ended, or did not begin, because it would lose messages.
+// RefusedLook is the error of a peek that ended, or did not begin, because it would lose messages.
 type RefusedLook interface {
 	error
 	Refusal() Refusal
 }
 
-// Rescued is what became of messages that were taken although they were at their delivery limit, and were not acted on.
+// Rescued is what happened to messages that were taken although they were at their delivery limit, and not acted on.
 type Rescued struct {
-	Copied    int    // the end of their queue has a confirmed copy of each, which begins to count from 0
+	Copied    int    // each has a confirmed copy at the end of the queue, which counts from 0
 	Kept      int    // without a confirmed copy, but complete in the journal
 	Lost      int    // neither: RabbitMQ dropped or dead-lettered them
-	JournalID int64  // the record that has them; 0: there is no journal
+	JournalID int64  // the record with them; 0: there is no journal
 	Why       string // why not all were copied
 }
 
-// With are both.
+// With is the sum of both.
 func (r Rescued) With(other Rescued) Rescued {
 	r.Copied, r.Kept, r.Lost = r.Copied+other.Copied, r.Kept+other.Kept, r.Lost+other.Lost
 	if other.JournalID > 0 {
@@ -134,10 +136,10 @@ func (r Rescued) With(other Rescued) Rescued {
 	return r
 }
 
-// Any reports whether there is something to tell.
+// Any reports whether there is anything to report.
 func (r Rescued) Any() bool { return r.Copied+r.Kept+r.Lost > 0 }
 
-// Words tell it, "" when there is nothing to tell.
+// Words describe it, "" when there is nothing to report.
 func (r Rescued) Words() string {
 	words := ""
 	say := func(n int, format string, values ...any) {
@@ -159,7 +161,7 @@ func (r Rescued) Words() string {
 	return words
 }
 
-// Note takes in what a look at a queue has cost.
+// Note adds to a snapshot what a peek has cost its queue.
 func Note(s *model.Snapshot, p *Peeked) {
 	if !p.Plan.Counts {
 		return
@@ -170,8 +172,9 @@ func Note(s *model.Snapshot, p *Peeked) {
 	s.Looked[p.Plan.Queue] = model.Looked{Highest: p.Highest, Limit: p.Plan.Budget}
 }
 
-// LooksLeftOf is how many looks the delivery limit of a queue allows, as far as earlier ones tell. counts tells whether
-// it limits them, and told whether an earlier one is known: else the limit itself is returned, and less may be left.
+// LooksLeftOf is how many peeks the delivery limit of a queue allows, going by earlier ones. counts reports whether it
+// limits them, and told whether an earlier one is known: otherwise the result is the limit itself, and less may be
+// left.
 func LooksLeftOf(t *model.Topology, ref model.QueueRef) (left, limit int64, counts, told bool) {
 	plan := For(t, ref, Want{})
 	if !plan.Counts {
@@ -181,7 +184,7 @@ func LooksLeftOf(t *model.Topology, ref model.QueueRef) (left, limit int64, coun
 	return max(plan.Budget-delivered.Or(0), 0), plan.Budget, true, delivered.Known()
 }
 
-// delivered is the highest delivery count that earlier looks have left in a queue. An empty one begins again.
+// delivered is the highest delivery count that earlier peeks have left in a queue. It begins again in an empty one.
 func delivered(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	looked, ok := t.Snapshot.Looked[ref]
 	q, exists := t.Queue(ref)

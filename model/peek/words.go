@@ -6,20 +6,20 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Refusal is why a queue must not be looked at; nil when it may.
+// Refusal is why a queue must not be peeked at; nil when it may.
 type Refusal = model.Refusal
 
 const overLimit = "a message that comes back more often than its delivery limit is dropped or dead-lettered"
 
-// rescuing is what a look does that goes on in spite of a delivery limit.
+// rescuing is what a peek does that continues in spite of a delivery limit.
 const rescuing = "messages that are at their limit move to the end of the queue (confirmed copies, in the journal)"
 
-// noQueue: it is not in the topology.
+// noQueue: the queue is not in the topology.
 func noQueue(queue model.QueueRef) model.Said {
 	return model.Saidf("there is no queue %s (any more)", queue)
 }
 
-// limitNear: as an earlier look told.
+// limitNear: an earlier peek showed it.
 func limitNear(left int64, limit model.Setting[int64]) model.Said {
 	if limit.Value < 0 {
 		return model.Saidf("its delivery limit is %d: with that, this RabbitMQ drops or dead-letters a message at its first "+
@@ -28,7 +28,7 @@ func limitNear(left int64, limit model.Setting[int64]) model.Said {
 	return model.Saidf("%s (%s): %s", LooksLeft(left, limit.Value), limit.Source, overLimit).Insisting(rescuing)
 }
 
-// countCarried says what a message brings along from another queue, and which limit keeps it.
+// countCarried says which count a message brings along from another queue, and which limit applies to it.
 func countCarried(carried model.Carried, limit int64) model.Said {
 	count, keeps := "any delivery count", "-1"
 	if c := carried.Count; c < math.MaxInt64 {
@@ -38,8 +38,8 @@ func countCarried(carried model.Carried, limit int64) model.Said {
 		"of this queue: set its delivery-limit to %s by a policy", carried.From, count, limit, keeps).Insisting(rescuing)
 }
 
-// endedBefore says how an earlier look ended, which dlxtop did not end: at which message, what that costs, and what a
-// look does that is insisted on.
+// endedBefore says how an earlier peek ended, if not by dlxtop: at which message, what that costs, and what a peek does
+// if the user insists.
 func endedBefore(e model.Ended, of model.QueueType) model.Said {
 	which, quorum := "a message here", of == model.Quorum
 	if e.Before > 0 {
@@ -73,7 +73,7 @@ func endedBefore(e model.Ended, of model.QueueType) model.Said {
 	return model.Said{Says: words, Insist: again}
 }
 
-// Unconvertible says why RabbitMQ 4 ends a connection instead of delivering a message.
+// Unconvertible says why RabbitMQ 4 closes a connection instead of delivering a message.
 func Unconvertible(which string) string {
 	return "it cannot convert " + which + " to AMQP 0-9-1, most likely one of an AMQP 1.0 client with a UUID, char or " +
 		"decimal in its properties or annotations, or an unsigned number in a list. Only an AMQP 1.0 client can read it"

@@ -7,21 +7,21 @@ import (
 	"github.com/dlxtop/dlxtop/model/filter"
 )
 
-// Looks are how the dashboard looks and is steered, whatever broker it shows.
+// Looks are the appearance and the controls of the dashboard, whatever broker it shows.
 type Looks struct {
-	Theme     string                       // one that is built in or of OwnThemes; "" when nobody chose one
+	Theme     string                       // a built-in one or one of OwnThemes; "" by default
 	OwnThemes map[string]map[string]string // colours of the user's own themes
-	Mouse     bool                         // wheel, rows and tabs; the terminal then selects no text by itself
-	Plain     bool                         // for a screen reader: lines of words, and only those that change
-	Filters   filter.Saved                 // that "=@NAME" stands for
+	Mouse     bool                         // wheel, rows and tabs; the terminal itself then selects no text
+	Plain     bool                         // for a screen reader: lines of words, and only changed ones
+	Filters   filter.Saved                 // what "=@NAME" stands for
 	Actions   []filter.Action              // offered on messages
 	Schemas   body.Schemas                 // the protobuf types of bodies
 }
 
-// Frame is one screen of the dashboard in a new file.
+// Frame is one screen of the dashboard, written to a new file.
 type Frame struct {
-	Path          string // what ends in .ansi has the colours, everything else is plain text
-	Open          string // what is typed behind ":" to open the screen; "" is the first one
+	Path          string // a name that ends in .ansi keeps the colours, everything else is plain text
+	Open          string // what a user types after ":" to open the screen; "" is the first one
 	Width, Height int    // columns and rows
 }
 
@@ -29,12 +29,12 @@ type Frame struct {
 type Form struct {
 	Looks
 	Title string
-	Why   string   // it asks; it need not be printable
+	Why   string   // why it asks; it need not be printable
 	Names []string // of the texts
-	Notes []string // on them
+	Notes []string // about them
 	Texts []string // as proposed
-	// Secret is the text that is never shown.
+	// Secret is the index of the text that is never shown.
 	Secret int
-	// Try tries the texts up to the one at this place. failed is the one that is wrong, when there is an error.
+	// Try tries the texts up to this index. If there is an error, failed is the index of the wrong one.
 	Try func(ctx context.Context, texts []string, at int) (failed int, err error)
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// settling is between two counts of a queue that is getting messages back.
+// settling is the interval between counts of a queue that is getting messages back.
 const settling = 100 * time.Millisecond
 
-// CountSettled counts the ready messages of a queue when it has back what was held of it. It is unknown when the queue
-// cannot be counted, or ctx ends before.
+// CountSettled counts the ready messages of a queue once its held messages are back. It is unknown when the queue
+// cannot be counted, or ctx ends first.
 func CountSettled(ctx context.Context, counter Counter, queue model.QueueRef) model.Opt[int64] {
 	ticker := time.NewTicker(settling)
 	defer ticker.Stop()

@@ -6,34 +6,34 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// targetCopies are the messages of a record in one of its targets.
+// targetCopies are a record's messages in one of its targets.
 type targetCopies struct {
-	mark     string // of the replay; "": they are not marked
+	mark     string // the replay's name; "": they are not marked
 	arrivals map[message.Fingerprint]published
 	expected []*pending
 	verdicts map[*pending]verdict
 
-	seen      int                           // messages of the target so far
-	sightings map[message.Fingerprint][]int // of pending ones: where
-	places    map[int64][]place             // of the copies that have certainly arrived, by record, from the head on
-	found     map[message.Fingerprint]int   // copies that have certainly arrived
-	earliest  int                           // the lowest rank that was seen, 0: none
-	strangers map[string]int                // messages with the mark that are none of these, by message_id
+	seen      int                           // messages of the target examined so far
+	sightings map[message.Fingerprint][]int // where pending ones were seen
+	places    map[int64][]place             // where copies that have certainly arrived were seen, by record, from the head
+	found     map[message.Fingerprint]int   // how many of each have certainly arrived and were seen
+	earliest  int                           // the lowest rank seen, 0: none
+	strangers map[string]int                // marked messages that are none of these, by message_id
 	strange   bool                          // there are such messages
 
-	consumers bool   // it has consumers now
-	untouched bool   // nobody has taken a message out of it since the record began
+	consumers bool   // the target has consumers now
+	untouched bool   // nothing was taken from the target since the record began
 	unread    string // why the target could not be read; "" when it was
 }
 
-// place is where a copy was seen that has certainly arrived.
+// place is where a copy that has certainly arrived was seen.
 type place struct{ rank, at int }
 
 // published is what was published with one fingerprint.
 type published struct {
 	certain int   // how many have certainly arrived
 	rank    int   // of the last one
-	record  int64 // of the last one that has certainly arrived
+	record  int64 // the record of the last one that has certainly arrived
 	pending int
 }
 
@@ -45,7 +45,7 @@ func newTargetCopies() *targetCopies {
 	}
 }
 
-// certain notes a copy that has arrived.
+// certain adds a copy that has arrived.
 func (c *targetCopies) certain(f message.Fingerprint, rank int, record int64) {
 	p := c.arrivals[f]
 	p.certain++
@@ -53,7 +53,7 @@ func (c *targetCopies) certain(f message.Fingerprint, rank int, record int64) {
 	c.arrivals[f] = p
 }
 
-// expect notes a copy that may have arrived.
+// expect adds a copy that may have arrived.
 func (c *targetCopies) expect(f message.Fingerprint, by *pending) {
 	p := c.arrivals[f]
 	p.pending++
@@ -62,7 +62,7 @@ func (c *targetCopies) expect(f message.Fingerprint, by *pending) {
 	c.expected = append(c.expected, by)
 }
 
-// see takes in one message of the target.
+// see examines one message of the target.
 func (c *targetCopies) see(m *message.Message) {
 	c.seen++
 	p, known := c.arrivals[m.Fingerprint]
@@ -83,7 +83,7 @@ func (c *targetCopies) see(m *message.Message) {
 	}
 }
 
-// missing reports whether a copy that has certainly arrived is not there any more.
+// missing reports whether a copy that has certainly arrived is no longer there.
 func (c *targetCopies) missing() bool {
 	for f, p := range c.arrivals {
 		if c.found[f] < p.certain {
@@ -93,9 +93,9 @@ func (c *targetCopies) missing() bool {
 	return false
 }
 
-// judge decides of each expected copy whether it has arrived. Copies arrive in the order of publishing, and consumers
-// take the first ones first: where an earlier copy is there still, and no consumer that could have given it back, a
-// later one has never been there.
+// judge decides for each expected copy whether it has arrived. Copies arrive in the order of publishing, and consumers
+// take them in that order: if an earlier copy is still there, and no consumer could have requeued it, a later one that
+// is missing has never arrived.
 func (c *targetCopies) judge() {
 	left, foreign := map[message.Fingerprint]int{}, map[message.Fingerprint]bool{}
 	for _, p := range c.expected {
@@ -108,11 +108,11 @@ func (c *targetCopies) judge() {
 	for _, p := range c.expected {
 		f := *p.sent
 		switch {
-		case foreign[f]: // somebody else has put a twin there
+		case foreign[f]: // something else has published a twin there
 		case left[f] > 0:
 			left[f]--
 			c.verdicts[p] = yes
-		case c.strangers[p.id] > 0 && p.id != "": // the broker has changed it on its way in
+		case c.strangers[p.id] > 0 && p.id != "": // the broker changed it on arrival
 			c.strangers[p.id]--
 			c.verdicts[p] = yes
 		case c.unread != "", c.strange && p.id == "":
@@ -122,8 +122,8 @@ func (c *targetCopies) judge() {
 	}
 }
 
-// beyond is how many copies like p's there are beyond those that have certainly arrived. Without a mark, one that lies
-// in front of what was published before it and has certainly arrived is none of this record.
+// beyond is how many copies like p's there are in addition to those that have certainly arrived. Without a mark, one
+// that is ahead of an earlier, certainly arrived copy does not belong to this record.
 func (c *targetCopies) beyond(p *pending) (n int) {
 	f, last := *p.sent, 0
 	if c.arrivals[f].certain > 0 || c.mark != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// why is why something stays open, or counts as done, in one sentence.
+// why is one sentence why something stays open, or counts as done.
 type why string
 
 const (
@@ -24,17 +24,17 @@ const (
 	whyArrived why = "it has arrived: its original is acknowledged first"
 )
 
-// decision is what follows from what was found.
+// decision is what follows from the inquiry.
 type decision struct {
 	*resumption
 	*tally
 	plan     *Plan
 	resuming *plan.Resuming
 	choice   Choice
-	back     map[int]plan.Outcome // of an undo: what became of the messages that it takes back, by position
+	back     map[int]plan.Outcome // for an undo: outcomes of the messages that it takes back, by position
 }
 
-// decide sorts what was found: what is written down of it, what is acknowledged, and what the rest has to come to.
+// decide sorts the results: what is recorded, what is acknowledged, and what is left to do.
 func (f *resumption) decide(p *Plan, choice Choice) *decision {
 	r := &plan.Resuming{
 		Record: p.Record.ID, Undoes: p.Record.Undoes, Back: p.Record.From, Found: map[int64][]plan.Settled{},
@@ -42,7 +42,7 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 	d := &decision{f, f.certain.clone(), p, r, choice, map[int]plan.Outcome{}}
 	for i := range f.want.Chain {
 		if record := &f.want.Chain[i]; record.Unfinished() {
-			r.Found[record.ID] = nil // it ends here in any case
+			r.Found[record.ID] = nil // it ends in any case
 		}
 	}
 	for _, q := range f.pending {
@@ -61,7 +61,7 @@ func (f *resumption) decide(p *Plan, choice Choice) *decision {
 	return d
 }
 
-// outcome is what is written down of one message. "" is that it is untouched: the rest comes to it.
+// outcome is what is recorded for one message. "" means untouched: it is left to do.
 func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	switch {
 	case q.there == no && d.held && (q.sent == nil || q.arrived == yes):
@@ -69,7 +69,7 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 		return plan.Unsure, whyHeld
 	case q.sent == nil && q.there == no:
 		return d.over(q, plan.Dropped)
-	case q.sent == nil && q.there == maybe: // the rest drops what is there, and an undo looks before it brings it back
+	case q.sent == nil && q.there == maybe: // the rest drops it if it is there, and an undo looks before it brings it back
 		return plan.Unsure, whyTwin
 	case q.there == no:
 		return d.outcomeOfGone(q)
@@ -104,7 +104,7 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	return plan.Unsure, open
 }
 
-// over notes a message that turned out to be done.
+// over records a message that turned out to be done.
 func (d *decision) over(q *pending, outcome plan.Outcome) (plan.Outcome, why) {
 	d.add(q.original, q.position)
 	d.gone++
@@ -112,8 +112,8 @@ func (d *decision) over(q *pending, outcome plan.Outcome) (plan.Outcome, why) {
 	return outcome, certain
 }
 
-// outcomeOfGone is that of a message whose original is gone. It was acknowledged, which happens only after its copy
-// has arrived, unless somebody else can have taken it.
+// outcomeOfGone is the outcome of a message whose original is gone. It was acknowledged, which happens only after its
+// copy has arrived, unless something else can have taken it.
 func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
 	s, source := d.topology.Settings(d.source), d.topology.Queues[d.source]
 	leaves := s.TTL.Set || source == nil || d.held || source.Consumers.Or(1) > 0
@@ -128,20 +128,20 @@ func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
 	return plan.Unsure, whyGone
 }
 
-// ImportPlan is an import: of a file, or of the rest of one.
+// ImportPlan is the import of a file, or of the rest of one.
 type ImportPlan struct {
 	Into     plan.Recipient
 	File     string         // its absolute path
-	Total    int            // messages of the file
-	Planned  int            // messages that are published
-	Skip     map[int]bool   // their numbers in the file, from 1 on, of those that are not
-	Undelays bool           // message.DeliveryTimeHeader is removed, by which RabbitMQ would keep them back
+	Total    int            // messages in the file
+	Planned  int            // messages to publish
+	Skip     map[int]bool   // numbers in the file, from 1, of messages not to publish
+	Undelays bool           // message.DeliveryTimeHeader, with which RabbitMQ would hold them back, is removed
 	Delayed  bool           // it stays
-	Resuming *plan.Resuming // nil: it goes on with nothing
+	Resuming *plan.Resuming // nil: it resumes nothing
 }
 
-// FromFile is the import of a file with that many messages. The path is absolute, so that it is found again from
-// elsewhere.
+// FromFile is the import of a file with that many messages. The path is absolute, so that it can be found again from
+// another directory.
 func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int, keepDelay bool) ImportPlan {
 	delays := t.Behaviour.DelaysByHeader
 	return ImportPlan{
@@ -155,7 +155,7 @@ func (p *ImportPlan) Intent() *plan.Intent {
 	return &plan.Intent{File: p.File, Depth: int64(p.Total), Recipients: []plan.Recipient{p.Into}, KeepDelay: p.Delayed}
 }
 
-// restOfImport plans to publish the messages of the file that were not come to.
+// restOfImport plans to publish the messages of the file that are left.
 func (d *decision) restOfImport() error {
 	p, f := d.plan, d.resumption
 	p.Import = &ImportPlan{Into: plan.RecipientOf(f.topology, p.Record.From), Skip: d.numbers, Resuming: d.resuming}

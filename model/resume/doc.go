@@ -1,3 +1,3 @@
-// Package resume finds out what became of the messages of a record whose program ended in the middle of it, and plans
-// the rest: what arrived is acknowledged, what did not is done, what nobody can tell is asked about.
+// Package resume finds out what happened to the messages of a record whose program died, and plans the rest: what
+// arrived is acknowledged, what did not is done, and the user decides where the outcome is unknown.
 package resume

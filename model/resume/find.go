@@ -11,31 +11,31 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// resumption finds out what became of the messages of a record whose outcome is not known.
+// resumption finds out what happened to the messages of a record whose outcome is unknown.
 type resumption struct {
 	topology *model.Topology
 	want     *Want
 	intent   *plan.Intent // of the first record; nil: not kept
 	source   model.QueueRef
-	planWas  int         // messages, when the first one began
+	planWas  int         // messages to act on when the first record began
 	looked   []peek.Plan // what was read
 
-	items   []item // what may be in the source still, in the order in which it was taken
+	items   []item // what may still be in the source, in the order of acquisition
 	pending []*pending
 	certain tally                    // without the pending ones
-	lost    *plan.LostAcks           // of the last record; nil: none can be
-	done    []*pending               // the last messages that it calls moved or dropped
+	lost    *plan.LostAcks           // for the last record; nil: none are possible
+	done    []*pending               // the last messages recorded as moved or dropped
 	copies  map[string]*targetCopies // by target
 	rank    int
 	depth   int64                       // messages of the source
-	held    bool                        // a consumer may hold others of the source
-	undo    plan.UndoWant               // of an undo: what it takes back, and what of that is in the queue now
-	lines   map[int]message.Fingerprint // of an import: the messages that were acted on, by their number in the file
+	held    bool                        // a consumer may hold further messages of the source
+	undo    plan.UndoWant               // for an undo: what it undoes, and which of that is in the queue now
+	lines   map[int]message.Fingerprint // for an import: the messages that were acted on, by their number in the file
 }
 
-// tally counts what need not be come to again.
+// tally counts the messages that are not left to do.
 type tally struct {
-	gone      int                         // messages that were taken out for good
+	gone      int                         // messages removed for good
 	acted     int                         // messages that were acted on
 	originals map[message.Fingerprint]int // the same
 	stay      map[message.Fingerprint]int // those of them that are in the source, and stay there
@@ -46,14 +46,14 @@ func (t *tally) clone() *tally {
 	return &tally{t.gone, t.acted, maps.Clone(t.originals), maps.Clone(t.stay), maps.Clone(t.numbers)}
 }
 
-// add notes a message that need not be come to again.
+// add counts a message that is not left to do.
 func (t *tally) add(original message.Fingerprint, position int) {
 	t.acted++
 	t.originals[original]++
 	t.numbers[position] = true
 }
 
-// remove takes back that a message was taken out for good.
+// remove uncounts a message that was not removed after all.
 func (t *tally) remove(original message.Fingerprint, position int) {
 	t.gone--
 	t.acted--
@@ -61,7 +61,7 @@ func (t *tally) remove(original message.Fingerprint, position int) {
 	delete(t.numbers, position)
 }
 
-// leave notes a message that is left where it is.
+// leave counts a message that stays where it is.
 func (t *tally) leave(original message.Fingerprint, position int) {
 	t.add(original, position)
 	t.stay[original]++
@@ -86,7 +86,7 @@ type item struct {
 	pending     *pending // nil: it was refused or returned, and is where it was
 }
 
-// verdict is what is known of a message.
+// verdict is what is known about a message.
 type verdict int
 
 const (
@@ -95,19 +95,19 @@ const (
 	no
 )
 
-// pending is a message whose outcome is not known.
+// pending is a message whose outcome is unknown.
 type pending struct {
 	record   int64
 	position int
 	id       string
 	original message.Fingerprint
-	sent     *message.Fingerprint // nil: it was not published, as it was dropped
+	sent     *message.Fingerprint // nil: it was dropped, not published
 	reached  []string
 	rank     int     // in the order of publishing
-	undoes   int     // of an undo: the position of what it takes back
-	arrived  verdict // in its target
-	there    verdict // in its source
-	unread   string  // why its target could not be read; "" when it could
+	undoes   int     // for an undo: the position of what it undoes
+	arrived  verdict // whether it is in its target
+	there    verdict // whether it is in its source
+	unread   string  // why its target could not be read; "" when it was
 }
 
 func newResumption(t *model.Topology, want *Want) *resumption {
@@ -129,7 +129,7 @@ func newResumption(t *model.Topology, want *Want) *resumption {
 	return f
 }
 
-// note takes one entry in.
+// note takes in one entry.
 func (f *resumption) note(r *plan.Record, e *plan.Entry) {
 	f.lines[e.Position] = e.Fingerprint
 	f.rank++
@@ -179,7 +179,7 @@ func (f *resumption) copiesIn(queue string) *targetCopies {
 	return c
 }
 
-// find looks into the source, and where that leaves something open, into the targets.
+// find examines the source and, where that leaves something open, the targets.
 func (f *resumption) find() error {
 	if len(f.pending) == 0 && len(f.done) == 0 {
 		return nil
@@ -201,7 +201,7 @@ func (f *resumption) find() error {
 	return nil
 }
 
-// takeBack corrects the last n messages that the record calls moved or dropped: they are in their queue again.
+// takeBack corrects the last n messages recorded as moved or dropped: they are in their queue again.
 func (f *resumption) takeBack(n int) {
 	back := f.done[len(f.done)-n:]
 	for _, p := range back {
@@ -213,7 +213,7 @@ func (f *resumption) takeBack(n int) {
 	f.pending = slices.Concat(back, f.pending)
 }
 
-// lookAtSource are the messages of the source that may be pending or were left there, from its head on.
+// lookAtSource returns the messages of the source that may be pending or were left there, from its head.
 func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	wanted := map[message.Fingerprint]bool{}
 	for _, i := range f.items {
@@ -268,7 +268,7 @@ func (f *resumption) lookAtTargets() {
 	}
 }
 
-// look reads one target. It returns why it could not be read, "" when it could.
+// look reads one target. It returns why it could not be read, "" when it was.
 func (f *resumption) look(name string, c *targetCopies) (unread string) {
 	ref := model.QueueRef{VHost: f.want.Chain[0].From.VHost, Name: name}
 	q, exists := f.topology.Queue(ref)
@@ -296,12 +296,11 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 	return ""
 }
 
-// untouched reports whether nobody can have taken a copy out of a target that has no consumers now: it had none when
-// the record began, nothing was taken since as far as the broker counts, and no copy that has certainly arrived is
-// missing.
+// untouched reports whether nothing can have been taken from a target that has no consumers now: it had none when the
+// record began, nothing was taken since by the broker's counts, and no copy that has certainly arrived is missing.
 func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
 	s := f.topology.Settings(q.QueueRef)
-	drops := s.TTL.Set || s.Bounded() && s.Overflow.Value == model.DropHead // by itself
+	drops := s.TTL.Set || s.Bounded() && s.Overflow.Value == model.DropHead // without a consumer
 	if f.intent == nil || drops || c.missing() {
 		return false
 	}
@@ -313,8 +312,8 @@ func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
 	return !known || q.Taken().Or(before) <= before
 }
 
-// verdict is whether a message has arrived: it has when any of the queues that it was sent to has it, and it has not
-// when it is certain of one of them.
+// verdict is whether a message has arrived: it has if any of its target queues has it, and it has not if that is
+// certain for one of them.
 func (f *resumption) verdict(p *pending) verdict {
 	v := maybe
 	for _, to := range p.reached {

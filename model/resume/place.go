@@ -7,9 +7,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// place works out which originals are in the source still. Acknowledgements go in the order of publishing: those that
-// are gone are the first ones of those that have arrived. With what is left in front, the source shows how many they
-// are. Twins may leave more than one possibility; then the outcome of those that make the difference stays open.
+// place works out which originals are still in the source. Acknowledgements follow the order of publishing, so the
+// missing ones are the first of those that have arrived, and what is left at the head of the source shows how many.
+// Twins may allow several answers; the outcome of the messages that make the difference then stays open.
 func (f *resumption) place(seen []sighting) {
 	var possible []int
 	for k := range len(f.pending) + 1 {
@@ -38,8 +38,8 @@ func (f *resumption) place(seen []sighting) {
 	}
 }
 
-// left are the messages that would be in front of the source if the first k were acknowledged, of those that have
-// arrived.
+// left are the messages that would be at the head of the source if the first k of those that have arrived were
+// acknowledged.
 func (f *resumption) left(k int) (left []item) {
 	acknowledged := map[*pending]bool{}
 	for _, p := range f.pending[:k] {
@@ -53,7 +53,7 @@ func (f *resumption) left(k int) (left []item) {
 	return left
 }
 
-// fits reports whether the source shows what it would if the first k were acknowledged.
+// fits reports whether the source looks as if the first k were acknowledged.
 func (f *resumption) fits(seen []sighting, k int) bool {
 	for at, i := range f.left(k) {
 		if at == len(seen) || seen[at].fingerprint != i.fingerprint {
@@ -63,8 +63,8 @@ func (f *resumption) fits(seen []sighting, k int) bool {
 	return true
 }
 
-// exceeds reports whether the source holds too few messages for all that would be left when the first k were
-// acknowledged. That can be told where the record acts on everything: what it had not come to is there, too.
+// exceeds reports whether the source has fewer messages than would be left if the first k were acknowledged. It can
+// decide that when the record acts on everything: then the messages still to do are there, too.
 func (f *resumption) exceeds(k int) bool {
 	if f.intent == nil || !f.intent.Selection.All() {
 		return false
@@ -79,8 +79,8 @@ func (f *resumption) exceeds(k int) bool {
 	return int64(left)+untouched > f.depth
 }
 
-// scattered reports whether something else lies in front of what would be left, when the first k were acknowledged.
-// Where the record acts on everything, there is nothing else: it began at the head.
+// scattered reports whether other messages are ahead of what would be left if the first k were acknowledged. When the
+// record acts on everything, there are none: it began at the head.
 func (f *resumption) scattered(seen []sighting, k int) bool {
 	if f.intent == nil || !f.intent.Selection.All() {
 		return false
@@ -93,11 +93,11 @@ func (f *resumption) scattered(seen []sighting, k int) bool {
 	return false
 }
 
-// byChance is how many messages in a row may have twins that nothing else tells of.
+// byChance is how many messages in a row may have indistinguishable twins.
 const byChance = 3
 
-// lastByTwins is the highest possibility. More than the first one are only where what is in the source may be twins
-// of what is gone: there are others, or it has no message_id, and they are few.
+// lastByTwins is the highest possible answer. There is more than the first one only if messages in the source may be
+// twins of missing ones: there are other twins, or they have no message_id, and they are few.
 func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
 	times := maps.Clone(f.certain.originals)
 	for _, p := range f.pending {
@@ -119,7 +119,7 @@ func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
 	return last
 }
 
-// placeByCount decides where the order of the source is another than before: by how many of each there are.
+// placeByCount decides when the order of the source has changed: by how many of each there are.
 func (f *resumption) placeByCount(seen []sighting) {
 	there, all := map[message.Fingerprint]int{}, map[message.Fingerprint]int{}
 	for _, s := range seen {

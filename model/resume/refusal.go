@@ -5,7 +5,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// refuseResume tells what can be told without reading a message.
+// refuseResume checks what can be checked without reading a message.
 func refuseResume(t *model.Topology, want *Want) plan.Refusal {
 	last := &want.Chain[len(want.Chain)-1]
 	for i := range want.Chain {
@@ -28,14 +28,14 @@ func refuseResume(t *model.Topology, want *Want) plan.Refusal {
 	return nil
 }
 
-// heldElsewhere refuses a plan while messages of the source may be out of sight: the rest would leave these out.
+// heldElsewhere refuses a plan while messages of the source may be out of sight: the rest would miss them.
 func heldElsewhere(source model.QueueRef) plan.Refusal {
 	held := model.Saidf("a consumer of %s, or another look, may hold some of its messages, which no look shows: resume "+
 		"it when nothing consumes the queue", source)
 	return plan.Refusal{held.Insisting("goes on without what is held: it stays unknown, or is left")}
 }
 
-// otherPrints refuses a record of which nothing can be recognized, and says what a person can do instead.
+// otherPrints refuses a record whose messages cannot be recognized, and says what to do instead.
 func otherPrints(r *plan.Record) plan.Refusal {
 	queue := queueOf(r)
 	instead := model.Sayf("look which of those left in %s are not where they were sent to (`dlxtop journal show %d`), "+

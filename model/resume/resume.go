@@ -10,7 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// Undecided is a message of which nobody can tell whether its copy has arrived.
+// Undecided is a message whose copy may or may not have arrived.
 type Undecided struct {
 	Record    int64
 	Position  int
@@ -18,41 +18,41 @@ type Undecided struct {
 	Why       string // printable
 }
 
-// Choice is what is done with messages that cannot be decided.
+// Choice is what to do with undecided messages.
 type Choice string
 
 // The choices. Without one they stay in their queue, and stay unknown.
 const (
-	PublishAgain Choice = "publish" // they are published again, and may be there twice
+	PublishAgain Choice = "publish" // they are published again, and may exist twice
 	LeaveThem    Choice = "leave"   // they stay in their queue, and count as done
 )
 
-// Plan is how a record is gone on with: data that can be printed and shown before anything is done.
+// Plan is how a record is resumed: data that can be printed and shown before anything is done.
 type Plan struct {
-	Record    plan.Record // the last one of those that belong together
+	Record    plan.Record // the last of the records that resume each other
 	First     int64       // the first one
-	Rest      plan.Plan   // what is executed; its Resuming says what comes before. Of an import: nothing is executed of it
+	Rest      plan.Plan   // what is executed; its Resuming says what comes first. Not executed for an import
 	Import    *ImportPlan
-	Undo      *plan.UndoPlan // of an undo: what it has not brought back, afterwards; nil: nothing
+	Undo      *plan.UndoPlan // for an undo: what it has not brought back, afterwards; nil: nothing
 	Done      int            // messages that turned out to be done
-	Unsent    int            // messages that turned out to be untouched: the rest has them, too
+	Unsent    int            // messages that turned out to be untouched: the rest includes them
 	Undecided []Undecided
 	Looked    []peek.Plan  // what was read to find that out
 	Refusal   plan.Refusal // why it must not run, nil when it may
 }
 
-// Run is a plan with what its execution needs beside it: the plan is data, and these are not.
+// Run is a plan with what its execution needs besides: a plan is data, and these are not.
 type Run struct {
 	Plan
-	Topology *model.Topology // that the plan was made of
+	Topology *model.Topology // the one that the plan was made from
 	// File reads the messages of an import's file.
 	File func(path string, each func(*message.Message) error) error
 }
 
-// On is the plan with the topology and with what it was made of.
+// On is the plan with the topology and the want that it was made from.
 func (p Plan) On(t *model.Topology, want Want) Run { return Run{Plan: p, Topology: t, File: want.File} }
 
-// Acks are how many messages have arrived and are acknowledged first.
+// Acks is how many messages have arrived and are acknowledged first.
 func (p *Plan) Acks() int {
 	if p.Rest.Resuming == nil {
 		return 0
@@ -71,7 +71,7 @@ func (p *Plan) Planned() int {
 	return p.Rest.Planned
 }
 
-// Promise is what a person agrees to with the plan. What speaks against an import's file is in Refusal alone.
+// Promise is what a user agrees to with the plan. Objections to an import's file are only in Refusal.
 func (p *Plan) Promise() plan.Promise {
 	promise := p.Rest.Promise()
 	if p.Undo != nil {
@@ -81,9 +81,9 @@ func (p *Plan) Promise() plan.Promise {
 	return promise
 }
 
-// Want is what is to be gone on with.
+// Want is what to resume.
 type Want struct {
-	// the record, with those that it goes on with and those that go on with it, from the first one on
+	// the record with all that resume each other, from the first one on
 	Chain   []plan.Record
 	Record  func(id int64) (plan.Record, error)
 	Entries func(record int64, each func(*plan.Entry) error) error
@@ -93,22 +93,22 @@ type Want struct {
 	User   string // the connected user
 	Broker string // the connected broker, as records name it
 	Insist bool
-	// ReadOnly: nobody can agree that messages are moved.
+	// ReadOnly: moving messages cannot be agreed to.
 	ReadOnly bool
 	// Counts are exact counts of queues that have a limit.
 	Counts map[model.QueueRef]model.QueueCounts
-	Choice Choice // "": what cannot be decided stays as it is
+	Choice Choice // "": undecided messages stay as they are
 }
 
-// Inquiry is what was found out about a record: plans are made of it without looking again.
+// Inquiry is what was found out about a record: plans can be made from it without looking again.
 type Inquiry struct {
 	refusal plan.Refusal
-	found   *resumption // nil: it is refused
+	found   *resumption // nil when refused
 	want    Want
 }
 
-// Of looks what became of the messages whose outcome is not known, and plans the rest of what the record had begun. The
-// error is that of reading the journal, or the queue that the messages come from.
+// Of finds out what happened to messages with unknown outcomes, and plans the rest of the record. An error comes from
+// reading the journal or the source queue.
 func Of(t *model.Topology, want Want) (Plan, error) {
 	inquiry, err := Inquire(t, want)
 	if err != nil {
@@ -117,8 +117,8 @@ func Of(t *model.Topology, want Want) (Plan, error) {
 	return inquiry.Plan(want.Choice)
 }
 
-// Inquire looks what became of the messages whose outcome is not known. The error is that of reading the journal, or
-// the queue that the messages come from.
+// Inquire finds out what happened to messages with unknown outcomes. An error comes from reading the journal or the
+// source queue.
 func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 	last := &want.Chain[len(want.Chain)-1]
 	q := Inquiry{refusal: refuseResume(t, &want), want: want}
@@ -159,8 +159,7 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 	return q, nil
 }
 
-// findUndone looks which messages are in their queue already of those that an undo was to bring back, where that is
-// not certain.
+// findUndone finds out which messages of an undo are in their queue already, where that is uncertain.
 func (f *resumption) findUndone(id int64) error {
 	record, err := f.want.Record(id)
 	if err != nil {
@@ -178,8 +177,8 @@ func (f *resumption) findUndone(id int64) error {
 	return err
 }
 
-// On is the inquiry on a newer topology, with newer counts of queues that have a limit: what became of the messages is
-// not looked for again.
+// On is the inquiry with a newer topology and newer counts of queues with a limit; it does not look for the messages
+// again.
 func (q Inquiry) On(t *model.Topology, counts map[model.QueueRef]model.QueueCounts) Inquiry {
 	if q.found == nil {
 		return q
@@ -200,8 +199,8 @@ func (q *Inquiry) empty() Plan {
 	return Plan{Record: chain[len(chain)-1], First: chain[0].ID, Refusal: q.refusal}
 }
 
-// Plan plans the rest. choice is what is done with messages that cannot be decided. The error is that of reading the
-// journal, or an import's file.
+// Plan plans the rest. choice is what to do with undecided messages. An error comes from reading the journal, or an
+// import's file.
 func (q *Inquiry) Plan(choice Choice) (Plan, error) {
 	f, p := q.found, q.empty()
 	if f == nil {
@@ -235,7 +234,7 @@ func (d *decision) restOfUndo() error {
 	return err
 }
 
-// queueOf is the queue that the messages of a record come from; of an undo and an import: that they go to.
+// queueOf is the queue that a record's messages come from; for an undo and an import: the one that they go to.
 func queueOf(r *plan.Record) model.QueueRef {
 	if in := r.Intent; in != nil && in.Source.Name != "" {
 		return in.Source
@@ -262,14 +261,14 @@ func (d *decision) rest() plan.Plan {
 	p.MarkName, p.Resuming = in.MarkName, d.resuming
 	if last.Operation != plan.Drop {
 		p.Recipients = nil
-		for _, r := range in.Recipients { // what would reach others than those who were agreed to is refused
+		for _, r := range in.Recipients { // messages that would reach queues not agreed to are refused
 			p.Recipients = append(p.Recipients, plan.RecipientOf(d.topology, r.Queue))
 		}
 	}
 	return p
 }
 
-// nothing is a plan that takes no message: only what was found out is done.
+// nothing is a plan without messages: only what was found out is recorded and acknowledged.
 func (d *decision) nothing() plan.Plan {
 	from := d.source
 	if from.Name == "" {
@@ -290,7 +289,7 @@ func (d *decision) nothing() plan.Plan {
 	return p
 }
 
-// left is what the record's selection has not come to.
+// left is the part of the record's selection that is left to do.
 func (d *decision) left(in *plan.Intent) plan.Selection {
 	s := in.Selection
 	s.Except = d.stay
@@ -311,7 +310,7 @@ func (d *decision) left(in *plan.Intent) plan.Selection {
 	return s
 }
 
-// planned is about how many messages the rest is.
+// planned is about how many messages the rest has.
 func (d *decision) planned(s *plan.Selection) int {
 	n := max(int(d.resuming.Left)-len(d.resuming.Acks)-d.stays(), 0)
 	switch {
@@ -329,7 +328,7 @@ func (d *decision) planned(s *plan.Selection) int {
 	return n
 }
 
-// Found tells what was found out, a sentence each.
+// Found says what was found out, a sentence each.
 func (p *Plan) Found() (said []string) {
 	for _, part := range []struct {
 		n     int

@@ -20,7 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// TestRescuesAreNotResumed: what a rescue did not confirm is in the journal, and an undo brings it back.
+// The journal has what a rescue did not confirm, and an undo brings it back.
 func TestRescuesAreNotResumed(t *testing.T) {
 	r := plan.Record{
 		ID: 7, Operation: plan.Rescue, From: build.Ref("q"), Broker: "b:5672", Account: plan.Account{Unknown: 1},
@@ -33,7 +33,7 @@ func TestRescuesAreNotResumed(t *testing.T) {
 	assert.That(t, r.Resumable(), "a move is not offered")
 }
 
-// TestResumeOnAnotherCluster: the same address leads to another broker after a while.
+// The same address may lead to another broker later.
 func TestResumeOnAnotherCluster(t *testing.T) {
 	for _, test := range []struct {
 		was, is string
@@ -60,8 +60,8 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestResumeOfAnUndoLooks: what the record that is undone did not tell the outcome of may be in its queue, and the undo
-// that ended early may not have come to it. Resuming it looks, as the undo itself does, and needs no --insist.
+// A message with an unknown outcome in the undone record may be in its queue, and the undo that ended early may not
+// have reached it. Resuming that undo looks, as the undo itself does, and needs no --insist.
 func TestResumeOfAnUndoLooks(t *testing.T) {
 	kept := func(id string) *message.Message {
 		m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
@@ -105,8 +105,8 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 		"it brings back %+v", p.Undo)
 }
 
-// TestResumeOfOtherFingerprints: a record whose messages cannot be recognized is not gone on with, and nothing is read
-// for it; nor is one that goes on with such a record.
+// A record whose messages cannot be recognized is not resumed, and nothing is read for it; nor is one that resumes such
+// a record.
 func TestResumeOfOtherFingerprints(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1)))
 	early := plan.Account{Stopped: "the connection was lost"}
@@ -142,8 +142,8 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 	}
 }
 
-// TestResumeOfAnUndoOfOtherFingerprints: what an undo of this program published is recognized, also where the record
-// that it takes back has other fingerprints; the rest comes from the journal without a look.
+// Messages that an undo of this program published are recognized, even if the undone record has other fingerprints; the
+// rest comes from the journal without a look.
 func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 	kept := func(id string) *message.Message {
 		m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
@@ -189,8 +189,8 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 		p.Refusal.Words(), err)
 }
 
-// TestCopiesInFrontOfConfirmedOnes: a node that is out of sight for a moment may have stored what RabbitMQ then nacks,
-// and confirms what is published after that.
+// A node that is unreachable for a moment may have stored messages that RabbitMQ then nacks, while it confirms later
+// ones.
 func TestCopiesInFrontOfConfirmedOnes(t *testing.T) {
 	const record = 7
 	print := func(n byte) message.Fingerprint { return message.Fingerprint{n} }
@@ -212,8 +212,8 @@ func TestCopiesInFrontOfConfirmedOnes(t *testing.T) {
 	assert.That(t, c.verdicts[nacked[0]] == no && c.verdicts[nacked[1]] == yes, "%v, want no and yes", c.verdicts)
 }
 
-// TestResumeWhereCopiesAreKeptBack: a copy with a time of delivery may be in its target, where no look finds it, so a
-// resume neither publishes it again nor says that it is gone.
+// A copy with a delivery time may be in its target, where no peek finds it, so a resume neither publishes it again nor
+// calls it gone.
 func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 	m := &message.Message{Properties: message.Properties{MessageID: "m"}}
 	m.Fingerprint = message.FingerprintOf(m)
@@ -265,7 +265,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 	}
 }
 
-// TestResumeOfAnImportThatIsKeptBack: no look finds such a message, so it is not published twice.
+// No peek finds such a message, so it is not published twice.
 func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 	m := &message.Message{Fingerprint: message.Fingerprint{1}}
 	for _, keeps := range []bool{false, true} {
@@ -295,18 +295,18 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 	}
 }
 
-// killedAt is a replay of everything in a queue, or a drop, as it stands when its program is killed. Messages are
+// killedAt is a replay of everything in a queue, or a drop, at the moment when its program is killed. Messages are
 // numbers: equal ones are twins.
 type killedAt struct {
 	queue     []int // when it began
-	intended  int   // the first of them: written down
-	published int   // of these
-	acked     int   // of these
-	settled   int   // of these
+	intended  int   // the first of them, with recorded intentions
+	published int   // the first of these
+	acked     int   // the first of these
+	settled   int   // the first of these
 	drop      bool
 	marked    bool
-	named     bool  // they have a message_id each, and differ
-	arrived   []int // in the source since
+	named     bool  // each has its own message_id, and they differ
+	arrived   []int // in the source since then
 	foreign   []int // in the target before
 }
 
@@ -364,7 +364,7 @@ func (k *killedAt) target() (kinds []int) {
 	return append(append(kinds, k.foreign...), k.queue[:k.published]...)
 }
 
-// plan plans to go on with it.
+// plan plans to resume it.
 func (k *killedAt) plan(t *testing.T) Plan {
 	t.Helper()
 	from, to := model.QueueRef{VHost: "/", Name: "failed"}, model.QueueRef{VHost: "/", Name: "worker"}
@@ -432,7 +432,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	return planned
 }
 
-// execute does what the plan says: copies are those that reach the target by it, left is what stays in the source.
+// execute does what the plan says: copies are those that reach the target, left is what stays in the source.
 func (k *killedAt) execute(p *Plan) (copies, left []int) {
 	acks := map[message.Fingerprint]int{}
 	for _, a := range p.Rest.Resuming.Acks {
@@ -469,8 +469,8 @@ func counts(lists ...[]int) map[int]int {
 	return n
 }
 
-// TestResumeAtRandom: nothing is ever lost or doubled by a resume, wherever the program was killed, with twins and
-// with messages that came since; and where all messages differ, nothing is left undecided.
+// A resume never loses or doubles a message, wherever the program was killed, with twins and with later arrivals; and
+// if all messages differ, nothing is left undecided.
 func TestResumeAtRandom(t *testing.T) {
 	r := seed.Rand(t)
 	decided, open := 0, 0
@@ -510,7 +510,7 @@ func TestResumeAtRandom(t *testing.T) {
 	t.Logf("%d decided, %d left something open", decided, open)
 }
 
-// reads are those of queues without consumers.
+// reads are for queues without consumers.
 func reads(look func(peek.Plan, func(*message.Message) error) (string, error)) plan.Reads {
 	return plan.Reads{
 		Look:  look,

@@ -1,3 +1,3 @@
-// Package serial is a value that was serialized, as JSON that a person can read; Python's pickle and PHP's serialize as
-// such values. Nothing is executed, and no object is made.
+// Package serial represents a serialized value as readable JSON, and decodes Python's pickle and PHP's serialize into
+// such values. Nothing is executed, and no object is created.
 package serial

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is read of PHP's serialize.
+// The bounds of decoding PHP's serialize.
 const (
 	maxPHPDepth  = 32
 	maxPHPValues = 100_000
@@ -16,10 +16,10 @@ const (
 type php struct {
 	Reader
 	size   int  // of the whole text
-	refers bool // a value refers to another by its number, or may do so: none may be taken out
+	refers bool // a value refers, or may refer, to another by number: none may be removed
 }
 
-// PHP reads a value that fills a text of PHP's serialize. refers: values in it may refer to others by their numbers.
+// PHP decodes a text of PHP's serialize that is exactly one value. refers: values in it may refer to others by number.
 func PHP(text []byte) (v *Value, refers bool, err error) {
 	p := php{Reader: Reader{Rest: text, MaxValues: maxPHPValues, MaxDepth: maxPHPDepth}, size: len(text)}
 	v, err = Try(func() *Value {
@@ -30,7 +30,7 @@ func PHP(text []byte) (v *Value, refers bool, err error) {
 	return v, p.refers, err
 }
 
-// until is the text up to a delimiter, which is passed.
+// until reads up to a delimiter and consumes that.
 func (p *php) until(delimiter byte, most int) string {
 	end := bytes.IndexByte(p.Rest[:min(len(p.Rest), most+1)], delimiter)
 	Check(end >= 0)
@@ -39,7 +39,7 @@ func (p *php) until(delimiter byte, most int) string {
 
 func (p *php) expect(s string) { Check(string(p.Take(uint64(len(s)))) == s) }
 
-// number is a length or a count, which cannot be more than there is text.
+// number is a length or a count, which cannot exceed the length of the text.
 func (p *php) number() uint64 {
 	n, err := strconv.Atoi(p.until(':', 10))
 	Check(err == nil && n >= 0 && n <= p.size)
@@ -63,7 +63,7 @@ func (p *php) value(depth int) *Value {
 			return OfText(text) // NAN, INF
 		}
 		return Of(text)
-	case 'r', 'R': // the values of PHP have numbers, in their order
+	case 'r', 'R': // references: values are numbered in order
 		p.refers = true
 		v := &Value{Kind: Object}
 		v.Add("$ref", OfText(p.until(';', 12)))
@@ -83,7 +83,7 @@ func (p *php) value(depth int) *Value {
 			v.Kind = List
 		}
 		return v
-	case 'C': // an object that wrote itself: what is in it is not looked at
+	case 'C': // an object with its own format, which is not decoded
 		p.refers = true
 		v := &Value{Kind: Object, Text: p.quoted()}
 		v.Add("$data", OfText("written by the class itself"))
@@ -104,8 +104,8 @@ func (p *php) quoted() string {
 	return s
 }
 
-// table is COUNT:{KEY VALUE …}. It reports whether the keys are 0, 1, 2 and so on. The name of a property is without
-// the class that it is private to.
+// table is COUNT:{KEY VALUE …}. It reports whether the keys are 0, 1, 2 and so on. The name of a private property is
+// without its class.
 func (p *php) table(v *Value, depth int) (list bool) {
 	n := p.number()
 	p.expect("{")

@@ -11,32 +11,32 @@ import (
 	"strings"
 )
 
-// Bounds of what is read of a pickle.
+// The bounds of decoding a pickle.
 const (
 	maxPickleSteps = 100_000
-	maxPickleLong  = 512 // bytes of a whole number
+	maxPickleLong  = 512 // bytes of an integer
 )
 
-// made is what makes an object of a pickle.
+// made is how a pickle created an object.
 type made int
 
 const (
-	aCall made = iota // of a class, mostly
+	aCall made = iota // mostly of a class
 	aDict
-	aClass // it stands for itself
+	aClass // it is the class itself
 )
 
-// pickleReader goes through the opcodes of a pickle of the protocols 0 to 5.
+// pickleReader interprets the opcodes of a pickle of protocols 0 to 5.
 type pickleReader struct {
 	Reader
 	stack []*Value
-	marks []int // places in the stack
+	marks []int // indexes in the stack
 	memo  map[int]*Value
-	made  map[*Value]made // of an object: what made it
+	made  map[*Value]made // by object: how it was created
 }
 
-// Pickle reads what Python pickled, to its end: a class is an object of that class, a call of it has what it was made
-// of as "args", "state" and "items".
+// Pickle decodes what Python pickled, to its end: a class is an object of that class, and a call has its arguments and
+// further contents as "args", "state" and "items".
 func Pickle(body []byte) (*Value, error) {
 	r := pickleReader{Reader: Reader{Rest: body}, memo: map[int]*Value{}, made: map[*Value]made{}}
 	return Try(func() *Value {
@@ -58,7 +58,7 @@ func (r *pickleReader) line() string {
 	return string(r.Take(uint64(end + 1))[:end])
 }
 
-// number is a little-endian number of size bytes.
+// number reads a little-endian number of size bytes.
 func (r *pickleReader) number(size uint64) int {
 	var b [8]byte
 	copy(b[:], r.Take(size))
@@ -75,13 +75,13 @@ func (r *pickleReader) pop() *Value {
 	return v
 }
 
-// top is the last value, which is above the last mark.
+// top is the value on top of the stack, above the last mark.
 func (r *pickleReader) top() *Value {
 	Check(len(r.stack) > 0 && (len(r.marks) == 0 || len(r.stack) > r.marks[len(r.marks)-1]))
 	return r.stack[len(r.stack)-1]
 }
 
-// last takes the last n values, marked those above the last mark.
+// last pops n values, marked those above the last mark.
 func (r *pickleReader) last(n int) []*Value {
 	at := len(r.stack) - n
 	Check(at >= 0 && (len(r.marks) == 0 || at >= r.marks[len(r.marks)-1]))
@@ -140,7 +140,7 @@ func (r *pickleReader) class(names ...string) *Value {
 	return v
 }
 
-// call is an object of a class, or what else was called, with what it was made of.
+// call creates an object of the called class or function, with its arguments.
 func (r *pickleReader) call(callee, args *Value) {
 	v := &Value{Kind: Object, Text: callee.Text}
 	if r.made[callee] != aClass {
@@ -151,7 +151,7 @@ func (r *pickleReader) call(callee, args *Value) {
 	r.push(v)
 }
 
-// give gives an object what it is after it was made.
+// give sets an object's state after its creation.
 func (r *pickleReader) give(state *Value) {
 	into := r.top()
 	if into.Kind != Object || r.made[into] != aCall {
@@ -173,7 +173,7 @@ func (r *pickleReader) get(key int) {
 	r.push(v)
 }
 
-// step does one opcode: values first, then what is made of them.
+// step interprets one opcode: first those of values, then those that build on them.
 func (r *pickleReader) step(op byte) {
 	if size, ok := pickleSized[op]; ok {
 		b := r.Take(uint64(r.number(size.bytes)))
@@ -193,7 +193,7 @@ func (r *pickleReader) step(op byte) {
 	switch op {
 	case '(':
 		r.marks = append(r.marks, len(r.stack))
-	case '0': // a mark, too
+	case '0': // removes a mark, too
 		if last := len(r.marks) - 1; last >= 0 && r.marks[last] == len(r.stack) {
 			r.marks = r.marks[:last]
 		} else {
@@ -207,7 +207,7 @@ func (r *pickleReader) step(op byte) {
 		r.push(listOf(nil))
 	case 0x85, 0x86, 0x87: // a tuple of one, two, three
 		r.push(listOf(r.last(int(op - 0x84))))
-	case 't', 'l', 0x91: // a tuple, a list, a frozen set of what is marked
+	case 't', 'l', 0x91: // a tuple, a list, a frozen set of the marked values
 		r.push(listOf(r.marked()))
 	case '}':
 		r.dict()
@@ -226,16 +226,16 @@ func (r *pickleReader) step(op byte) {
 	}
 }
 
-// object does an opcode that names or makes an object, or remembers a value.
+// object interprets an opcode that names or creates an object, or memoizes a value.
 func (r *pickleReader) object(op byte) {
 	switch op {
 	case 'c':
 		r.push(r.class(r.line(), r.line()))
-	case 0x93: // a class whose names are values
+	case 0x93: // a class whose names are on the stack
 		names := r.last(2)
 		Check(names[0].Kind == Text && names[1].Kind == Text)
 		r.push(r.class(names[0].Text, names[1].Text))
-	case 'P', 'Q': // a reference outside
+	case 'P', 'Q': // a persistent reference
 		if op == 'P' {
 			r.push(OfText(r.line()))
 		}
@@ -276,14 +276,14 @@ func (r *pickleReader) object(op byte) {
 	case 0x95: // a frame
 		r.Take(8)
 	case 0x98: // a buffer becomes read-only
-	default: // a buffer that was sent apart (0x97), or no opcode
+	default: // an out-of-band buffer (0x97), or an invalid opcode
 		Check(false)
 	}
 }
 
-// pickleSized are the opcodes of values that bring their length, and the size of that length in bytes.
+// pickleSized are the opcodes of values with a length, and the size of that length in bytes.
 var pickleSized = map[byte]struct {
-	kind  Kind // a Literal is a whole number
+	kind  Kind // a Literal is an integer
 	bytes uint64
 }{
 	'U': {Text, 1}, 'T': {Text, 4}, 'X': {Text, 4}, 0x8c: {Text, 1}, 0x8d: {Text, 8},
@@ -291,7 +291,7 @@ var pickleSized = map[byte]struct {
 	0x8a: {Literal, 1}, 0x8b: {Literal, 4},
 }
 
-// scalar does the opcode of a number, a truth value or a text on a line; it is false for another one.
+// scalar interprets the opcode of a number, a boolean or a text on a line; it is false for any other.
 func (r *pickleReader) scalar(op byte) bool {
 	switch op {
 	case 'N':
@@ -328,7 +328,7 @@ func (r *pickleReader) scalar(op byte) bool {
 	return true
 }
 
-// unescaped is a text of protocol 0 without its escapes, as far as it is written like one of Go.
+// unescaped decodes a text of protocol 0, if its escapes are those of Go.
 func unescaped(s string) string {
 	if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(s, `"`, `\"`) + `"`); err == nil {
 		return plain
@@ -338,7 +338,7 @@ func unescaped(s string) string {
 
 func (r *pickleReader) decimal(text string) {
 	switch text {
-	case "00", "01": // truth values before protocol 2
+	case "00", "01": // booleans before protocol 2
 		r.push(Of(strconv.FormatBool(text == "01")))
 		return
 	}
@@ -352,7 +352,7 @@ func atoi(s string) int {
 	return n
 }
 
-// long is a little-endian two's complement in decimal.
+// long converts a little-endian two's complement to decimal.
 func long(text []byte) string {
 	if len(text) > maxPickleLong {
 		return `"a number of ` + strconv.Itoa(len(text)) + ` bytes"`

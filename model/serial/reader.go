@@ -5,21 +5,20 @@ import (
 	"errors"
 )
 
-// Why a value cannot be read.
+// Why a value cannot be decoded.
 var (
 	ErrFormat  = errors.New("not this format")
 	ErrTooMuch = errors.New("too large or too deep")
 )
 
-// Reader takes a value apart that others serialized. What is not as it has to be ends the work with a panic, of which
-// Try makes the error.
+// Reader decodes foreign serialized values. Invalid input ends it with a panic, which Try turns into an error.
 type Reader struct {
 	Rest                []byte
-	Values              int // so far
+	Values              int // decoded so far
 	MaxValues, MaxDepth int
 }
 
-// Try is what read gives, or ErrFormat or ErrTooMuch.
+// Try returns read's result, or ErrFormat or ErrTooMuch.
 func Try[T any](read func() T) (v T, err error) {
 	defer func() {
 		if bad := recover(); bad == any(ErrFormat) || bad == any(ErrTooMuch) {
@@ -31,21 +30,21 @@ func Try[T any](read func() T) (v T, err error) {
 	return read(), nil
 }
 
-// Check ends the work unless ok: it is not this format.
+// Check panics unless ok: the input does not have this format.
 func Check(ok bool) {
 	if !ok {
 		panic(ErrFormat)
 	}
 }
 
-// Spend counts a value at a depth, and ends the work when there are too many, or too many levels.
+// Spend counts a value at a depth, and panics when there are too many values or levels.
 func (r *Reader) Spend(depth int) {
 	if r.Values++; r.Values > r.MaxValues || depth > r.MaxDepth {
 		panic(ErrTooMuch)
 	}
 }
 
-// Take is the next n bytes.
+// Take reads the next n bytes.
 func (r *Reader) Take(n uint64) []byte {
 	Check(n <= uint64(len(r.Rest)))
 	b := r.Rest[:n]
@@ -53,7 +52,7 @@ func (r *Reader) Take(n uint64) []byte {
 	return b
 }
 
-// Number is a big-endian number of at most 8 bytes.
+// Number reads a big-endian number of at most 8 bytes.
 func (r *Reader) Number(size uint64) uint64 {
 	var n [8]byte
 	copy(n[8-size:], r.Take(size))

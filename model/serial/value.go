@@ -10,26 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// Value is a value of a structure. One value can be in several others, and in itself.
+// Value is a value in a structure. It can occur in several others, and in itself.
 type Value struct {
 	Kind    Kind
-	Text    string // of a literal, a text or bytes; the class of an object, "" when it has none
+	Text    string // for a literal, a text or bytes; an object's class, "" without one
 	Members []Member
 }
 
 // Member is an element of a list, which has no name, or a member of an object.
 type Member struct {
 	Name string
-	Key  *Value // where the name is not a text: it is this value as JSON; else nil
+	Key  *Value // if the name is not a text: the value whose JSON it is; otherwise nil
 	Of   *Value
 
-	From, To int // where it stands in a text of PHP
+	From, To int // its position in PHP's text
 }
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind int
 
-// The kinds. Text of a Literal is as JSON has it.
+// The kinds. Text of a Literal is as in JSON.
 const (
 	Literal Kind = iota
 	Text
@@ -38,19 +38,18 @@ const (
 	Object
 )
 
-// maxDepth is how many levels are written: values can be in themselves.
+// maxDepth is how many levels are written: values can contain themselves.
 const maxDepth = 64
 
-// Of a literal, as JSON has it.
+// Of is a literal as in JSON.
 func Of(literal string) *Value { return &Value{Text: literal} }
 
 // OfText is a text.
 func OfText(s string) *Value { return &Value{Kind: Text, Text: s} }
 
-// OfInt is a whole number.
 func OfInt(n int64) *Value { return Of(strconv.FormatInt(n, 10)) }
 
-// OfFloat is a number, or the name of what JSON has no number for.
+// OfFloat is a number, or the name of one that JSON cannot write.
 func OfFloat(f float64, bits int) *Value {
 	s := strconv.FormatFloat(f, 'g', -1, bits)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -59,7 +58,7 @@ func OfFloat(f float64, bits int) *Value {
 	return Of(s)
 }
 
-// OfBytes are bytes: as text where they are one.
+// OfBytes are bytes, as text if they are one.
 func OfBytes(b []byte) *Value {
 	if utf8.Valid(b) && !LooksBinary(b) {
 		return OfText(string(b))
@@ -81,7 +80,7 @@ func (v *Value) Put(key, of *Value) {
 	v.Members = append(v.Members, m)
 }
 
-// Member is the one with a name, nil when there is none.
+// Member is the member with a name, nil without one.
 func (v *Value) Member(name string) *Value {
 	if v == nil {
 		return nil
@@ -95,7 +94,7 @@ func (v *Value) Member(name string) *Value {
 }
 
 // JSON is a value as JSON: an object of a class is {"$class": NAME, …}, bytes are {"$bytes": BASE64}. What is too deep,
-// or after some most bytes, is left out: whole then is false.
+// or exceeds most bytes, is left out: whole is then false.
 func (v *Value) JSON(most int) (text []byte, whole bool) {
 	w := writer{most: most}
 	text = w.value(nil, v, 0)
@@ -103,7 +102,7 @@ func (v *Value) JSON(most int) (text []byte, whole bool) {
 }
 
 type writer struct {
-	most int // bytes
+	most int // in bytes
 	cut  bool
 }
 
@@ -138,7 +137,7 @@ func (w *writer) members(out []byte, v *Value, depth int, end byte) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if m.Key != nil { // it may be in itself: one level of it is enough
+		if m.Key != nil { // it may contain itself: one level is enough
 			m.Name = string(w.value(nil, m.Key, max(depth+1, maxDepth-1)))
 		}
 		if v.Kind == Object {
@@ -152,16 +151,16 @@ func (w *writer) members(out []byte, v *Value, depth int, end byte) []byte {
 	return append(out, end)
 }
 
-// AppendText writes a text as JSON does, with U+FFFD for what is not UTF-8.
+// AppendText writes a text as JSON, with U+FFFD in place of invalid UTF-8.
 func AppendText(out []byte, s string) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(strings.ToValidUTF8(s, "\uFFFD")) // a text can always be written
+	_ = e.Encode(strings.ToValidUTF8(s, "\uFFFD")) // a text can always be encoded
 	return append(out, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
-// LooksBinary reports whether text holds what text does not: NUL, or many control characters.
+// LooksBinary reports whether bytes are unlikely to be text: they contain NUL, or many control characters.
 func LooksBinary(b []byte) bool {
 	controls := 0
 	for _, c := range b {

@@ -11,9 +11,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Ahead says what a message's queue adds to its story: how often its worker has had it, where on a ladder of retries it
-// is, what becomes of it next, and when its worker runs it at the earliest. wait is what a look told of when it leaves,
-// nil when it does not expire; now is this machine's time.
+// Ahead is what a message's queue adds to its story: how often its worker has had it, its position on a ladder of
+// retries, what happens to it next, and when its worker runs it at the earliest. wait is when it leaves, as a peek
+// found, nil when it does not expire; now is this machine's time.
 func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) []Event {
 	var events []Event
 	if tries := TriesOf(t, m, in, now); tries.Least > 1 || tries.Most > 1 {
@@ -63,8 +63,8 @@ func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, 
 	return e
 }
 
-// expires tells where a message goes when its time is over. That it is lost then is only said where nobody takes it
-// before, and where no queue keeps it.
+// expires says where a message goes when it expires. It only says that the message is then lost if nothing takes it
+// before, and no queue keeps it.
 func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wait *Wait, now time.Time) {
 	at := "in " + wait.Leaves.In(now)
 	if wait.Leaves.Time.Before(now) {
@@ -110,7 +110,7 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 	e.What = what
 }
 
-// RetryFlow is the flow of a queue in which messages are tried again; nil when there is none.
+// RetryFlow is the flow of a queue whose messages are retried; nil without one.
 func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 	for _, f := range t.FlowsOf(in) {
 		if slices.ContainsFunc(f.Buffers, func(b *model.Buffer) bool { return b.Role == model.RetryBuffer }) {
@@ -120,8 +120,8 @@ func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 	return nil
 }
 
-// ladderWords are the retry buffers of a flow in the order of their TTLs, with what a message has passed and where it
-// is: "10s ✓ › 1m ✓×2 › ▸5m". It is "" for a flow with fewer than two.
+// ladderWords are the retry buffers of a flow in the order of their TTLs, with those that a message has passed and the
+// one that it is in: "10s ✓ › 1m ✓×2 › ▸5m". It is "" for a flow with fewer than two.
 func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 	if f == nil {
 		return ""

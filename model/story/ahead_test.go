@@ -13,8 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// ladder is a worker whose failures wait 10 s, 60 s and 300 s, and then lie in a failed queue; the worker publishes
-// them there.
+// ladder is a worker whose failures wait 10 s, 60 s and 300 s, and then go to a failed queue; the worker publishes them
+// there.
 func ladder(more ...build.Part) []build.Part {
 	rung := func(name string, ms int64) build.Part {
 		return build.Queue(name, build.DLX(""), build.DeadKey("mail"), build.TTL(ms))
@@ -25,7 +25,7 @@ func ladder(more ...build.Part) []build.Part {
 	}, more...)
 }
 
-// unconsumed is a queue of which nobody knows consumers: statistics are off, or it is new.
+// unconsumed is a queue whose consumers are unknown: statistics are off, or it is new.
 func unconsumed(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
 
 func diedIn(counts ...any) []message.Death {
@@ -38,7 +38,7 @@ func diedIn(counts ...any) []message.Death {
 	return deaths
 }
 
-// deathHeader is the x-death of deaths that were written in this order.
+// deathHeader is the x-death for deaths in this order.
 func deathHeader(deaths []message.Death) model.Table {
 	var entries []any
 	for _, d := range deaths {
@@ -199,8 +199,8 @@ func circle(settings ...build.Setting) []build.Part {
 	return []build.Part{build.Queue("w", build.DLX(""), build.DeadKey("retry")), build.Queue("retry", settings...)}
 }
 
-// From 4.0 RabbitMQ ignores the x-death that a client publishes, and shows it until the message dies again. Before 3.13
-// each death turns the others around, so that an old rejection counts as one since.
+// From 4.0 RabbitMQ ignores the x-death that a client publishes, but shows it until the message dies again. Before 3.13
+// each death reverses the earlier ones, so that an old rejection counts as a later one.
 func TestDeathsByVersion(t *testing.T) {
 	again := message.Message{RoutingKey: "retry", Deaths: append(diedIn("w", 1, "retry", 1),
 		message.Death{Queue: "w", Reason: model.Rejected, Count: 1})}
@@ -226,7 +226,7 @@ func TestDeathsByVersion(t *testing.T) {
 	}
 }
 
-// limited is a flow whose worker gives up by its delivery limit, 20 by default.
+// limited is a flow whose worker gives up at its delivery limit, 20 by default.
 func limited(settings ...build.Setting) []build.Part {
 	worker := []build.Setting{build.OfType(model.Quorum), build.DLX(""), build.DeadKey("w.retry"), build.Consumers(1)}
 	return []build.Part{
@@ -235,14 +235,14 @@ func limited(settings ...build.Setting) []build.Part {
 	}
 }
 
-// limitDeaths are those of a message that came back from the buffer after each of them.
+// limitDeaths are the deaths of a message that returned from the buffer after each of them.
 func limitDeaths(n int64) []message.Death {
 	return []message.Death{
 		{Queue: "w", Reason: model.DeliveryLimit, Count: n}, {Queue: "w.retry", Reason: model.Expired, Count: n},
 	}
 }
 
-// The note says what x-death leaves open.
+// The note says what x-death does not show.
 func TestNoteOfADeliveryLimit(t *testing.T) {
 	for limit, want := range map[int64]string{
 		3:  "a death by delivery_limit takes 4 or more deliveries (delivery-limit 3 (argument))",

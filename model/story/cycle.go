@@ -7,11 +7,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// RabbitMQ drops what would come into a queue in which it has died, and not been rejected since (all versions): it goes
-// by x-death, newest first. Up to 3.12 it believes what clients publish there; from 4.0 it knows only its own.
+// RabbitMQ drops a message that would enter a queue in which it has died without a rejection since (all versions): it
+// goes by x-death, newest first. Up to 3.12 it trusts the x-death that clients publish; from 4.0 it only knows its own.
 
-// cutOnExpiry reports whether RabbitMQ drops a message when it expires in a queue, since each queue that it would come
-// into is one of those.
+// cutOnExpiry reports whether RabbitMQ drops a message when it expires in a queue, because that holds for each queue
+// that it would enter.
 func cutOnExpiry(t *model.Topology, m *message.Message, in model.QueueRef) bool {
 	if s := t.Settings(in); !s.DLX.Set || s.KeepsDeadLetters() {
 		return false
@@ -32,8 +32,8 @@ func without(refs []model.QueueRef, left func(model.QueueRef) bool) []model.Queu
 	return slices.DeleteFunc(slices.Clone(refs), left)
 }
 
-// diedSince are the queues in which a message died, and was not rejected since, beside the one that it is in. The death
-// in that one becomes the newest when it expires there again.
+// diedSince are the queues, other than the current one, in which a message died without being rejected since. The death
+// in the current one becomes the newest when it expires there again.
 func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues []string) {
 	if m.DeathsError != "" || !countsDeaths(t, m, in) {
 		return nil
@@ -55,8 +55,9 @@ func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues
 	return queues
 }
 
-// countsDeaths reports whether RabbitMQ knows the deaths that a message shows. Where it ignores what clients publish it
-// shows that all the same, until the message dies again: then it has not come as the newest death would have it.
+// countsDeaths reports whether RabbitMQ knows the deaths that a message shows. When it ignores those that clients
+// publish it shows them all the same, until the message dies again: then the newest death does not explain how it got
+// here.
 func countsDeaths(t *model.Topology, m *message.Message, in model.QueueRef) bool {
 	if t.Behaviour.CountsRepublishedDeaths || len(m.Deaths) == 0 {
 		return true

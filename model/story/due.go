@@ -10,37 +10,37 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// DueKind is how well it is known when a waiting message leaves its buffer.
+// DueKind is how precisely it is known when a waiting message leaves its buffer.
 type DueKind string
 
 // The kinds.
 const (
 	DueUnknown DueKind = "unknown"
-	DueExact   DueKind = "exact"   // to exactWithin
-	DueAtMost  DueKind = "at most" // at Time at the latest
+	DueExact   DueKind = "exact"   // within exactWithin
+	DueAtMost  DueKind = "at most" // at Time or earlier
 )
 
-// exactWithin is how far apart the earliest and the latest time may be that are still called exact: publishers'
-// timestamps have whole seconds.
+// exactWithin is how far apart the earliest and the latest time may be to count as exact: publishers' timestamps have
+// whole seconds.
 const exactWithin = time.Second
 
-// DueTime is when the TTL of a waiting message runs out, by this machine's clock. A message with a TTL of its own
-// leaves its buffer later than that while a longer one is before it: only the head expires (Waits).
+// DueTime is when the TTL of a waiting message runs out, by this machine's clock. A message with its own TTL leaves its
+// buffer later while a longer one is ahead of it: only the head expires (Waits).
 type DueTime struct {
 	Kind     DueKind
 	Time     time.Time // the latest; zero when unknown
-	Earliest time.Time // zero when nothing tells
+	Earliest time.Time // zero when unknown
 }
 
-// Sight is what is known of a message by having seen it in its queue. Its times are by this machine's clock.
+// Sight is what is known of a message because it was seen in its queue. Its times are by this machine's clock.
 type Sight struct {
 	At    time.Time   // it was there
-	Since time.Time   // it was there already; zero: nothing tells but At
-	After time.Time   // it came after that; zero: nothing tells
+	Since time.Time   // it was already there; zero: only At is known
+	After time.Time   // it came after that; zero: unknown
 	Clock model.Clock // the broker's
 }
 
-// arrival is between when and when the message came; from is zero when nothing tells.
+// arrival is the time range in which the message came; from is zero when unknown.
 func (s Sight) arrival() (from, to time.Time) {
 	to = s.At
 	if !s.Since.IsZero() {
@@ -52,60 +52,60 @@ func (s Sight) arrival() (from, to time.Time) {
 	return from, to
 }
 
-// Due tells when a message that waits in a buffer expires. ttl is the queue's effective message TTL, unknown when it
-// has none.
+// Due is when a message that waits in a buffer expires. ttl is the queue's effective message TTL, unknown when it has
+// none.
 //
-// The broker keeps no time of enqueueing. It is the publisher's timestamp, or the broker's timestamp_in_ms, of a
-// message that nobody dead-lettered or republished since; the time at which a worker sent it again, where its framework
-// writes that down (Symfony); or the message was seen to arrive. A timestamp that
-// contradicts what was seen is not believed. Where nothing tells, the message expires a whole TTL after it was seen, at
-// most. The eta of a framework is used on the way through levels only (Waiting): it is when a worker runs the message.
+// The broker does not record the time of enqueueing. It is taken from the publisher's timestamp, or the broker's
+// timestamp_in_ms, if the message was neither dead-lettered nor republished since; from the time at which a worker
+// resent it, if its framework records that (Symfony); or the message was seen to arrive. A timestamp that contradicts
+// what was seen is ignored. Without any of them, the message expires at most a whole TTL after it was seen. A
+// framework's eta only counts on the way through levels (Waiting): it is when a worker runs the message.
 func Due(m *message.Message, ttl model.Opt[time.Duration], seen Sight) DueTime {
 	told := tellsOfDue(m)
 	return told.due(m.Position > 1, ttl, seen)
 }
 
-// toldOfDue is what a message tells of when it is due: all that is kept of it until those around it were seen.
+// toldOfDue is what a message says about when it is due: this is kept until the messages around it were seen.
 type toldOfDue struct {
 	id        string
 	same      message.Fingerprint
-	own       time.Duration // its own TTL, when it has one
+	own       time.Duration // its own TTL, if it has one
 	has       bool
-	came      time.Time     // into the queue, by the broker's clock, and at most within later; zero: it does not tell
-	late      time.Duration // how much later at most
-	once      bool          // should it come into the queue again, it will be another message by its fingerprint
-	delivered bool          // from this queue before
-	// its worker wrote down when it sent it here for another try: that is true of a retry buffer, too
+	came      time.Time     // arrival in the queue by the broker's clock, or up to late after that; zero: unknown
+	late      time.Duration // maximum delay after came
+	once      bool          // if it enters the queue again, it will have a different fingerprint
+	delivered bool          // delivered from this queue before
+	// its worker recorded when it sent it here for another try: that holds for a retry buffer, too
 	again bool
 	cut   bool // RabbitMQ drops it when it expires
 }
 
-// tellsOfDue does not tell the id: it is part of more of the message, which would stay in memory.
+// tellsOfDue does not keep the id: it would keep more of the message in memory.
 func tellsOfDue(m *message.Message) toldOfDue {
 	var told toldOfDue
 	told.own, told.has = message.ParseExpiration(m.Properties.Expiration)
-	// into the queue that it is in, when it has been in no other
+	// into the current queue, if it has not been in another one
 	if _, _, republished := m.FirstKey(); !republished && !deadLettered(m) {
 		if from, to, ok := m.PublishedWithin(); ok {
 			told.came, told.late = from, to.Sub(from)
 		}
 	}
-	// not when the broker dead-lettered it after that: then it is in another queue than it was in before
+	// not when the broker dead-lettered it after that: then it was in another queue at the time
 	diedAfter := func(at time.Time) bool {
 		return slices.ContainsFunc(m.Deaths, func(d message.Death) bool { return d.Time.After(at) })
 	}
 	if from, to, ok := m.SentAgain(); ok && m.DeathsError == "" && !diedAfter(to) {
 		told.came, told.late, told.again = from, to.Sub(from), true
 	}
-	// What was dead-lettered can be redelivered in a queue that it has just come into (4.0.5, 4.3.6).
+	// A dead letter can be marked as redelivered in a queue that it has just entered (4.0.5, 4.3.6).
 	told.delivered = m.Redelivered && !deadLettered(m)
-	// It was dead-lettered into the queue, and the broker counts that in x-death. What expires there and is published
-	// again by a worker has another newest death, or none.
+	// It was dead-lettered into the queue, and the broker records that in x-death. When it expires there and a worker
+	// republishes it, it has another newest death, or none.
 	told.once = len(m.Deaths) > 0 && m.Deaths[0].Reason != model.Expired
 	return told
 }
 
-// due is Due; others may have held the message back when it is behind them.
+// due is Due; behind: other messages may have held it back.
 func (told *toldOfDue) due(behind bool, ttl model.Opt[time.Duration], seen Sight) DueTime {
 	wait, ofQueue, ok := told.ttl(ttl)
 	if !ok {
@@ -116,7 +116,7 @@ func (told *toldOfDue) due(behind bool, ttl model.Opt[time.Duration], seen Sight
 		came := seen.Clock.Local(told.came)
 		toldFrom, toldTo := came.Add(-seen.Clock.Within), came.Add(told.late+seen.Clock.Within)
 		heldBack := !ofQueue && behind
-		// nothing held it back, and still it is there
+		// nothing held it back, and yet it is still there
 		late := !heldBack && toldTo.Add(wait+model.ClockTolerance).Before(seen.At)
 		if !late && !toldFrom.After(to.Add(model.ClockTolerance)) && !toldTo.Before(from.Add(-model.ClockTolerance)) {
 			from, to = latest(from, earliest(toldFrom, to)), latest(from, earliest(toldTo, to))
@@ -132,7 +132,7 @@ func (told *toldOfDue) due(behind bool, ttl model.Opt[time.Duration], seen Sight
 	return dueWithin(from.Add(wait), to.Add(wait))
 }
 
-// Narrowed is what two times of the same message say together. Where they contradict each other, the first one holds.
+// Narrowed combines two due times of the same message. If they contradict each other, the receiver stands.
 func (d DueTime) Narrowed(other DueTime) DueTime {
 	if d.Kind != DueExact && d.Kind != DueAtMost || other.Kind != DueExact && other.Kind != DueAtMost {
 		return d
@@ -144,7 +144,7 @@ func (d DueTime) Narrowed(other DueTime) DueTime {
 	return dueWithin(from, to)
 }
 
-// dueWithin is exact when the two times are near enough to each other; from is zero when nothing tells.
+// dueWithin is exact when the two times are near enough; from is zero when unknown.
 func dueWithin(from, to time.Time) DueTime {
 	due := DueTime{Kind: DueAtMost, Time: to, Earliest: earliest(from, to)}
 	if !from.IsZero() && to.Sub(from) <= exactWithin {
@@ -183,8 +183,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// In is the time left for people: "3.2s", "≤ 2s", "overdue", "unknown". Tenths of seconds are told of what is known to
-// them.
+// In is the remaining time, for people: "3.2s", "≤ 2s", "overdue", "unknown". Tenths of seconds are shown only if they
+// are known.
 func (d DueTime) In(now time.Time) string {
 	left := d.Time.Sub(now)
 	switch {
@@ -200,7 +200,7 @@ func (d DueTime) In(now time.Time) string {
 	return model.ShortDuration(roundedUp(left))
 }
 
-// roundedUp leaves as many units as people read: seconds below an hour, minutes below a day, then hours.
+// roundedUp keeps the units that people read: seconds below an hour, minutes below a day, then hours.
 func roundedUp(d time.Duration) time.Duration {
 	unit := time.Second
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// dueSpans are the steps of a histogram: what leaves within a minute, ten minutes, an hour, a day, later.
+// dueSpans are the steps of a histogram: within a minute, ten minutes, an hour, a day, later.
 var dueSpans = [...]struct {
 	Within time.Duration // 0: no end
 	Name   string
@@ -17,15 +17,15 @@ var dueSpans = [...]struct {
 	{time.Minute, "≤ 1m"}, {10 * time.Minute, "≤ 10m"}, {time.Hour, "≤ 1h"}, {24 * time.Hour, "≤ 1d"}, {0, "later"},
 }
 
-// HistogramOf tells how many messages of a buffer leave when.
+// DueHistogram is how many messages of a buffer leave when.
 type DueHistogram struct {
 	Within  [len(dueSpans)]int64 // each message in the first span that is long enough for it
-	Blocked int64                // past their own time, and still behind another: not in Within
+	Blocked int64                // past their own time, but still behind another message: not in Within
 	Cut     int64                // dropped when they expire, as they return without a rejection: not in Within
 	Never   int64                // nothing expires them
-	Unknown int64                // nobody has looked at them, and each brings its own TTL
-	Bounds  int64                // of those in Within, how many leave then at the latest, perhaps sooner
-	Longest time.Duration        // what is in Within leaves within that
+	Unknown int64                // not peeked at, and each has its own TTL
+	Bounds  int64                // of those in Within, how many leave at that time or earlier
+	Longest time.Duration        // all of Within leaves within that time
 }
 
 // Total is how many messages it counts.
@@ -58,9 +58,9 @@ func (h *DueHistogram) add(n int64, due DueTime, now time.Time) {
 	}
 }
 
-// HistogramOf tells when the messages of a buffer leave: exactly for what a look saw (looks has it by queue, when there
-// was one that still holds), for the others within the TTL of their queue. Of levels, that is the TTLs of a level and
-// of all below it.
+// HistogramOf works out when the messages of a buffer leave: exactly for those that a peek saw (looks returns one that
+// still holds, by queue), for the others within the TTL of their queue. In levels, that is the sum of the TTLs of a
+// level and all below it.
 func HistogramOf(t *model.Topology, b *model.Buffer, looks func(model.QueueRef) *Waits, now time.Time) DueHistogram {
 	var h DueHistogram
 	if b.InExchange != "" || b.Held {
@@ -82,7 +82,7 @@ func HistogramOf(t *model.Topology, b *model.Buffer, looks func(model.QueueRef) 
 		if w := looks(ref); w != nil && len(b.Levels) == 0 {
 			ready = max(ready-h.look(w, now), 0)
 		}
-		if ttl, ok := bound.Get(); ok { // nobody has looked at those
+		if ttl, ok := bound.Get(); ok { // those not peeked at
 			h.add(ready, DueTime{Kind: DueAtMost, Time: now.Add(ttl)}, now)
 		} else {
 			h.Unknown += ready
@@ -91,7 +91,7 @@ func HistogramOf(t *model.Topology, b *model.Buffer, looks func(model.QueueRef) 
 	return h
 }
 
-// look adds what was looked at and is still there, and returns how many that are.
+// look adds the peeked messages that are still there, and returns their number.
 func (h *DueHistogram) look(w *Waits, now time.Time) int64 {
 	left := w.left(now)
 	for i := left; i < len(w.Messages); i++ {
@@ -108,7 +108,7 @@ func (h *DueHistogram) look(w *Waits, now time.Time) int64 {
 	return int64(len(w.Messages) - left)
 }
 
-// Add adds another buffer's: a ladder's rungs are one histogram.
+// Add adds another buffer's histogram: the rungs of a ladder share one.
 func (h *DueHistogram) Add(other DueHistogram) {
 	for i, n := range other.Within {
 		h.Within[i] += n
@@ -122,7 +122,7 @@ func (h *DueHistogram) Add(other DueHistogram) {
 }
 
 // Words are the histogram in one line: "≤ 1m 12 ≤ 10m 3 overdue 4, behind another not looked at 88,000". When
-// everything leaves within one time that is known, that goes first: "all 1,204 within 30s".
+// everything leaves within one known time, that comes first: "all 1,204 within 30s".
 func (h *DueHistogram) Words() string {
 	total := h.Total()
 	if total == 0 {

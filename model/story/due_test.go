@@ -148,7 +148,7 @@ func TestShortDuration(t *testing.T) {
 	}
 }
 
-// What was seen of a message bounds when it came, and a timestamp that contradicts it is not believed.
+// What was seen of a message bounds when it came, and a timestamp that contradicts it is ignored.
 func TestDueOfWhatWasSeen(t *testing.T) {
 	const wait = 30 * time.Second
 	at := func(s float64) time.Time { return build.Noon.Add(time.Duration(s * float64(time.Second))) }
@@ -160,7 +160,7 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 		m        message.Message
 		seen     Sight
 		kind     DueKind
-		from, to float64 // of the due time, in seconds after noon; from is not compared when the kind is at most and it is 0
+		from, to float64 // the due time in seconds after noon; from is not compared when the kind is at most and it is 0
 	}{
 		{
 			"seen to arrive within a quarter of a second",
@@ -214,8 +214,8 @@ func TestDueOfWhatWasSeen(t *testing.T) {
 	}
 }
 
-// A task's eta is when its worker runs it. On its way through the levels of a delay it also dates when it comes out of
-// each; in other queues it says nothing of that.
+// A task's eta is when its worker runs it. On its way through the levels of a delay it also shows when it leaves each;
+// in other queues it does not.
 func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 	parts := append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", 28),
 		build.Exchange("topic", "orders"), build.Queue("orders", build.Consumers(1)),

@@ -9,12 +9,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// A framework can write the time before which its worker does not run a message (Celery's eta). A worker takes such a
-// message early and holds it, so that time says nothing of when the message leaves a worker's queue, and nothing of a
-// buffer whose TTL the publisher did not make of it. On its way through levels that delay as one it does: the publisher
-// took the delay, in whole seconds, from the eta, and its routing key has the levels that make up this delay.
+// A framework can record the time before which its worker does not run a message (Celery's eta). A worker takes such a
+// message early and holds it, so that time does not show when the message leaves a worker's queue, nor when it leaves a
+// buffer whose TTL the publisher did not derive from it. On its way through levels that delay as one it does: the
+// publisher derived the delay, in whole seconds, from the eta, and its routing key contains the levels that make up
+// this delay.
 
-// runs is the time before which the worker of a message does not run it.
+// runs is the event of the time before which a message's worker does not run it.
 func runs(m *message.Message, now time.Time) (Event, bool) {
 	at, held, ok := m.Eta()
 	if !ok || !held || !at.After(now) {
@@ -26,13 +27,13 @@ func runs(m *message.Message, now time.Time) (Event, bool) {
 	}, true
 }
 
-// passage is a level on a way through levels that delay as one, the highest first.
+// passage is the levels of a delay that a message passes from some level on, highest first.
 type passage struct {
 	levels []model.QueueRef
 	at     int
 }
 
-// passageThrough is the way that the messages of a queue are on; it has no levels when the queue is none.
+// passageThrough is the passage from a queue on; it has no levels when the queue is not a level.
 func passageThrough(t *model.Topology, ref model.QueueRef) passage {
 	for _, f := range t.FlowsOf(ref) {
 		for _, b := range f.Buffers {
@@ -46,8 +47,8 @@ func passageThrough(t *model.Topology, ref model.QueueRef) passage {
 	return passage{}
 }
 
-// enteredBy dates the arrival of a message in a level by its eta, by the publisher's clock. A delay is cut off to whole
-// seconds, so that the message leaves the last level within a second before its eta.
+// enteredBy derives a message's arrival in a level from its eta, by the publisher's clock. A delay is truncated to
+// whole seconds, so the message leaves the last level up to a second before its eta.
 func (p passage) enteredBy(m *message.Message, t *model.Topology) (from, to time.Time, ok bool) {
 	at, held, ok := m.Eta()
 	if !ok || !held || len(p.levels) == 0 {
@@ -57,8 +58,8 @@ func (p passage) enteredBy(m *message.Message, t *model.Topology) (from, to time
 	return at.Add(-ahead - time.Second), at.Add(-ahead), ok
 }
 
-// ahead is how long a message waits from when it comes into the level on: its routing key has a word for each level,
-// which is 1 where it waits. It is false when the key does not say that it is here.
+// ahead is how long a message waits from its arrival in the level on: its routing key has a word for each level, which
+// is 1 where it waits. It is false when the key does not pass this level.
 func (p passage) ahead(t *model.Topology, key string) (time.Duration, bool) {
 	words := strings.SplitN(key, ".", len(p.levels)+1)
 	if len(words) < len(p.levels) || words[p.at] != "1" {

@@ -9,44 +9,44 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Kind is what a Event tells.
+// Kind is the kind of an Event.
 type Kind string
 
 // The kinds of events.
 const (
 	Published   Kind = "published"
 	Republished Kind = "republished" // by a worker: the broker's x-death begins here
-	Replayed    Kind = "replayed"    // by dlxtop, as its header tells
+	Replayed    Kind = "replayed"    // by dlxtop, as its header says
 	Died        Kind = "died"
-	Failed      Kind = "failed" // as a worker wrote it into the message
+	Failed      Kind = "failed" // as a worker recorded it in the message
 	Now         Kind = "now"
 	Tried       Kind = "tries"  // how often the worker has had it
 	Ladder      Kind = "ladder" // the retry buffers in the order of their TTLs, with those that it has passed
-	Next        Kind = "next"   // what becomes of it without anybody doing something
-	Runs        Kind = "runs"   // when its worker runs it at the earliest, as its framework wrote it down
+	Next        Kind = "next"   // what happens to it without intervention
+	Runs        Kind = "runs"   // when its worker runs it at the earliest, as its framework recorded it
 )
 
-// Event is one line of a message's story, ready to be drawn as Time, What, Where, Detail. Its texts hold names as they
-// are: draw them through Printable.
+// Event is one line of a message's story, ready to be drawn as Time, What, Where, Detail. Its texts contain raw names:
+// draw them through Printable.
 type Event struct {
 	Kind      Kind
-	Time      time.Time    // zero: it is unknown
-	TimeExact bool         // false: the event was at Time at the latest, or Time is zero
+	Time      time.Time    // zero: unknown
+	TimeExact bool         // false: at Time or earlier, or Time is zero
 	What      string       // "published", "expired ×3"; "" when Kind says it already
-	Where     string       // the exchange or the queue; "" when it is unknown
+	Where     string       // the exchange or the queue; "" when unknown
 	Detail    string       // the routing key; "after 30s"; the failure
-	Note      string       // what is unknown, or where it is known from; "" when there is nothing to say
-	Reason    model.Reason // of Died
-	Count     int64        // of Died; 0 unknown
+	Note      string       // what is unknown, or how it is known; "" when there is nothing to say
+	Reason    model.Reason // for Died
+	Count     int64        // for Died; 0: unknown
 }
 
-// Of tells what is known of a message's way, oldest first: published, each group of deaths by the time of its first,
-// the failure that a worker wrote down, and the queue it is in now.
+// Of is the known history of a message, oldest first: published, each group of deaths at the time of its first, the
+// failure that a worker recorded, and the queue it is in now.
 func Of(m *message.Message, in model.QueueRef) []Event {
 	deaths := deathsByTime(m)
 	events := beginning(m, deaths)
 	if words := m.ReplayedWords(); words != "" {
-		_, last, _ := m.Replays() // which took the deaths before it off
+		_, last, _ := m.Replays() // it removed the deaths before it
 		events = append(events, Event{
 			Kind: Replayed, Time: last, TimeExact: !last.IsZero(), What: words, Note: "by dlxtop; the time is of the last",
 		})
@@ -75,7 +75,7 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 	return append(events, now)
 }
 
-// beginning is the first publish, and the republish with which x-death begins when a header betrays one.
+// beginning is the first publish, and the republish with which x-death begins when a header shows one.
 func beginning(m *message.Message, deaths []*message.Death) []Event {
 	origin, _ := m.OriginOrWhy()
 	e := Event{
@@ -91,7 +91,7 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 	case claimed && (firstDeath.IsZero() || !published.After(firstDeath.Add(model.ClockTolerance))):
 		e.Time, e.TimeExact = published, true
 	case !firstDeath.IsZero():
-		e.Time = firstDeath // its own TTL says nothing: that of its queue may have been lower
+		e.Time = firstDeath // its own TTL does not help: the queue's may have been lower
 		e.Note = "at the latest: it has no time of its own"
 		if claimed {
 			e.Note = "at the latest: its timestamp is after its first death"
@@ -110,7 +110,7 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 	return []Event{e, again}
 }
 
-// deathsByTime are the deaths by the time of the first of each group, oldest first. One without a time keeps its place
+// deathsByTime are the deaths by the time of the first in each group, oldest first. One without a time keeps its place
 // in x-death, where the newest is first.
 func deathsByTime(m *message.Message) []*message.Death {
 	deaths := make([]*message.Death, 0, len(m.Deaths))
@@ -136,9 +136,9 @@ func deathsByTime(m *message.Message) []*message.Death {
 	return deaths
 }
 
-// waited tells how long the message had waited when it died: what passed since the event before, when both times are
-// known and nothing untold lies between them. Its own TTL is how long it waited only where that agrees: messages before
-// it can hold it up for longer, and a lower TTL of the queue ends it sooner.
+// waited is how long the message had waited when it died: the time since the previous event, if both times are known
+// and nothing unknown happened in between. That is shown as its own TTL only if it agrees: messages ahead can hold it
+// up longer, and a lower TTL of the queue ends the wait sooner.
 func waited(d *message.Death, before Event) string {
 	ttl, hasTTL := message.ParseExpiration(d.OriginalExpiration)
 	hasTTL = hasTTL && d.Reason == model.Expired
@@ -148,7 +148,7 @@ func waited(d *message.Death, before Event) string {
 		}
 		return ""
 	}
-	passed := d.Time.Sub(before.Time).Round(time.Second) // x-death tells times to the second
+	passed := d.Time.Sub(before.Time).Round(time.Second) // x-death has times in seconds
 	if hasTTL && (passed-ttl).Abs() <= time.Second {
 		passed = ttl
 	}

@@ -162,7 +162,7 @@ func TestStoryTellsReplays(t *testing.T) {
 	assert.That(t, len(whats) == 4 && whats[1] == "replayed 2 times", "%q", whats)
 }
 
-// junk is any value that a header can have.
+// junk is any possible header value.
 func junk(depth int) *rapid.Generator[any] {
 	scalars := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.Int8().AsAny(), rapid.Int32().AsAny(), rapid.Int64().AsAny(),
@@ -191,7 +191,7 @@ func headerNames() *rapid.Generator[string] {
 	}))
 }
 
-// Everything that reads a message must survive every message, and what it says must be drawable.
+// Everything that reads a message must survive any message, and its output must be drawable.
 func TestAnyMessageCanBeRead(t *testing.T) {
 	rapid.Check(t, anyMessageCanBeRead(t))
 }

@@ -12,7 +12,7 @@ import (
 
 // Tries is how often a worker has had a message.
 type Tries struct {
-	Least, Most int64  // as far as is known; Most is 0 when nothing bounds it
+	Least, Most int64  // as far as known; Most is 0 when unbounded
 	Note        string // why it is not exact; "" when it is
 }
 
@@ -27,9 +27,9 @@ func (t Tries) Words() string {
 	return model.Count(t.Least) + " at least"
 }
 
-// TriesOf counts how often the worker of the queue's flow has had a message: the rejects in it, or else what came back
-// from its retry buffers and what it sent into them. From 4.0 the broker does not count the deaths of a message that a
-// worker republishes: then its age bounds how often it can have gone round.
+// TriesOf counts how often the worker of the queue's flow has had a message: its rejections there, or else its returns
+// from the retry buffers plus what the worker sent into them. From 4.0 the broker does not count the deaths of a
+// message that a worker republishes: then its age bounds how many rounds it can have made.
 func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.Time) Tries {
 	f := RetryFlow(t, in)
 	if f == nil {
@@ -52,11 +52,11 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	sent := came
 	republishes := republishes(t, f)
 	if role := f.Role(in); !republishes {
-		sent = 0 // each came in by a reject, which is counted
+		sent = 0 // each came in through a rejection, which is counted
 	} else if (role == model.RetryBuffer || role == model.FailedRole) && sent < math.MaxInt64 {
 		sent++ // the try that brought it here
 		if role == model.FailedRole && len(m.Deaths) == 0 && counted == 0 {
-			sent = 0 // it has not been in a buffer, as far as its headers show: how it came here is unknown
+			sent = 0 // its headers show no buffer: how it got here is unknown
 		}
 	}
 	tries := Tries{Least: max(rejected, sent, counted)}
@@ -72,7 +72,7 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	tries.Note = fmt.Sprintf("RabbitMQ %s does not count what a worker republishes", t.Snapshot.Overview.Version)
 	from, ok := m.PublishedAt()
 	if f.Role(in) == model.FailedRole {
-		return tries // when it came to rest here is unknown
+		return tries // the time at which it came to rest here is unknown
 	}
 	if age := now.Sub(t.Snapshot.Overview.Clock().Local(from)); ok && shortest > 0 && age > 0 {
 		tries.Most = max(tries.Least, int64(age/shortest)+1)
@@ -80,9 +80,9 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	return tries
 }
 
-// limitedTries is how often a worker had a message before its deaths by delivery_limit, at least: a message dies so
-// when it comes back once more than the limit says. What keeps its count (4.3) is over it already when it comes again.
-// note says why there may be more; "" when there are no such deaths.
+// limitedTries is how often a worker had a message before its deaths by delivery_limit, at least: a message dies when
+// it is returned once more than the limit. One that keeps its count (4.3) already exceeds it when it comes again. note
+// says why there may be more; "" without such deaths.
 func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) (tries int64, note string) {
 	deaths := deathsIn(m, worker, model.DeliveryLimit)
 	if deaths == 0 {
@@ -104,7 +104,7 @@ func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) 
 		model.Count(each), limit)
 }
 
-// countedTries is what a worker counts in a message itself; a framework may count only what came after the first.
+// countedTries is what a worker itself counts in a message; a framework may leave the first try out.
 func countedTries(m *message.Message, failed bool) (counted int64) {
 	counted = m.CountedByWorker()
 	if n, more, ok := m.Retried(); ok && n < math.MaxInt32 {
@@ -117,7 +117,7 @@ func countedTries(m *message.Message, failed bool) (counted int64) {
 }
 
 // triesAtRest counts the tries of a message in a queue whose flow has no retry buffer: what its worker counted, or how
-// often it came back from the retry buffers of the flow in which it died last, and one: the try that brought it here.
+// often it returned from the retry buffers of the flow in which it died last, plus the try that brought it here.
 func triesAtRest(t *model.Topology, m *message.Message, in model.QueueRef) Tries {
 	tries := countedTries(m, atRest(t, in))
 	if len(m.Deaths) > 0 && m.Deaths[0].Reason == model.Expired && atRest(t, in) {
@@ -138,8 +138,8 @@ func atRest(t *model.Topology, in model.QueueRef) bool {
 		slices.ContainsFunc(t.FlowsOf(in), func(f *model.Flow) bool { return f.Role(in) == model.FailedRole })
 }
 
-// republishes reports whether a worker's failures come into its retry buffers by being published again: no dead-letter
-// exchange leads there.
+// republishes reports whether a worker's failures get into its retry buffers by republishing: no dead-letter exchange
+// leads there.
 func republishes(t *model.Topology, f *model.Flow) bool {
 	for _, hop := range t.Hops(f.Worker.Queue) {
 		for _, ref := range hop.Route.Queues {

@@ -13,49 +13,49 @@ import (
 
 // Wait is how long one message of a buffer waits.
 type Wait struct {
-	Position int                      // from the head, at the time of the look
-	ID       string                   // message id; "" when it has none
-	Same     message.Fingerprint      // by which another look finds it again
-	TTL      model.Opt[time.Duration] // the lower one of its own and the queue's; unknown: it never expires by itself
+	Position int                      // from the head, when peeked at
+	ID       string                   // the message_id; "" without one
+	Same     message.Fingerprint      // to recognize it in another peek
+	TTL      model.Opt[time.Duration] // the lower one of its own and the queue's; unknown: it does not expire
 	Due      DueTime                  // when its TTL runs out
-	Leaves   DueTime                  // when it leaves: not before those ahead of it, for only the head expires
-	Behind   int                      // the position of the one that it waits for; its own when nothing holds it back
-	Cut      bool                     // RabbitMQ drops it then
+	Leaves   DueTime                  // when it leaves: not before those ahead of it, as only the head expires
+	Behind   int                      // the position of the message that it waits for; its own when nothing holds it back
+	Cut      bool                     // RabbitMQ then drops it
 }
 
-// HeldBack reports whether the message waits for one before it longer than for its own TTL.
+// HeldBack reports whether a message ahead of it makes it wait longer than its own TTL.
 func (w *Wait) HeldBack() bool { return w.Behind != w.Position }
 
-// Waits tells when the messages of a look leave their buffer: worked out once (Waiting), and true for as long as
-// nothing but expiry takes messages out of it.
+// Waits is when peeked messages leave their buffer: computed once (Waiting), and valid as long as messages leave only
+// by expiry.
 type Waits struct {
 	Queue    model.QueueRef
 	TakenAt  time.Time
-	Messages []Wait           // from the head on
-	Depth    model.Opt[int64] // messages that were in the queue then, without Expired
-	// messages that expired while those before them were held: overdue ones behind a head that was not due
+	Messages []Wait           // from the head
+	Depth    model.Opt[int64] // messages in the queue at that time, without Expired
+	// messages that expired while those ahead were held: overdue ones behind a head that was not due
 	Expired int64
 	TTL     model.Opt[time.Duration]
 }
 
-// Waiting works out when the messages of a look leave, from each of them once, in whichever order.
+// Waiting works out when peeked messages leave. It takes each once, in any order.
 type Waiting struct {
 	waits   Waits
-	told    []toldOfDue // by each message, from the head on
-	seen    int         // of these
-	refill  bool        // messages come into the queue more than once in their life
-	fifo    bool        // they stand in the order in which they came
-	expires bool        // one of them does
+	told    []toldOfDue // for each message, from the head
+	seen    int         // how many of them were seen
+	refill  bool        // messages enter the queue more than once in their life
+	fifo    bool        // they are in the order of arrival
+	expires bool        // at least one of them expires
 	head    Sight       // what else is known of the first one
 	clock   model.Clock // the broker's
 	t       *model.Topology
 	passage passage // through levels that delay as one
-	before  *Waits  // an earlier look; nil: there was none
+	before  *Waits  // an earlier peek; nil without one
 }
 
-// WaitingIn is for a look at a queue: the messages at its head, in their order. head is what else is known of the first
-// one. It is nil for a queue from which messages do not leave by expiry alone: one that may have consumers, or one
-// without messages.
+// WaitingIn is for a peek at a queue: the messages at its head, in order. head is what else is known of the first one.
+// It is nil for a queue that may have consumers, so that messages do not leave by expiry alone, and for one without
+// messages.
 func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sight) *Waiting {
 	q, ok := t.Queue(ref)
 	if !ok || q.Type == model.Stream || mayBeConsumed(q) || peeked.Messages.Len() == 0 {
@@ -65,14 +65,14 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 	if s := t.Settings(ref).TTL; s.Set {
 		w.TTL = model.Some(s.Value)
 	}
-	// Held messages do not count: the next one is at the head then, and expires when it is overdue (3.10.8, 4.0.5 and
+	// Held messages do not count: the next one is then at the head, and expires when it is overdue (3.10.8, 4.0.5 and
 	// 4.3.6, classic and quorum).
 	if depth, known := peeked.Depth.Get(); known && (peeked.Stopped == "" || peeked.Fewer) {
 		w.Expired = max(min(depth, int64(peeked.Plan.Limit))-int64(peeked.Messages.Len()), 0)
 		w.Depth = model.Some(depth - w.Expired)
 	}
 	_, byPriority := q.Arguments.Integer("x-max-priority")
-	// as into a retry buffer: then the timestamps of messages do not tell when they came
+	// like a retry buffer: then the timestamps of messages do not show when they came
 	refilled := slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Role(ref) == model.RetryBuffer })
 	return &Waiting{
 		waits: w, told: make([]toldOfDue, peeked.Messages.Len()), refill: refilled, fifo: !byPriority,
@@ -80,22 +80,23 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 	}
 }
 
-// mayBeConsumed reports whether a queue has consumers, or may have some where nobody knows (statistics are off, or it
-// is new): not where its settings or its name say that messages wait in it.
+// mayBeConsumed reports whether a queue has consumers, or may have some while they are unknown (statistics are off, or
+// it is new): not if its settings or its name say that messages wait in it.
 func mayBeConsumed(q *model.Queue) bool {
 	n, known := q.Consumers.Get()
 	return n > 0 || !known && !q.Unattended()
 }
 
-// After takes in an earlier look at the same queue: what it knows of messages that still wait stays known. nil is none.
+// After takes in an earlier peek at the same queue: what it knows of messages that still wait stays known. before may
+// be nil.
 func (w *Waiting) After(before *Waits) {
 	if w != nil {
 		w.before = before
 	}
 }
 
-// known are the due times that an earlier look knows of messages that still wait: of all in their places when nothing
-// has left since, else of those that it saw in the same stay.
+// known are the due times from an earlier peek for messages that still wait: for all by position when nothing has left
+// since, otherwise for those in the same stay.
 func (w *Waiting) known() func(this *Wait) DueTime {
 	if w.before == nil {
 		return func(*Wait) DueTime { return DueTime{} }
@@ -103,7 +104,7 @@ func (w *Waiting) known() func(this *Wait) DueTime {
 	was := w.before.Messages
 	still := func(d DueTime) DueTime {
 		if d.Time.Before(w.waits.TakenAt) {
-			return DueTime{} // it was to have left: it has come back, or the broker is late
+			return DueTime{} // it should have left: it has come back, or the broker is late
 		}
 		return d
 	}
@@ -127,15 +128,15 @@ func (w *Waiting) known() func(this *Wait) DueTime {
 	}
 }
 
-// earlierWait is the last one of those of an earlier look that are alike, byte for byte.
+// earlierWait is the last one of identical messages in an earlier peek.
 type earlierWait struct {
 	*Wait
-	alike int // how many there are
+	alike int // how many of them there are
 }
 
-// sameStay reports whether a message has been in the queue since the earlier look: it has an id and comes into it
-// only once, or is not the same when it comes again. Of others, redelivered tells while the polls may not know
-// yet what has left. Only who looked meanwhile at another one that is alike could make that wrong.
+// sameStay reports whether a message has been in the queue since the earlier peek: it has an id and enters only once,
+// or changes when it enters again. For others the redelivered flag decides, as the polls may not know yet that
+// something left. Only someone peeking at an identical message meanwhile could make that wrong.
 func (w *Waiting) sameStay(earlier earlierWait, told *toldOfDue) bool {
 	if earlier.ID != "" && (!w.refill || told.once) {
 		return true
@@ -143,7 +144,7 @@ func (w *Waiting) sameStay(earlier earlierWait, told *toldOfDue) bool {
 	return told.delivered && earlier.alike == 1 && w.waits.TakenAt.Sub(w.before.TakenAt) <= model.StatisticsLag
 }
 
-// See takes in the message at an index of the look; 0 is the head. Of its body nothing is needed.
+// See takes in the message at an index of the peek; 0 is the head. Its body is not needed.
 func (w *Waiting) See(i int, m *message.Message) {
 	if w == nil {
 		return
@@ -164,8 +165,7 @@ func (w *Waiting) See(i int, m *message.Message) {
 	w.expires = w.expires || ok
 }
 
-// Waits is when they leave; nil when none of them ever expires, and none behind them did, or when not all of them were
-// seen.
+// Waits is when they leave; nil when neither these nor messages behind them expire, or when not all of them were seen.
 func (w *Waiting) Waits() *Waits {
 	if w == nil || !w.expires && w.waits.Expired == 0 || w.seen < len(w.told) {
 		return nil
@@ -173,7 +173,7 @@ func (w *Waiting) Waits() *Waits {
 	waits := w.waits
 	waits.Messages = make([]Wait, len(w.told))
 	known := w.known()
-	var after time.Time // no message from here on came before that
+	var after time.Time // all messages from here on came after that
 	for i := range w.told {
 		told, this := &w.told[i], &waits.Messages[i]
 		*this = Wait{Position: i + 1, ID: told.id, Same: told.same, Behind: i + 1, Cut: told.cut}
@@ -190,7 +190,7 @@ func (w *Waiting) Waits() *Waits {
 			}
 		}
 	}
-	since := waits.TakenAt // no message up to here came after that
+	since := waits.TakenAt // all messages up to here came before that
 	for i := len(waits.Messages) - 1; i >= 0 && w.fifo; i-- {
 		this := &waits.Messages[i]
 		if ttl, ok := this.TTL.Get(); ok {
@@ -208,7 +208,7 @@ func (w *Waiting) Waits() *Waits {
 	return &waits
 }
 
-// hold lets a message leave no earlier than the one before it.
+// hold makes a message leave no earlier than the one ahead of it.
 func (w *Waits) hold(i int) {
 	this, before := &w.Messages[i], &w.Messages[i-1]
 	switch {
@@ -234,7 +234,7 @@ func (w *Waits) left(now time.Time) int {
 	return len(w.Messages)
 }
 
-// Head is the message that leaves next; ok is false when all that were seen must have left.
+// Head is the message that leaves next; ok is false when all of them must have left.
 func (w *Waits) Head(now time.Time) (head *Wait, ok bool) {
 	if i := w.left(now); i < len(w.Messages) {
 		return &w.Messages[i], true
@@ -242,8 +242,8 @@ func (w *Waits) Head(now time.Time) (head *Wait, ok bool) {
 	return nil, false
 }
 
-// Holds reports whether the waits can still be true by a newer count of the queue: a message that was to wait longer
-// has not been taken out by somebody. A count is as old as told by lag, at most.
+// Holds reports whether a newer count of the queue still agrees: no message that should wait longer was taken out. lag
+// is the maximum age of a count.
 func (w *Waits) Holds(q *model.Queue, lag time.Duration) bool {
 	ready, known := q.Ready.Get()
 	if !known || q.CountedAt.Before(w.TakenAt.Add(lag)) {
@@ -260,16 +260,16 @@ func (w *Waits) Holds(q *model.Queue, lag time.Duration) bool {
 	return true
 }
 
-// Blocked is what waits behind a message that leaves later than they are due.
+// Blocked is the messages waiting behind one that leaves after they are due.
 type Blocked struct {
 	By      *Wait // the message that holds the others back
-	Past    int   // how many are past their own time now: certainly so
-	Waiting int   // how many wait for it longer than for their own TTL, those that are past it too
-	Seen    int   // how many messages were looked at that are still there
-	Of      int64 // how many messages were there in all, as far as is known
+	Past    int   // how many are certainly past their own time now
+	Waiting int   // how many wait for it longer than their own TTL, including those past it
+	Seen    int   // how many of the peeked messages are still there
+	Of      int64 // how many messages there are in total, as far as known
 }
 
-// Blocked tells of the first message that holds others back now; false when none does.
+// Blocked is about the first message that holds others back now; false when none does.
 func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
 	first := w.left(now)
 	b := Blocked{Seen: len(w.Messages) - first}
@@ -298,7 +298,7 @@ func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
 	return b, true
 }
 
-// Words tell of it in a sentence: "message 1 (TTL 5s) blocks 4 messages; it leaves in 3.2s; 2 are overdue".
+// Words describe it in a sentence: "message 1 (TTL 5s) blocks 4 messages; it leaves in 3.2s; 2 are overdue".
 func (b Blocked) Words(now time.Time) string {
 	words := fmt.Sprintf("message %s (%s) blocks %s; it %s", model.Count(int64(b.By.Position)), b.By.TTLWords(),
 		model.Plural(b.Waiting, "message"), b.By.LeavesWords(now))

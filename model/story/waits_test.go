@@ -18,8 +18,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// buffered is what a look at a buffer saw at noon: TTLs in seconds (negative: none), each published, by the broker's
-// clock, some seconds before (negative: it does not tell).
+// buffered is a peek at a buffer at noon: TTLs in seconds (negative: none), each message published some seconds before,
+// by the broker's clock (negative: unknown).
 func buffered(ages []float64, ttls ...float64) peek.Peeked {
 	var messages message.MessageList
 	for i, s := range ttls {
@@ -56,8 +56,8 @@ func TestBlocked(t *testing.T) {
 		name   string
 		parts  []build.Part
 		peeked peek.Peeked
-		after  float64 // seconds after the look
-		want   string  // "" nothing blocks
+		after  float64 // seconds after the peek
+		want   string  // "": nothing blocks
 	}{
 		{"5,4,3,2,1 s: just published", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 0, "by 1 past 0 waiting 4"},
 		{"5,4,3,2,1 s: after 2.5 s", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 2.5, "by 1 past 2 waiting 4"},
@@ -104,7 +104,7 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// Only the head expires: when each message leaves, and that nothing overflows on the way.
+// Only the head expires: when each message leaves, without overflows.
 func TestOnlyTheHeadExpires(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -130,7 +130,7 @@ func TestOnlyTheHeadExpires(t *testing.T) {
 	}
 }
 
-// A look is forgotten when a newer count shows that somebody took messages out.
+// A peek is forgotten when a newer count shows that messages were taken out.
 func TestWaitsHold(t *testing.T) {
 	const lag = 10 * time.Second
 	count := func(after time.Duration, ready int64, settings ...build.Setting) *model.Queue {
@@ -168,7 +168,7 @@ func flowTo(parts ...build.Part) (*model.Topology, *model.Flow) {
 	return topology, &topology.Flows()[0]
 }
 
-// dueWords are those of the histogram of all buffers.
+// dueWords are the words of the histogram of all buffers.
 func dueWords(t *model.Topology, f *model.Flow, looks func(model.QueueRef) *Waits, now time.Time) string {
 	var h DueHistogram
 	for _, b := range f.Buffers {
@@ -225,7 +225,7 @@ func TestDueHistogramOfLevels(t *testing.T) {
 	assert.That(t, got == want, "%s, want %s", got, want)
 }
 
-// waitsIn sees the messages of a look from the last one to the first: the order makes no difference.
+// waitsIn takes in the messages of a peek from the last to the first: the order makes no difference.
 func waitsIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sight) *Waits {
 	w := WaitingIn(t, ref, peeked, head)
 	for i := peeked.Messages.Len() - 1; i >= 0; i-- {
@@ -235,8 +235,8 @@ func waitsIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sig
 	return w.Waits()
 }
 
-// named are messages of a look after noon: a name with a capital has an id, the same name is the same message. A number
-// behind it is how often the worker has rejected it, and a + that it was delivered before.
+// named are peeked messages after noon: a capitalized name has an id, and the same name is the same message. A number
+// after it is how often the worker has rejected it, a + means that it was delivered before.
 func named(after time.Duration, names string) peek.Peeked {
 	var messages message.MessageList
 	for i, name := range strings.Fields(names) {
@@ -256,8 +256,8 @@ func named(after time.Duration, names string) peek.Peeked {
 	return peek.Peeked{TakenAt: build.Noon.Add(after), Messages: messages}
 }
 
-// What a look knew of messages that still wait, a later one does not make worse; of messages that may have been
-// elsewhere meanwhile it says nothing.
+// A later peek never knows less of messages that still wait than an earlier one; it takes nothing over for messages
+// that may have been elsewhere meanwhile.
 func TestALaterLookIsNoWorse(t *testing.T) {
 	delayed := []build.Part{
 		build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(60_000)),
@@ -270,7 +270,7 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 		name          string
 		parts         []build.Part
 		before, after string
-		since         time.Duration // how long after noon the head came, at the latest; negative: nothing says
+		since         time.Duration // how long after noon the head came, at the latest; negative: unknown
 		later         time.Duration
 		want          string
 	}{
@@ -349,8 +349,8 @@ func TestTwoBoundsNarrowADueTime(t *testing.T) {
 	}
 }
 
-// sentAgain is a message as Symfony's worker sends it to a buffer for another try, so long after noon. It has no id and
-// no timestamp.
+// sentAgain is a message as Symfony's worker sends it to a buffer for another try, this long after noon. It has no id
+// and no timestamp.
 func sentAgain(after time.Duration, deaths ...any) message.Message {
 	at := build.Noon.Add(after).Format(time.RFC3339)
 	m := message.Message{Position: 1, Body: []byte("{}"), BodyBytes: 2, Headers: model.Table{
@@ -364,8 +364,8 @@ func sentAgain(after time.Duration, deaths ...any) message.Message {
 	return m
 }
 
-// A retry is another message without an id, and the polls may say at each look that something has left since: that was
-// the try before, or its twin. When the worker wrote down when it sent this one, its due time stays.
+// A retry is another message without an id, and at each peek the polls may say that something has left since: the
+// previous try, or its twin. If the worker recorded when it sent this one, its due time stays.
 func TestARetryThatSaysWhenItWasSent(t *testing.T) {
 	expired := func(after time.Duration) model.Table {
 		return model.Table{

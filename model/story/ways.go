@@ -10,14 +10,14 @@ import (
 
 const mostWays = 1000
 
-// Ways follows the messages of a look by their own keys, where a queue has no dead-letter key: from the queue that they
-// are in, and from those that x-death says they left. Bindings alone do not know the keys of CC.
+// Ways follows peeked messages by their own keys, where a queue has no dead-letter key: from the current queue, and
+// from those that they left by x-death. Bindings alone do not show the keys of CC.
 type Ways struct {
 	topology *model.Topology
 	queue    model.QueueRef
 	routes   map[way]model.Route
 	seen     model.Seen
-	from     map[model.QueueRef]bool // of seen, from which queues messages came into this one
+	from     map[model.QueueRef]bool // in seen: from which queues messages came into this one
 	lost     int
 	lostKeys []string // of the first one
 	cut      int
@@ -29,7 +29,7 @@ type way struct {
 	keys string
 }
 
-// WaysFrom is for a look at a queue.
+// WaysFrom is for a peek at a queue.
 func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
 	return &Ways{
 		topology: t, queue: ref, routes: map[way]model.Route{},
@@ -38,11 +38,11 @@ func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
 	}
 }
 
-// See takes in a message. Of its body nothing is needed.
+// See examines a message. Its body is not needed.
 func (w *Ways) See(m *message.Message) {
 	own := message.WithCC(m.RoutingKey, m.Headers)
 	if route, known := w.follow(w.queue, own, m.Headers); known && len(route.Queues) == 0 && w.expires(m) {
-		// BCC, which the broker takes off, explains nothing: its visible keys brought the message here
+		// BCC, which the broker removes, is not needed to explain it: its visible keys brought the message here
 		if slices.Contains(w.topology.Route(w.queue.VHost, m.Exchange, own, m.Headers).Queues, w.queue) {
 			if w.lost++; w.lost == 1 {
 				w.lostKeys = own
@@ -65,12 +65,12 @@ func (w *Ways) See(m *message.Message) {
 			w.counts(model.QueueRef{VHost: w.queue.VHost, Name: m.Deaths[i].Queue})
 		}
 	}
-	if w.topology.Settings(w.queue).DLX.Set { // else it is no buffer
+	if w.topology.Settings(w.queue).DLX.Set { // otherwise it is not a buffer
 		w.seeWorkers(m)
 	}
 }
 
-// counts adds a buffer in which messages are counted by the application.
+// counts adds a buffer whose messages are counted by the application.
 func (w *Ways) counts(ref model.QueueRef) {
 	if _, there := w.topology.Queue(ref); !there || !w.topology.Settings(ref).DLX.Set || w.seen.Counted[ref] {
 		return
@@ -81,8 +81,8 @@ func (w *Ways) counts(ref model.QueueRef) {
 	w.seen.Counted[ref] = true
 }
 
-// seeWorkers adds from which queues workers sent a message here: its framework wrote that down, or it has expired here
-// before, and is back from where it went then.
+// seeWorkers adds from which queues workers sent a message here: its framework recorded that, or the message has
+// expired here before, and is back from where it then went.
 func (w *Ways) seeWorkers(m *message.Message) {
 	came := func(from ...model.QueueRef) {
 		for _, ref := range from {
@@ -106,7 +106,7 @@ func (w *Ways) seeWorkers(m *message.Message) {
 	}
 }
 
-// follow adds where messages with these keys go; known is false where keys do not decide that, or too many are known.
+// follow adds where messages with these keys go; known is false if keys do not decide that, or too many are known.
 func (w *Ways) follow(from model.QueueRef, keys []string, headers model.Table) (route model.Route, known bool) {
 	s := w.topology.Settings(from)
 	if !s.DLX.Set || s.Key.Set {
@@ -127,7 +127,7 @@ func (w *Ways) follow(from model.QueueRef, keys []string, headers model.Table) (
 	return route, route.Exact
 }
 
-// expires reports whether nothing but time takes the message out of its queue.
+// expires reports whether the message leaves its queue only by expiry.
 func (w *Ways) expires(m *message.Message) bool {
 	q, ok := w.topology.Queue(w.queue)
 	return ok && q.Consumers == model.Some[int64](0) &&
@@ -140,7 +140,7 @@ func (w *Ways) Seen() model.Seen { return w.seen }
 // Cut is how many messages RabbitMQ drops when they expire, and where the first would return to.
 func (w *Ways) Cut() (n int, to []model.QueueRef) { return w.cut, w.cutTo }
 
-// Lost is how many messages will go nowhere when they expire, and in words the keys of the first; 0 when none will.
+// Lost is how many messages will go nowhere when they expire, and the keys of the first in words; 0 if none will.
 func (w *Ways) Lost() (n int, keys string) {
 	if w.lost == 0 {
 		return 0, ""

@@ -33,7 +33,7 @@ func TestWays(t *testing.T) {
 		name, in string
 		read     []message.Message
 		to       string // from the delaying queue
-		from     string // whose workers sent what is here
+		from     string // whose workers sent the messages here
 		lost     int
 		counted  bool // by an application
 	}{

@@ -7,22 +7,22 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// MostOffered bounds the queues that a refusal names.
+// MostOffered bounds how many queues a refusal names.
 const MostOffered = 8
 
 // choice is how the worker of a message is known.
 type choice struct {
-	clue    *Clue  // nil: one of the flows that its queue belongs to
-	against []Clue // what tells otherwise, and weighs less
+	clue    *Clue  // nil: by one of the flows of its queue
+	against []Clue // weaker evidence for other workers
 	problem model.Objection
 }
 
-// choose finds the worker of a message: what a framework wrote, x-death, its origin, its flow, the name of its queue,
-// in this order. Two that a message itself tells and that disagree choose nothing, and neither does a name when the
-// message tells of a queue that is gone.
+// choose finds the worker of a message from, in this order: a framework's record, x-death, its origin, its flow, the
+// name of its queue. If two clues in the message itself disagree, nothing is chosen; neither is a worker by name when
+// the message names a queue that is gone.
 func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelope) choice {
 	told := t.cluesIn(r, m, e)
-	if t.Inside { // it is itself a part of the way to its workers: only a framework knows better
+	if t.Inside { // it is a part of the way to its workers: only a framework knows better
 		if len(told) > 0 && told[0].Kind == ByFramework && !told[0].Gone {
 			return choice{clue: &told[0]}
 		}
@@ -48,12 +48,12 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	case len(standing) > 0:
 		return choice{clue: &standing[0], against: others(&standing[0])}
 	case slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection }):
-		// a queue that is there got copies of its own, or has taken the place of the one that is gone: both look the same
+		// an existing queue got its own copies, or has replaced the one that is gone: both look the same
 		return t.refuse(workerGone, r, m, e, told)
 	}
 	if origin := t.origin(r, m, e); len(origin) == 1 && origin[0].Reaches == 1 {
 		switch {
-		case slices.Contains(t.Workers, origin[0].Queue): // what the flow says, too
+		case slices.Contains(t.Workers, origin[0].Queue): // the flow agrees
 			return choice{clue: &origin[0]}
 		case len(t.Workers) > 0 && !t.ByName:
 			return t.refuse(cluesDisagree, r, m, e, told)
@@ -66,7 +66,7 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	case len(t.Workers) == 0:
 		return t.refuse(noFlow, r, m, e, told)
 	}
-	return choice{against: told} // of queues that are gone
+	return choice{against: told} // for queues that are gone
 }
 
 // ties are the flows of the queue as clues.
@@ -81,7 +81,7 @@ func (t *Target) ties() (clues []Clue) {
 	return clues
 }
 
-// refuse chooses nothing, and offers the queues that could be meant: each once, with the strongest clue.
+// refuse chooses nothing, and offers the possible queues: each once, with its strongest clue.
 func (t *Target) refuse(
 	why workerProblem, r *model.Topology, m *message.Message, e *message.Envelope, told []Clue,
 ) choice {

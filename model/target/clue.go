@@ -8,35 +8,35 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// ClueKind is a way to know which queue a message is for.
+// ClueKind is how it is known which queue a message is for.
 type ClueKind string
 
-// The kinds, the strongest first. All but ByLikeness decide; that one is only offered.
+// The kinds, strongest first. All but ByLikeness decide; that one is only offered.
 const (
-	ByFramework ClueKind = "framework" // which wrote it into the message
+	ByFramework ClueKind = "framework" // the framework wrote it into the message
 	ByRejection ClueKind = "rejection" // the last queue in x-death that gave it up, or where it waited for a worker
-	ByExpiry    ClueKind = "expiry"    // where what expired in the last buffer of x-death went
+	ByExpiry    ClueKind = "expiry"    // the queue behind the last buffer in x-death in which it expired
 	ByOrigin    ClueKind = "origin"    // its first exchange and key reach it
 	ByFlow      ClueKind = "flow"      // its dead letters end here
 	ByName      ClueKind = "name"      // this queue is named like it
 	ByLikeness  ClueKind = "likeness"  // the names begin with the same words
 )
 
-// Clue tells which queue a message is for, and where that is known from.
+// Clue is evidence of which queue a message is for.
 type Clue struct {
 	Kind      ClueKind
 	Queue     model.QueueRef
 	Gone      bool          // there is no such queue in the vhost of the messages
-	Elsewhere string        // of Gone: a vhost with a queue of that name
-	Framework string        // of ByFramework
-	Topic     bool          // of ByFramework: it wrote the name of a topic
-	Through   string        // of ByExpiry: the buffer
-	Reason    model.Reason  // of ByRejection: why the message left it
-	Address   model.Address // of ByOrigin
-	Reaches   int           // of ByOrigin: how many queues that address reaches
+	Elsewhere string        // with Gone: a vhost with a queue of that name
+	Framework string        // for ByFramework
+	Topic     bool          // for ByFramework: it recorded the name of a topic
+	Through   string        // for ByExpiry: the buffer
+	Reason    model.Reason  // for ByRejection: why the message left it
+	Address   model.Address // for ByOrigin
+	Reaches   int           // for ByOrigin: how many queues that address reaches
 }
 
-// cluesIn are the clues that a message itself has, without its origin: the strongest first.
+// cluesIn are the clues in a message itself, except its origin: strongest first.
 func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	if s, ok := m.Stated(e); ok {
 		c := Clue{
@@ -62,15 +62,15 @@ func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envel
 	return slices.DeleteFunc(clues, func(c Clue) bool { return c.Queue == t.From })
 }
 
-// notWaiting reports whether a queue is a worker, or gone: a failed queue or a buffer that gave a message up tells
-// nothing of its worker.
+// notWaiting reports whether a queue is a worker, or gone: a failed queue or a buffer in x-death is no evidence of a
+// message's worker.
 func (t *Target) notWaiting(r *model.Topology, ref model.QueueRef) bool {
 	_, exists := r.Queue(ref)
 	return !exists || r.Works(ref)
 }
 
-// stoodBesideWorkers reports whether a queue is gone, and what brought a message into it leads to workers now: then it
-// was one of them, and no buffer.
+// stoodBesideWorkers reports whether a queue is gone, and the address that led a message into it now leads to workers:
+// then it was a worker, not a buffer.
 func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
 	if _, exists := r.Queue(model.QueueRef{VHost: t.From.VHost, Name: d.Queue}); exists || len(d.RoutingKeys) == 0 {
 		return false
@@ -79,13 +79,13 @@ func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
 	return slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool { return ref != t.From && r.Works(ref) })
 }
 
-// locate completes a clue with whether its queue is there.
+// locate completes a clue by looking up its queue.
 func (t *Target) locate(r *model.Topology, c Clue) Clue {
 	if _, exists := r.Queue(c.Queue); exists || c.Gone {
 		return c
 	}
 	c.Gone = true
-	for _, vhost := range r.Snapshot.VHosts { // sorted, and few: each message asks, and queues may be many
+	for _, vhost := range r.Snapshot.VHosts { // sorted, and few: this runs for each message, and there may be many queues
 		if _, there := r.Queue(model.QueueRef{VHost: vhost, Name: c.Queue.Name}); there {
 			c.Elsewhere = vhost
 			break
@@ -94,8 +94,8 @@ func (t *Target) locate(r *model.Topology, c Clue) Clue {
 	return c
 }
 
-// expired finds where a message went whose newest death is an expiry: a worker that publishes into its failed queue by
-// itself leaves no death of its own.
+// expired finds where a message went if its newest death is an expiry: a worker that itself publishes into its failed
+// queue leaves no death of its own.
 func (t *Target) expired(r *model.Topology, m *message.Message) (Clue, bool) {
 	if len(m.Deaths) == 0 || m.Deaths[0].Reason != model.Expired {
 		return Clue{}, false
@@ -116,9 +116,9 @@ func (t *Target) expired(r *model.Topology, m *message.Message) (Clue, bool) {
 	return c, true
 }
 
-// symfonyWorker reads the name of a delay queue of Symfony Messenger, which is gone soon after its messages are due:
-// delay_EXCHANGE_KEY_MILLISECONDS_retry (or _delay). A retry goes to the queue named like the key, a delayed message
-// through the exchange. Names may have underscores themselves, so it must be an exchange and a way that are there.
+// symfonyWorker parses the name of a delay queue of Symfony Messenger, which is deleted soon after its messages are
+// due: delay_EXCHANGE_KEY_MILLISECONDS_retry (or _delay). A retry goes to the queue named like the key, a delayed
+// message through the exchange. Names may contain underscores, so the exchange and the way must exist.
 func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok bool) {
 	rest, isDelay := strings.CutPrefix(name, "delay_")
 	rest, isRetry := strings.CutSuffix(rest, "_retry")
@@ -155,9 +155,9 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 	return queue, len(found) == 1
 }
 
-// origin are the queues that the first exchange and key of a message reach, when it tells these: a message that was not
-// dead-lettered, and that no framework or application wrote them into, tells only where it was published last. A topic
-// can be a fanout exchange, to which each of its queues is bound.
+// origin are the queues that the first exchange and key of a message reach, if it records these: otherwise, without a
+// dead-lettering, only its last publish is known. A topic can be a fanout exchange, to which each of its queues is
+// bound.
 func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	address, ok := m.ToldOrigin(e)
 	if s, stated := m.Stated(e); stated && s.Topic {

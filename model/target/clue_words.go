@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Words name the queue and where it is known from.
+// Words name the queue and the source of the clue.
 func (c *Clue) Words() string { return c.queueWords() + " (" + c.Source() + ")" }
 
 func (c *Clue) queueWords() string {
@@ -25,7 +25,7 @@ func (c *Clue) queueWords() string {
 	return name
 }
 
-// Source is where the queue is known from.
+// Source is how the queue is known.
 func (c *Clue) Source() string {
 	switch c.Kind {
 	case ByFramework:
@@ -52,7 +52,7 @@ func (c *Clue) Source() string {
 	return "a similar name"
 }
 
-// reason says in which capacity a message is sent to the worker by name.
+// reason says in which role the worker gets a message by name.
 func (c *Clue) reason() string {
 	switch c.Kind {
 	case ByFramework:
@@ -68,7 +68,7 @@ func (c *Clue) reason() string {
 	return "the worker by name"
 }
 
-// cluesWords name the queues that could be meant.
+// cluesWords name the possible queues.
 func cluesWords(clues []Clue) string {
 	var words []string
 	for i := range clues {
@@ -80,7 +80,7 @@ func cluesWords(clues []Clue) string {
 // NoWorker: it is unknown which worker a message is for.
 type NoWorker struct {
 	Problem workerProblem
-	Clues   []Clue // the queues that could be meant
+	Clues   []Clue // the possible queues
 }
 
 type workerProblem string
@@ -88,10 +88,10 @@ type workerProblem string
 const (
 	noFlow        workerProblem = "this queue belongs to no flow, and the message has no trace of its worker"
 	cluesDisagree workerProblem = "the evidence for the worker disagrees: "
-	workerGone    workerProblem = "the worker is not here: " // that the message tells
+	workerGone    workerProblem = "the worker is not here: " // named by the message
 )
 
-// Words name the queues that could be meant.
+// Words name the possible queues.
 func (o NoWorker) Words() string {
 	var gone, there []Clue
 	for _, c := range o.Clues {

@@ -1,3 +1,2 @@
-// Package target decides where a message goes: which worker it is for, by which address it reaches that one, and whom
-// it reaches there.
+// Package target decides where a message goes: which worker it is for, by which address, and which queues that reaches.
 package target

@@ -13,8 +13,8 @@ type Mode string
 
 // The modes, as --to names them.
 const (
-	// ToAuto is the narrowest address that keeps the routing key which the worker expects: the message's own origin
-	// when that reaches only the worker; else the flow's own way back; else the worker by name through the default
+	// ToAuto is the narrowest address that keeps the routing key which the worker expects: the message's own origin if
+	// that reaches only the worker; otherwise the flow's own way back; otherwise the worker by name through the default
 	// exchange.
 	ToAuto     Mode = "auto"
 	ToOrigin   Mode = "origin"   // where the message was first published
@@ -22,28 +22,28 @@ const (
 	ToExchange Mode = "exchange" // a fixed exchange and key
 )
 
-// Target says where a replay goes. The topology that it was made of tells the way of each message.
+// Target is where a replay goes. The topology that it was made from gives the way of each message.
 type Target struct {
 	Mode     Mode
 	From     model.QueueRef
 	Workers  []model.QueueRef  // the workers of the flows that From belongs to
-	Fixed    model.Address     // of ToQueue and ToExchange
+	Fixed    model.Address     // for ToQueue and ToExchange
 	WaysBack [][]model.Address // for each of Workers: the flow's own ways from a buffer back to it, narrowest first
-	ByName   bool              // nothing but its name ties From to Workers
-	Alike    []model.QueueRef  // workers whose names begin like that of From: offered when nothing else is known
+	ByName   bool              // only its name ties From to Workers
+	Alike    []model.QueueRef  // workers whose names begin like From's: offered when nothing else is known
 	Inside   bool              // From is a worker or a buffer of its flows: its messages are for Workers
 }
 
-// Way is where one message goes and whom it reaches there.
+// Way is where one message goes and which queues it reaches.
 type Way struct {
 	model.Address
 	Reaches []model.QueueRef    // the queues that receive it, sorted
-	Exact   bool                // false: an exchange type on the way makes Reaches the possible set only
+	Exact   bool                // false: an exchange type on the way makes Reaches only the possible set
 	Why     string              // "its origin", "the flow's way back", …
-	Clue    *Clue               // by what the worker is known, of ToAuto; nil: the flow alone
-	Against []Clue              // what tells otherwise, and weighs less
+	Clue    *Clue               // how ToAuto knows the worker; nil: from the flow alone
+	Against []Clue              // weaker evidence for other workers
 	Problem model.Objection     // why it cannot be sent there, nil when it can; a plan has no such way
-	Again   *loss.SecondFailure // how it is lost when it fails again there; nil: it is not
+	Again   *loss.SecondFailure // how it is lost if it fails again there; nil: it is not
 }
 
 // New prepares where a replay from a queue goes. The mode and fixed address are those of Parse.
@@ -68,8 +68,8 @@ func New(t *model.Topology, from model.QueueRef, mode Mode, fixed model.Address)
 	return to
 }
 
-// waysBack are the addresses at which the flow's buffers hand their messages to the worker: retry buffers first, and of
-// those the ones that reach nobody else.
+// waysBack are the addresses at which the flow's buffers pass messages to the worker: retry buffers first, and among
+// those the ones that reach no other queue.
 func waysBack(t *model.Topology, flow *model.Flow) []model.Address {
 	type candidate struct {
 		model.Address
@@ -98,7 +98,7 @@ func waysBack(t *model.Topology, flow *model.Flow) []model.Address {
 	return ways
 }
 
-// WayOf decides where one message goes, whose envelope, if there is one, is open.
+// WayOf decides where one message goes; its envelope, if any, must be open.
 func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) Way {
 	c := copied{r, m, o.Envelope, o.ReplayHeaders()}
 	if t.Mode == ToQueue || t.Mode == ToExchange {
@@ -127,8 +127,8 @@ func (t *Target) WayOf(r *model.Topology, m *message.Message, o message.Opened) 
 	return w
 }
 
-// wayTo is the way of a message, whose origin does not lead to the worker alone, or loses it when it fails again: the
-// first that reaches the worker alone and does not lose it. clue names the worker; nil: the flows do.
+// wayTo is the way for a message whose origin does not lead to the worker alone, or would lose it if it fails again:
+// the first way that reaches only the worker and does not lose it. clue names the worker; nil: the flows do.
 func (t *Target) wayTo(c copied, clue *Clue) Way {
 	worker, why := model.QueueRef{}, "the worker by name"
 	if clue != nil {
@@ -158,15 +158,15 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 	return w
 }
 
-// reasoned is an address with why a message could be sent there.
+// reasoned is an address with the reason to send a message there.
 type reasoned struct {
 	model.Address
 	why string
 }
 
-// addressesOf are the addresses by which a worker expects its messages, the best first: the key that the message was
-// published with, through each exchange that leads it to the worker by its key; the flow's own ways back; the one key
-// that the worker is bound by. Its own name is none of them.
+// addressesOf are the addresses by which a worker expects its messages, best first: the key that the message was
+// published with, through each exchange that routes it to the worker by that key; the flow's own ways back; the one key
+// that the worker is bound with. The worker's own name is not among them.
 func (t *Target) addressesOf(c copied, worker model.QueueRef) (found []reasoned) {
 	var exchanges []string
 	for b := range c.topology.BindingsTo(worker) {
@@ -205,7 +205,7 @@ func PublishedKey(m *message.Message, e *message.Envelope) (string, bool) {
 	return "", false
 }
 
-// workerOf finds the worker that a message is for: the only one there is, or the one in which it died last.
+// workerOf finds the worker that a message is for: the only one, or the one in which it died last.
 func (t *Target) workerOf(m *message.Message) (model.QueueRef, bool) {
 	if len(t.Workers) == 1 {
 		return t.Workers[0], true
@@ -223,8 +223,8 @@ func (w Way) reachesOnly(workers ...model.QueueRef) bool {
 	return w.Problem == nil && w.Exact && len(w.Reaches) == 1 && slices.Contains(workers, w.Reaches[0])
 }
 
-// copied is what a way depends on: a message, and the headers that its copy will have. The headers are nil where
-// nothing was looked at.
+// copied is what a way depends on: a message, and the headers that its copy will have. The headers are nil if no
+// message was peeked at.
 type copied struct {
 	topology *model.Topology
 	message  *message.Message
@@ -232,7 +232,7 @@ type copied struct {
 	headers  model.Table
 }
 
-// WayBy is the way by an address of a message, whose copy will have these headers.
+// WayBy is the way of a message by an address; its copy will have these headers.
 func (t *Target) WayBy(
 	r *model.Topology, m *message.Message, e *message.Envelope, headers model.Table, a model.Address, why string,
 ) Way {
@@ -261,7 +261,7 @@ func (t *Target) routeBy(c copied, a model.Address, why string) Way {
 	return w
 }
 
-// secondFailure is how the copy is lost when it fails again in one of the queues that a way reaches.
+// secondFailure is how the copy is lost if it fails again in one of the queues that a way reaches.
 func (c *copied) secondFailure(w *Way) (again *loss.SecondFailure) {
 	for _, ref := range w.Reaches {
 		own := func() [][]string { return loss.OwnKeysOf(c.topology, ref, c.message, c.envelope) }

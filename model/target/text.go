@@ -9,8 +9,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Parse reads --to: auto, origin, queue:NAME or exchange:NAME/KEY, and --key, which is the key of exchange:NAME.
-// Without it names and keys may both hold slashes: all of it is then the exchange, and Split knows better.
+// Parse parses --to: auto, origin, queue:NAME or exchange:NAME/KEY, and --key, which is the key of exchange:NAME.
+// Without it names and keys may both contain slashes: then all of it is the exchange, which Split resolves.
 func Parse(to string, key model.Opt[string]) (Mode, model.Address, error) {
 	kind, rest, _ := strings.Cut(to, ":")
 	switch {
@@ -29,8 +29,9 @@ func Parse(to string, key model.Opt[string]) (Mode, model.Address, error) {
 		message.Excerpt(to))
 }
 
-// Split reads NAME/KEY, in which both may hold slashes: the longest exchange that there is. Where messages could
-// go by several readings, it is the only one that leads to a worker of the queue's flows, or an error names them all.
+// Split parses NAME/KEY, in which both may contain slashes: it takes the longest existing exchange. If several readings
+// can route messages, it takes the only one that leads to a worker of the queue's flows; otherwise the error lists them
+// all.
 func Split(t *model.Topology, from model.QueueRef, text string) (model.Address, error) {
 	var there, lead, meant []model.Address
 	for i := len(text); i >= 0; i-- {

@@ -21,44 +21,44 @@ const (
 	probeLongest  = 24 * time.Hour
 )
 
-// NewProbeID names one probe: its message_id.
+// NewProbeID returns a unique message_id for a probe.
 func NewProbeID() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return "dlxtop-probe-" + hex.EncodeToString(random[:])
 }
 
-// ProbeWant is what a person or a script wants to know: how long a message takes through a buffer of a flow.
+// ProbeWant is what a user or a script wants to know: how long a message takes through a buffer of a flow.
 type ProbeWant struct {
-	ID     string // of NewProbeID
+	ID     string // from NewProbeID
 	Flow   *model.Flow
-	Buffer model.QueueRef // which buffer; the zero value is the first
-	// through the default exchange, though an exchange in front leads into the buffer
+	Buffer model.QueueRef // zero: the first one
+	// through the default exchange, although an exchange leads into the buffer
 	Direct      bool
-	ToConsumers bool                                  // also where applications consume it
-	Timeout     time.Duration                         // 0: the TTL and 10 s
-	Consumers   func(model.QueueRef) model.Opt[int64] // counted just now; nil: as the topology has it
+	ToConsumers bool                                  // even if applications consume it
+	Timeout     time.Duration                         // 0: the TTL plus 10 s
+	Consumers   func(model.QueueRef) model.Opt[int64] // counted just now; nil: as in the topology
 }
 
-// ProbePlan is a probe before it is sent: one marked message through a buffer, and out of the queues again that nobody
-// consumes.
+// ProbePlan is a probe before it is sent: one marked message through a buffer, and its removal from queues without
+// consumers.
 type ProbePlan struct {
 	ID          string
 	VHost       string
 	Entrance    model.Address
 	Buffer      model.QueueRef
-	TTL         model.Opt[time.Duration] // that it should wait
-	Expiration  string                   // its own, in milliseconds, where the buffer has no TTL
+	TTL         model.Opt[time.Duration] // the expected wait
+	Expiration  string                   // its own, in milliseconds, if the buffer has no TTL
 	DLX         string
 	Reaches     []plan.Recipient // the queues that receive what expires
-	ToConsumers bool             // agreed to, or nobody consumes there
+	ToConsumers bool             // agreed to, or there are no consumers
 	Consumed    int64            // consumers of the queues that it reaches
-	Tap         TapPlan          // how it is followed; without bindings it is only looked for where it should arrive
-	Removals    []plan.Plan      // how it is taken out again: of the buffer first, and of every queue that nobody consumes
+	Tap         TapPlan          // how it is followed; without bindings it is only looked for in its target queues
+	Removals    []plan.Plan      // how it is removed: first from the buffer, then from every queue without consumers
 	Timeout     time.Duration
-	Warnings    []string // what a person might not expect, in a sentence each
+	Warnings    []string // what the user might not expect, one sentence each
 	Refusal     Refusal  // why it must not be sent, nil when it may
-	// NeedsConsumers: it is refused only for the consumers that would get it, to which a person agrees with ToConsumers
+	// NeedsConsumers: it is refused only because consumers would get it; ToConsumers agrees to that
 	NeedsConsumers bool
 }
 
@@ -113,7 +113,7 @@ func probedBuffer(want ProbeWant) (b *model.Buffer, why Refusal) {
 	return nil, refuse("%s is not a buffer of this flow that expires messages", model.Printable(want.Buffer.Name))
 }
 
-// entranceOf is an exchange and key that lead into a buffer and nowhere else.
+// entranceOf is an exchange and key that lead only into a buffer.
 func entranceOf(t *model.Topology, b *model.Buffer) (model.Address, bool) {
 	for binding := range model.Each(t.Snapshot.Bindings) {
 		if binding.ToExchange ||
@@ -133,7 +133,7 @@ func probeHeaders(id string) model.Table {
 	return model.Table{ProbeHeader: model.Table{"id": id, "time": time.Now().Truncate(time.Second)}}
 }
 
-// probeReach works out whom the probe reaches, and how it is taken out again.
+// probeReach works out which queues the probe reaches, and how it is removed.
 func probeReach(t *model.Topology, p *ProbePlan, consumers func(model.QueueRef) model.Opt[int64]) {
 	route := t.DeadLetter(p.Buffer, []string{p.Entrance.RoutingKey}, probeHeaders(p.ID))
 	switch {
@@ -203,7 +203,7 @@ func probeTap(t *model.Topology, p *ProbePlan) {
 	}
 }
 
-// Taps reports whether the probe is seen when it passes an exchange.
+// Taps reports whether the probe is seen passing an exchange.
 func (p *ProbePlan) Taps(exchange string) bool {
 	return len(p.Tap.Bindings) > 0 && slices.Contains(p.Tap.Exchanges, exchange)
 }
@@ -235,10 +235,10 @@ type ProbeStage string
 
 // The stages.
 const (
-	ProbeEntered ProbeStage = "entered" // the broker has confirmed that the buffer has it
+	ProbeEntered ProbeStage = "entered" // the broker has confirmed that it is in the buffer
 	ProbeExpired ProbeStage = "expired" // it passed the DLX
-	ProbeReached ProbeStage = "reached" // it was found where it should arrive, or handed to its consumers
-	ProbeRemoved ProbeStage = "removed" // it was taken out again
+	ProbeReached ProbeStage = "reached" // it was found in a target queue, or delivered to its consumers
+	ProbeRemoved ProbeStage = "removed" // it was removed
 )
 
 // ProbeStep is one stage of one probe.
@@ -249,17 +249,17 @@ type ProbeStep struct {
 	Note  string
 }
 
-// ProbeResult is what came of a probe.
+// ProbeResult is the result of a probe.
 type ProbeResult struct {
 	Steps   []ProbeStep
 	Waited  model.Opt[time.Duration] // in the buffer
 	Should  model.Opt[time.Duration]
 	Arrived bool   // everywhere it should
 	Verdict string // one sentence
-	Left    string // the queue in which it may still be, "" when it was taken out or consumed
+	Left    string // the queue in which it may still be, "" when it was removed or consumed
 }
 
-// After is when a stage was reached, since the probe was sent.
+// After is the step at which the probe reached a stage.
 func (r *ProbeResult) After(stage ProbeStage) (ProbeStep, bool) {
 	for _, s := range r.Steps {
 		if s.Stage == stage {

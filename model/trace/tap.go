@@ -9,41 +9,41 @@ import (
 )
 
 const (
-	tapRemembers = 100_000  // messages that were seen to enter a buffer: older ones are forgotten
-	tapQueues    = 1000     // that the twins of one message are seen to leave
-	tapHashes    = 64 << 10 // bytes of a body that tell two messages apart
+	tapRemembers = 100_000  // messages seen entering a buffer: older ones are forgotten
+	tapQueues    = 1000     // queues that the twins of one message are seen to leave
+	tapHashes    = 64 << 10 // bytes of a body used to distinguish messages
 )
 
-// WaitKnown is where the time at which a message began to wait is known from.
+// WaitKnown is how it is known when a message began to wait.
 type WaitKnown string
 
-// The sources, the best first.
+// The sources, best first.
 const (
-	WaitTapped    WaitKnown = "tapped"          // it was seen to pass another exchange, or this one before
+	WaitTapped    WaitKnown = "tapped"          // it was seen passing another exchange, or this one before
 	WaitBroker    WaitKnown = "timestamp_in_ms" // the broker wrote it into the message
-	WaitPublisher WaitKnown = "timestamp"       // by the publisher's clock, to the second
-	WaitDied      WaitKnown = "x-death"         // of the death before, to the second
+	WaitPublisher WaitKnown = "timestamp"       // by the publisher's clock, in seconds
+	WaitDied      WaitKnown = "x-death"         // of the previous death, in seconds
 )
 
-// Passed is one message as it passed a tapped exchange. Its texts hold names as they are: draw them through Printable.
+// Passed is one message passing a tapped exchange. Its texts contain raw names: draw them through Printable.
 type Passed struct {
-	Time       time.Time // when it was here
+	Time       time.Time // when it passed
 	Exchange   string
 	RoutingKey string
-	From       string       // the queue that it came from as a dead letter, "" when it was published
+	From       string       // the queue that it left as a dead letter, "" when it was published
 	Reason     model.Reason // "" when it was published
-	Unclear    string       // why From cannot be told, "" when it can
+	Unclear    string       // why From is unknown, "" when it is known
 
 	Waited model.Opt[time.Duration] // in From
-	Known  WaitKnown                // where Waited is known from, "" when it is not
-	Should model.Opt[time.Duration] // its TTL there, of what expired
-	Late   model.Opt[time.Duration] // Waited beyond Should
-	// how much of that it waited for others in front of it, as far as they were seen to enter
+	Known  WaitKnown                // how Waited is known, "" when it is not
+	Should model.Opt[time.Duration] // its TTL there, for an expired one
+	Late   model.Opt[time.Duration] // Waited minus Should
+	// how much of Late it waited for messages ahead of it, as far as they were seen entering
 	Behind model.Opt[time.Duration]
-	// when it was to leave, by its TTL and by what was in front of it: known when it was seen to enter
+	// when it was to leave, by its TTL and the messages ahead of it: known when it was seen entering
 	Due model.Opt[time.Time]
 
-	Tries   model.Opt[int64] // that failed so far, as far as the broker or the worker counted
+	Tries   model.Opt[int64] // failed ones so far, as far as the broker or the worker counted
 	Message *message.Message
 }
 
@@ -53,20 +53,20 @@ type Passing struct {
 	topology *model.Topology
 
 	entered map[message.Fingerprint]*twins
-	order   []message.Fingerprint // ring of what is remembered, the oldest at next
+	order   []message.Fingerprint // a ring of remembered messages, the oldest at next
 	next    int
-	leaves  map[string]time.Time // by queue: when the one that left last was to leave
+	leaves  map[string]time.Time // by queue: when the last one that left it was to leave
 }
 
-// entrance is one message that was seen to go into queues.
+// entrance is one message that was seen entering queues.
 type entrance struct {
 	at         time.Time
 	expiration string
 	deaths     int64
 }
 
-// twins are the entrances of messages that cannot be told apart, the oldest first. left has, for each queue, how many
-// of them, from the first on, have been seen to leave it; the forgotten ones count.
+// twins are the entrances of indistinguishable messages, oldest first. left is, for each queue, how many of them, from
+// the first on, were seen leaving it, including forgotten ones.
 type twins struct {
 	seen      []entrance
 	forgotten int
@@ -78,10 +78,10 @@ func NewPassing(vhost string, t *model.Topology) *Passing {
 	return &Passing{vhost: vhost, topology: t, entered: map[message.Fingerprint]*twins{}, leaves: map[string]time.Time{}}
 }
 
-// Follow takes the settings of a newer poll.
+// Follow takes the settings from a newer poll.
 func (p *Passing) Follow(t *model.Topology) { p.topology = t }
 
-// See tells of a message that passes now, by this machine's clock. Calls come in the order in which messages pass.
+// See records a message passing now, by this machine's clock. Call it in the order in which messages pass.
 func (p *Passing) See(m *message.Message, now time.Time) Passed {
 	row := Passed{Time: now, Exchange: m.Exchange, RoutingKey: m.RoutingKey, Message: m, Tries: tries(m)}
 	id, deaths := tapIdentity(m), m.DeathCount()
@@ -97,8 +97,8 @@ func (p *Passing) See(m *message.Message, now time.Time) Passed {
 	return row
 }
 
-// diesInto reports whether a message is where its newest death sends it: an application that publishes it again may
-// keep its x-death.
+// diesInto reports whether a message is where its newest death sends it: an application that republishes it may keep
+// its x-death.
 func (p *Passing) diesInto(d *message.Death, m *message.Message) bool {
 	if d.Queue == "" {
 		return false
@@ -122,7 +122,7 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 	case in != nil:
 		own = in.expiration
 	case d.Count <= 1:
-		own = d.OriginalExpiration // of a group's first death
+		own = d.OriginalExpiration // the group's first death has it
 	case !ttl.Set:
 		own = "?" // unknown
 	}
@@ -159,7 +159,7 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 	}
 }
 
-// byPriority reports whether a queue hands messages out in another order than they came in.
+// byPriority reports whether a queue may deliver messages in an order other than that of arrival.
 func (p *Passing) byPriority(ref model.QueueRef) bool {
 	q, ok := p.topology.Queue(ref)
 	if !ok {
@@ -169,7 +169,7 @@ func (p *Passing) byPriority(ref model.QueueRef) bool {
 	return set
 }
 
-// beganToWait is when a dead letter came into the queue that it left, as the message tells, by this machine's clock.
+// beganToWait is when a dead letter entered the queue that it left, according to the message, by this machine's clock.
 func (p *Passing) beganToWait(m *message.Message, now time.Time) (began time.Time, how WaitKnown, ok bool) {
 	skew := p.topology.Snapshot.Overview.ClockSkew.Or(0) // of the broker
 	if m.DeathsError != "" {
@@ -192,7 +192,7 @@ func (p *Passing) beganToWait(m *message.Message, now time.Time) (began time.Tim
 	return at, how, ok
 }
 
-// diedBefore is when the death before sent a message straight into the queue that it left now.
+// diedBefore is when the previous death sent a message straight into the queue that it left now.
 func (p *Passing) diedBefore(m *message.Message, skew time.Duration) (at time.Time, how WaitKnown, ok bool) {
 	if len(m.Deaths) < 2 || m.Deaths[0].Count > 1 || m.Deaths[1].Count > 1 || m.Deaths[1].Time.IsZero() {
 		return at, "", false
@@ -207,9 +207,9 @@ func (p *Passing) diedBefore(m *message.Message, skew time.Duration) (at time.Ti
 	return at, "", false
 }
 
-// believable reports whether a message can have waited this long: a wait that another clock distorts is not shown.
-// Nothing expires before its TTL, and nothing but the messages in front of it holds a message beyond it, of which there
-// are none longer in a queue with one TTL for all.
+// believable reports whether a message can have waited this long: a wait distorted by another clock is not shown.
+// Nothing expires before its TTL, and only messages ahead hold it longer; with one TTL for the whole queue none of
+// those can.
 func believable(waited time.Duration, should model.Opt[time.Duration], ofQueue bool) bool {
 	const rounding, clocks, longest = 2 * time.Second, time.Minute, 24 * time.Hour
 	ttl, known := should.Get()
@@ -226,9 +226,9 @@ func believable(waited time.Duration, should model.Opt[time.Duration], ofQueue b
 	return waited <= ttl+longest
 }
 
-// find returns when a message was seen before: it had died so often, and was not seen to leave this queue since. A
-// broker that does not count the deaths of messages that are published again (from 4.0 on) begins again: then it is the
-// newest. Queues hand twins on in their order.
+// find returns when a message was seen earlier, after this number of deaths and not seen leaving this queue since. From
+// 4.0 on the broker's count begins again when a message is republished: then it is the newest entrance. Queues pass
+// twins on in order.
 func (t *twins) find(queue string, deaths int64) *entrance {
 	if t == nil {
 		return nil
@@ -248,7 +248,7 @@ func (t *twins) find(queue string, deaths int64) *entrance {
 	return &t.seen[at]
 }
 
-// remember keeps when a message was seen, and forgets the oldest.
+// remember records when a message was seen, and forgets the oldest.
 func (p *Passing) remember(id message.Fingerprint, e entrance) {
 	if len(p.order) < tapRemembers {
 		p.order = append(p.order, id)
@@ -270,7 +270,7 @@ func (p *Passing) remember(id message.Fingerprint, e entrance) {
 	t.seen = append(t.seen, e)
 }
 
-// tapIdentity tells messages apart by what their publishers set and no dead letter exchange changes.
+// tapIdentity identifies messages by what their publishers set and no dead-letter exchange changes.
 func tapIdentity(m *message.Message) message.Fingerprint {
 	w := message.NewFingerprinter()
 	q := &m.Properties
@@ -292,8 +292,8 @@ func tapIdentity(m *message.Message) message.Fingerprint {
 	return w.Sum(m.Body[:min(len(m.Body), tapHashes)])
 }
 
-// tries is how often a worker has failed with a message: as often as it rejected it; else as it expired in a buffer, or
-// as the worker wrote into it, whichever is more.
+// tries is how often a worker has failed with a message: as often as it rejected it; otherwise the larger one of its
+// expiries in a buffer and the worker's own count.
 func tries(m *message.Message) model.Opt[int64] {
 	if m.DeathsError != "" {
 		return model.Unknown[int64]()

@@ -6,9 +6,9 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// TapChoices are the taps that make sense on a flow: the exchange behind each buffer, that of the queue ref first,
-// together with those in front of it, which make the waits exact, and alone; then the exchanges through which the
-// worker's failures leave it.
+// TapChoices are the useful taps on a flow: the exchange behind each buffer, beginning with the queue ref's, once with
+// the exchanges in front of it, which make the waits exact, and once alone; then the exchanges through which the
+// worker's failures leave.
 func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant {
 	var wants []TapWant
 	add := func(exchanges ...string) {
@@ -33,8 +33,7 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 	return wants
 }
 
-// TapsOf are the taps that make sense for one exchange: together with those in front of the buffers that lead to it,
-// and alone.
+// TapsOf are the useful taps on one exchange: together with those in front of the buffers that lead to it, and alone.
 func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 	exchanges := []string{x.Name}
 	for f := range model.Each(t.Flows()) {
@@ -56,7 +55,7 @@ func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 	return []TapWant{{VHost: x.VHost, Exchanges: exchanges}, alone}
 }
 
-// frontsOf are the exchanges that are bound to a buffer and can be tapped, but for its own DLX.
+// frontsOf are the exchanges bound to a buffer that can be tapped, except its own DLX.
 func frontsOf(t *model.Topology, b *model.Buffer) []string {
 	var fronts []string
 	for binding := range model.Each(t.Snapshot.Bindings) {

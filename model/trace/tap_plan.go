@@ -9,19 +9,19 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// The bounds of a tap's queue, and of its bindings.
+// The bounds of a tap's queue and bindings.
 const (
 	tapMessages = 10_000
 	tapBytes    = 64 << 20
 	tapBindings = 1_000
 )
 
-// TapWant is what a person or a script wants to watch.
+// TapWant is what a user or a script wants to watch.
 type TapWant struct {
 	VHost string
-	// the first is the one that was asked for; of a message that passes several, how long it waited between them is exact
+	// the first is the one asked for; the wait of a message that passes several is exact
 	Exchanges []string
-	Unrouted  bool // see also messages that no queue takes
+	Unrouted  bool // also see messages that no queue receives
 }
 
 // TapBinding is one binding of a tap's queue.
@@ -32,22 +32,22 @@ type TapBinding struct {
 	Identity  string // of the arguments, as the management API names it
 }
 
-// Same reports whether two bindings are one.
+// Same reports whether two bindings are the same.
 func (b TapBinding) Same(other TapBinding) bool {
 	return b.Exchange == other.Exchange && b.Key == other.Key && b.Identity == other.Identity
 }
 
-// TapPlan is a tap before it starts: a queue that is bound to exchanges as their other queues are, so that it gets a
-// copy of what they get, and nothing changes for anybody else.
+// TapPlan is a tap before it starts: a queue bound to exchanges like their other queues, so that it gets copies and
+// changes nothing for others.
 type TapPlan struct {
 	VHost       string
 	Exchanges   []string
 	Bindings    []TapBinding
-	MaxMessages int64 // of its queue: what comes beyond it is dropped there, and counted
+	MaxMessages int64 // of its queue: messages beyond it are dropped there, and counted
 	MaxBytes    int64
 	Unrouted    bool
-	Costs       []string // what it does to the broker, in words
-	Notes       []string // what it does not see, and what else to know
+	Costs       []string // its effects on the broker, in words
+	Notes       []string // what it does not see, and other remarks
 	Refusal     Refusal  // why it must not run, nil when it may
 }
 
@@ -56,9 +56,9 @@ type Refusal = model.Refusal
 
 func refuse(format string, values ...any) Refusal { return Refusal{model.Saidf(format, values...)} }
 
-// PlanTap plans a tap. Its bindings repeat those that are there and lead to a queue: a message that reached nobody
-// reaches nobody else now, so an alternate exchange still gets it, and a publisher that asked for it (mandatory) is
-// told. With Unrouted it takes such a message too, and then they are not.
+// PlanTap plans a tap. Its bindings repeat existing ones that lead to a queue: a message that reached no queue still
+// does not, so an alternate exchange still gets it, and a mandatory publish is still returned. With Unrouted the tap
+// receives such messages too, and then neither happens.
 func PlanTap(t *model.Topology, want TapWant) TapPlan {
 	p := TapPlan{
 		VHost: want.VHost, Exchanges: want.Exchanges, MaxMessages: tapMessages, MaxBytes: tapBytes,
@@ -127,7 +127,7 @@ func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found 
 	return found, nil
 }
 
-// repeated are the bindings of an exchange that lead to a queue, each once.
+// repeated are the bindings of an exchange that lead to a queue, without duplicates.
 func repeated(t *model.Topology, ref model.ExchangeRef, x model.Handing) []TapBinding {
 	type key struct{ key, identity string }
 	seen := map[key]bool{}
@@ -187,18 +187,18 @@ func listNames(names []string) string {
 	return strings.Join(printable, " and ")
 }
 
-// TapCounts tell how a tap does.
+// TapCounts are the counts of a running tap.
 type TapCounts struct {
 	Seen    int64
-	Missed  int64 // dropped from the tap's queue because it was full: seen by nobody here, and by everybody else
-	AtLeast bool  // Missed is the least that it can be
-	// Unsure is that more may have passed: the tap was cut off, or the user may not count what is dropped, and the queue
-	// was nearly full.
+	Missed  int64 // dropped from the tap's queue because it was full: missing only here
+	AtLeast bool  // Missed is a lower bound
+	// Unsure means that more may have passed: the tap was cut off, or the user may not count dropped messages, and the
+	// queue was nearly full.
 	Unsure bool
-	Queue  string // of the tap
+	Queue  string // the tap's queue
 }
 
-// MissedWords tell what a tap did not see, "" when it saw all.
+// MissedWords say what a tap did not see, "" when it saw everything.
 func (c TapCounts) MissedWords() string {
 	switch {
 	case c.Missed > 0 && c.AtLeast:

@@ -91,7 +91,7 @@ func expiredIn(queue, expiration string, count int64) message.Death {
 	return message.Death{Queue: queue, Reason: model.Expired, Count: count, OriginalExpiration: expiration}
 }
 
-// What a message tells of how long it has waited, when nobody saw it enter.
+// How long a message has waited by its own account, when it was not seen entering.
 func TestPassedAsItTells(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	stamped := func(ago time.Duration) message.Properties { return message.Properties{Timestamp: now.Add(-ago)} }
@@ -194,7 +194,8 @@ func TestPassedAsItTells(t *testing.T) {
 	}
 }
 
-// What was seen to enter is exact: also for twins, for a message that dies twice, and for one that others hold up.
+// The wait of messages seen entering is exact, also for twins, for one that dies twice, and for one that others hold
+// up.
 func TestPassedTwice(t *testing.T) {
 	p := NewPassing("/", tapTopology(model.Unknown[time.Duration]()))
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -228,7 +229,7 @@ func TestPassedTwice(t *testing.T) {
 	is(left("dlx", "twin", 3004, expiredIn("own", "100", 1)), 2974, 2874, 2870)
 	// From the first exchange it went on into the next buffer.
 	is(left("dlx2", "short", 4002, expiredIn("second", "", 1), expiredIn("own", "100", 1)), 1000, 0, 0)
-	// An application publishes it again with its old x-death, which the broker does not count on.
+	// An application republishes it with its old x-death, which the broker does not continue.
 	again := left("front", "short", 5000, expiredIn("second", "", 1), expiredIn("own", "100", 1))
 	assert.That(t, again.From == "" && again.Tries.Or(0) == 2, "published again: %+v", again)
 	is(left("dlx2", "short", 6001, expiredIn("second", "", 1)), 1001, 1, 0)
@@ -293,7 +294,7 @@ func TestTapChoices(t *testing.T) {
 	}
 }
 
-// Whatever the fractions: what was waited is what should have been and what came late.
+// Whatever the fractions: waited is should plus late.
 func TestPassedJSONAddsUp(t *testing.T) {
 	for _, waited := range []time.Duration{
 		98_600 * time.Microsecond, 98_500 * time.Microsecond, 100 * time.Millisecond,
@@ -330,8 +331,8 @@ func TestPlanProbe(t *testing.T) {
 	for _, r := range p.Removals {
 		assert.That(t, r.Operation == plan.Drop && r.Selection.MessageID == "x", "%+v", r)
 	}
-	// A fanout leads to the worker too, so the way in is the default exchange; the queue has no TTL, so the probe
-	// brings one.
+	// A fanout leads to the worker too, so the way in is the default exchange; the queue has no TTL, so the probe brings
+	// one.
 	p = PlanProbe(topology, ProbeWant{ID: "x", Flow: flow("worker"), Buffer: build.Ref("own.delay"), Timeout: time.Minute})
 	assert.That(t, p.Entrance == (model.Address{Exchange: "", RoutingKey: "own.delay"}) && p.Expiration == "1000" &&
 		p.TTL.Or(0) == time.Second && p.Timeout == time.Minute && !p.Taps("") &&
@@ -343,7 +344,7 @@ func TestPlanProbe(t *testing.T) {
 		worker string
 		want   ProbeWant
 		says   string
-		agreed bool // refused only for the consumers
+		agreed bool // refused only because of the consumers
 	}{
 		{"busy", ProbeWant{}, "busy (2 consumers)", true},
 		{"busy", ProbeWant{ToConsumers: true}, "", false},

@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// WaitedWords is how long a message waited, for people: "5.003s", "≈ 5s" when it is known to the second, "?" when it is
-// not; "" when it was published.
+// WaitedWords is how long a message waited: "5.003s", "≈ 5s" when it is known in seconds, "?" when unknown; "" when it
+// was published.
 func (p *Passed) WaitedWords() string {
 	waited, known := p.Waited.Get()
 	switch {
@@ -21,7 +21,7 @@ func (p *Passed) WaitedWords() string {
 	return model.ShortDuration(waited.Round(time.Millisecond))
 }
 
-// ShouldWords is how long a message should have waited, for people.
+// ShouldWords is how long a message should have waited.
 func (p *Passed) ShouldWords() string {
 	should, known := p.Should.Get()
 	switch {
@@ -33,8 +33,8 @@ func (p *Passed) ShouldWords() string {
 	return model.ShortDuration(should)
 }
 
-// LateWords is how much longer a message waited than it should have, for people: "+3ms", "+2.9s held" when others in
-// front of it held it up; "" when that is not known.
+// LateWords is how much longer a message waited than it should have: "+3ms", "+2.9s held" when others ahead held it up;
+// "" when unknown.
 func (p *Passed) LateWords() string {
 	late, known := p.Late.Get()
 	if !known {
@@ -44,7 +44,7 @@ func (p *Passed) LateWords() string {
 	if p.Known == WaitPublisher || p.Known == WaitDied {
 		unit, about = time.Second, "≈ "
 	}
-	late = max(late.Round(unit), 0) // earlier is how long its copies took
+	late = max(late.Round(unit), 0) // negative values are due to the delay of its copies
 	words := about + "+" + model.ShortDuration(late)
 	if behind := p.Behind.Or(0); behind > lateWorthTelling {
 		words += " held"
@@ -52,10 +52,10 @@ func (p *Passed) LateWords() string {
 	return words
 }
 
-// lateWorthTelling is from when on a message is late: below it is the broker's own pace, and the way here.
+// lateWorthTelling is the delay from which a message counts as late: below is the broker's own pace, and the way here.
 const lateWorthTelling = 100 * time.Millisecond
 
-// IsLate reports whether a message came later than a broker's own pace explains.
+// IsLate reports whether a message is later than a broker's own pace explains.
 func (p *Passed) IsLate() bool {
 	most := lateWorthTelling
 	if p.Known == WaitPublisher || p.Known == WaitDied {
@@ -82,7 +82,7 @@ type PassedJSON struct {
 	BodyBytes  int              `json:"body_bytes"`
 }
 
-// JSON is the line of one message.
+// JSON is the line for the message.
 func (p *Passed) JSON() PassedJSON {
 	return PassedJSON{
 		Time: p.Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Exchange: p.Exchange, RoutingKey: p.RoutingKey,
@@ -93,7 +93,7 @@ func (p *Passed) JSON() PassedJSON {
 	}
 }
 
-// inMilliseconds rounds down, below zero too: what was waited is what should have been and what came late.
+// inMilliseconds rounds down, negative values too, so that waited is should plus late.
 func inMilliseconds(d model.Opt[time.Duration]) model.Opt[int64] {
 	v, ok := d.Get()
 	if !ok {

@@ -1,3 +1,3 @@
-// Package watch tells what moved between polls, from the counts of queues alone: moves, rates, lines of waiting
-// messages, and their log. It knows no message.
+// Package watch works out what moved between polls, from the counts of queues alone: moves, rates, lines of waiting
+// messages, and a log of them. It knows no messages.
 package watch

@@ -6,15 +6,15 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Head is what counts know of the message at the head of a queue.
+// Head is what counts show of the message at the head of a queue.
 type Head struct {
-	After time.Time // it came after that; zero: it was there before anybody counted
+	After time.Time // it came after that; zero: before the first count
 	By    time.Time // it was there
-	Left  time.Time // when something was last seen to leave the queue; zero: nothing since it is counted
+	Left  time.Time // when something was last seen leaving the queue; zero: never since counting began
 }
 
-// HeadArrived is what is known of the message at the head of a queue. Nothing is of a queue with consumers, nor while
-// only polls speak of it.
+// HeadArrived is what is known of the message at the head of a queue: nothing for a queue with consumers, or without
+// counts other than polls.
 func (w *Watch) HeadArrived(ref model.QueueRef) (Head, bool) {
 	p := w.places[ref]
 	if p == nil || p.consumed || !p.fast || len(p.line.earliest) == 0 || len(p.line.latest) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// MoveKind is what kind of movement was seen.
+// MoveKind is a kind of movement.
 type MoveKind string
 
 // The kinds.
@@ -17,41 +17,41 @@ const (
 	MoveHop      MoveKind = "hop"      // left a buffer for the queues behind it
 	MoveArrival  MoveKind = "arrival"  // came into a queue, from publishers or by an unseen way
 	MoveReturn   MoveKind = "return"   // came back to a retry buffer from the worker
-	MoveEither   MoveKind = "either"   // came into a retry buffer that publishers use too: new or not, that is unknown
+	MoveEither   MoveKind = "either"   // came into a retry buffer that publishers use too: whether it is new is unknown
 	MoveGivenUp  MoveKind = "given up" // came into a failed queue
-	MoveTaken    MoveKind = "taken"    // consumers took what was ready
-	MoveDelivery MoveKind = "delivery" // consumers were given messages, as the statistics tell
-	MoveLeft     MoveKind = "left"     // left a queue that is no buffer, by nobody's hand that is known
-	MoveLook     MoveKind = "look"     // another tool held messages and gave them back
+	MoveTaken    MoveKind = "taken"    // consumers took ready messages
+	MoveDelivery MoveKind = "delivery" // consumers received messages, by the statistics
+	MoveLeft     MoveKind = "left"     // left a queue that is not a buffer, for an unknown reason
+	MoveLook     MoveKind = "look"     // another tool held messages and returned them
 )
 
 func (k MoveKind) arrives() bool {
 	return k == MoveArrival || k == MoveReturn || k == MoveEither || k == MoveGivenUp
 }
 
-// LoggedMove is a movement of messages: what counts within about a second have seen at one place. It grows for that
-// long, and learns later what became of the messages.
+// LoggedMove is a movement of messages: what counts saw at one place within about a second. It grows during that time,
+// and later learns what happened to the messages.
 type LoggedMove struct {
-	At         time.Time // of the count that saw it first
-	Until      time.Time // of the count that saw the last of it
+	At         time.Time // of the first count that saw it
+	Until      time.Time // of the last count that saw it
 	Kind       MoveKind
-	Queue      model.QueueRef // that it left; of arrivals, returns and messages given up: that it reached
+	Queue      model.QueueRef // the one that it left; for arrivals, returns and messages given up: the one that it reached
 	N          int64
-	To         []Reached // of a hop: the queues behind
-	Late       bool      // it was not seen, but worked out from totals that are known late
+	To         []Reached // for a hop: the queues behind
+	Late       bool      // it was not seen, but derived from totals, which lag
 	Own        bool      // dlxtop itself held messages of the queue meanwhile
 	Redeclared bool      // the queue was deleted and declared again
 
-	// Acked is, of a delivery, how many were acknowledged.
+	// Acked is how many messages of a delivery were acknowledged.
 	Acked int64
-	// Waited is, of a hop, how long the messages had waited, and of a look how long they were held: unknown when they
-	// were not seen to arrive.
+	// Waited is how long the messages of a hop had waited, or those of a look were held: unknown when they were not seen
+	// arriving.
 	waited span
-	exact  bool        // of a hop: all that leaves goes to every queue of To
-	kept   bool        // of a hop: the queue keeps what no queue takes (at-least-once)
-	taken  waitingLine // what left: another tool may give it back
-	early  bool        // of a hop: none of them was due
-	vague  bool        // of a hop: it may have been a look by another tool
+	exact  bool        // for a hop: everything that leaves goes to every queue of To
+	kept   bool        // for a hop: the queue keeps dead letters that no queue accepts (at-least-once)
+	taken  waitingLine // what left: another tool may return it
+	early  bool        // for a hop: none of them was due
+	vague  bool        // for a hop: it may have been another tool's look
 }
 
 // Reached is what arrived of a hop in one queue.
@@ -60,16 +60,16 @@ type Reached struct {
 	N       int64
 	Missing int64 // that certainly did not arrive
 
-	start model.Opt[int64] // what statistics told of that queue when the hop was seen
-	went  int64            // what had left that queue then
+	start model.Opt[int64] // the statistics of that queue when the hop was seen
+	went  int64            // what had left that queue at that time
 }
 
-// Waited is how long messages had waited: the shortest and the longest time, within about a quarter of a second.
+// Waited is the shortest and the longest time that messages had waited, within about a quarter of a second.
 func (m *LoggedMove) Waited() (least, most model.Opt[time.Duration]) {
 	return m.waited.least, m.waited.most
 }
 
-// Missing is how many messages of a hop are lost, as far as is certain.
+// Missing is how many messages of a hop are certainly lost.
 func (m *LoggedMove) Missing() (n int64) {
 	for _, r := range m.To {
 		n = max(n, r.Missing)
@@ -77,7 +77,7 @@ func (m *LoggedMove) Missing() (n int64) {
 	return n
 }
 
-// moveWords are the movements that are told in one way: how many, and the queue. Some may have been seen late.
+// moveWords are for movements described by a number and the queue. Some may have been seen late.
 var moveWords = map[MoveKind]string{
 	MoveArrival: "%s arrived in %s", MoveReturn: "%s returned to %s", MoveEither: "%s came into %s, new or sent again",
 	MoveGivenUp: "%s given up to %s", MoveLeft: "%s left %s: taken or purged",
@@ -167,7 +167,7 @@ func (m *LoggedMove) waitWords() string {
 	return " after " + seconds(least) + " to " + seconds(most)
 }
 
-// seconds is a measured time: tenths of seconds below a minute, whole ones above.
+// seconds formats a measured time: tenths of seconds below a minute, whole ones above.
 func seconds(d time.Duration) string {
 	if d = max(d, 0); d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Seconds())

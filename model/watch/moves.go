@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	joinedWithin = time.Second            // movements at one place within so long are told as one
-	matchedAfter = 2 * time.Second        // an arrival may be seen so long before its departure
-	matchedUntil = 3 * time.Second        // and so long after it
-	lookedAt     = time.Minute            // another tool gives back within so long what it looks at
-	heldLeast    = 500 * time.Millisecond // less may be an arrival that is counted after its departure
+	joinedWithin = time.Second            // movements at one place within this time are logged as one
+	matchedAfter = 2 * time.Second        // an arrival may be seen this long before its departure
+	matchedUntil = 3 * time.Second        // and this long after it
+	lookedAt     = time.Minute            // another tool returns within this time what it peeks at
+	heldLeast    = 500 * time.Millisecond // less may be an arrival that was counted after its departure
 	loggedMoves  = 300
 )
 
-// move works out what changes mean together: departures first, which arrivals are then matched with.
+// move works out what changes mean together: first departures, with which arrivals are then matched.
 func (w *Watch) move(changes []change, at time.Time) {
 	var hops []*LoggedMove
 	for i := range changes {
@@ -60,7 +60,7 @@ func (w *Watch) move(changes []change, at time.Time) {
 	}
 	for i := range changes {
 		if ch := &changes[i]; ch.forced > 0 && w.unlikely(ch.watched, at) {
-			ch.watched.lawless = ch.watched.line.size() // something keeps them longer than their TTL: it tells nothing here
+			ch.watched.lawless = ch.watched.line.size() // something keeps them longer than their TTL, which is then useless here
 		}
 	}
 	for _, p := range w.places {
@@ -72,7 +72,7 @@ func (w *Watch) move(changes []change, at time.Time) {
 	}
 }
 
-// unlikely reports whether what is said to have left a buffer would have been seen to arrive, and was not.
+// unlikely reports whether messages said to have left a buffer should have been seen arriving, but were not.
 func (w *Watch) unlikely(p *watched, at time.Time) bool {
 	if !p.exact {
 		return false
@@ -87,7 +87,7 @@ func (w *Watch) unlikely(p *watched, at time.Time) bool {
 	return missing
 }
 
-// arrival is what an arrival means in a queue.
+// arrival is what an arrival in a queue means.
 func (p *watched) arrival() MoveKind {
 	switch {
 	case p.mixed:
@@ -124,7 +124,7 @@ func (w *Watch) keep(m *LoggedMove) {
 	}
 }
 
-// hop notes what left a buffer.
+// hop logs what left a buffer.
 func (w *Watch) hop(ch *change, gone int64, at time.Time) *LoggedMove {
 	p := ch.watched
 	logged := len(w.log)
@@ -148,7 +148,7 @@ func (w *Watch) hop(ch *change, gone int64, at time.Time) *LoggedMove {
 	return m
 }
 
-// notDue reports whether none of what left can have waited out the queue's TTL.
+// notDue reports whether nothing that left can have waited out the queue's TTL.
 func (p *watched) notDue(ch *change) bool {
 	ttl, ok := p.ttl.Get()
 	if !ok {
@@ -162,7 +162,7 @@ func (p *watched) notDue(ch *change) bool {
 	return true
 }
 
-// open are the hops that something may still arrive of in a queue, the oldest first.
+// open iterates over the hops whose messages may still arrive in a queue, oldest first.
 func (w *Watch) open(queue model.QueueRef, at time.Time, within time.Duration, each func(*LoggedMove, *Reached)) {
 	for _, m := range w.log {
 		if m.Kind != MoveHop || m.Late || m.Redeclared || at.Sub(m.Until) > within {
@@ -176,10 +176,10 @@ func (w *Watch) open(queue model.QueueRef, at time.Time, within time.Duration, e
 	}
 }
 
-// match gives arrivals in a queue to the hops that lead there, the oldest first, and returns how many it gave.
+// match assigns arrivals in a queue to the hops that lead there, oldest first, and returns how many it assigned.
 func (w *Watch) match(queue model.QueueRef, n int64, at time.Time, within time.Duration) (given int64) {
 	if p := w.places[queue]; !p.fast {
-		within = max(within, model.LateStatistics) // polls tell each queue at a time of its own
+		within = max(within, model.LateStatistics) // polls see each queue at a different time
 	}
 	w.open(queue, at, within, func(m *LoggedMove, r *Reached) {
 		part := min(m.N-r.N, n-given)
@@ -193,7 +193,7 @@ func (w *Watch) match(queue model.QueueRef, n int64, at time.Time, within time.D
 	return given
 }
 
-// reclaim gives a hop the arrivals behind it that were seen just before it.
+// reclaim assigns to a hop the arrivals behind it that were seen just before it.
 func (w *Watch) reclaim(m *LoggedMove, at time.Time) {
 	for i := range m.To {
 		r := &m.To[i]
@@ -217,8 +217,8 @@ func (w *Watch) reclaim(m *LoggedMove, at time.Time) {
 	}
 }
 
-// givenBack recognises that another tool looked: as many as left and arrived nowhere are there again. It returns how
-// many of n these are.
+// givenBack recognizes another tool's look: as many messages as left and arrived nowhere are back. It returns how many
+// of n these are.
 func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 	if n == 0 || p.consumed {
 		return 0
@@ -235,10 +235,10 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 			continue
 		}
 		if p.ttl.Known() && m.waited.least.Known() && !m.early {
-			continue // they had waited for as long as they should
+			continue // they had waited as long as they should
 		}
 		if m.Kind == MoveHop && slices.ContainsFunc(m.To, func(r Reached) bool { return w.places[r.Queue].consumed }) {
-			m.vague = true // it may have been that, or an expiry and new arrivals: nobody can tell
+			m.vague = true // it may have been that, or an expiry and new arrivals
 			continue
 		}
 		p.line.takeLast(n)
@@ -252,7 +252,7 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 	return 0
 }
 
-// forget takes back out of the rates what was no movement.
+// forget removes from the rates what was not a movement.
 func (p *watched) forget(m *LoggedMove, at time.Time, n int64) {
 	for i := range p.steps {
 		s := &p.steps[i]

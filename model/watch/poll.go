@@ -7,34 +7,34 @@ import (
 )
 
 const (
-	// laterQuorum is how much later those of quorum queues come.
+	// laterQuorum is how much later the statistics of quorum queues are.
 	laterQuorum = 6 * time.Second
-	// countedFirst is for how long a queue is counted before its publishers' total is compared: what the total tells
-	// after that came while it was counted.
+	// countedFirst is how long a queue is counted before its publishers' total is compared: what the total shows after
+	// that arrived while it was counted.
 	countedFirst = 12 * time.Second
 )
 
-// stats is what polls told of a queue.
+// stats is what polls reported about a queue.
 type stats struct {
 	seen      bool
 	on        bool // the broker has statistics
-	told      bool // it has told some of this queue
+	told      bool // it has reported some for this queue
 	consumers int64
 	unacked   model.Opt[int64]
 	published model.Opt[int64]
 	acked     model.Opt[int64]
 	noAck     model.Opt[int64]
-	delivered model.Opt[int64] // first deliveries: without those of messages that came back
+	delivered model.Opt[int64] // first deliveries: without redelivered messages
 	depth     int64            // ready and unacknowledged
 
 	base     model.Opt[int64] // the publishers' total from which on arrivals are compared
-	entered  model.Opt[int64] // dead letters that came in since the broker counts, as far as that can be told
-	total    int64            // that came in, of which entered are dead letters
-	first    int64            // of entered, what there was when the watch began
-	allotted int64            // dead letters that were matched with hops
+	entered  model.Opt[int64] // dead letters that came in since the broker began to count, as far as known
+	total    int64            // all arrivals, of which entered are dead letters
+	first    int64            // the value of entered when the watch began
+	allotted int64            // dead letters matched with hops
 }
 
-// Poll takes in what a poll told. Queues that are not counted are followed by it, each two seconds or slower.
+// Poll takes in a poll. It is the only source for queues that are not counted, every two seconds or slower.
 func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRef]bool) {
 	w.follow(t, flow)
 	at := t.Snapshot.TakenAt
@@ -54,7 +54,7 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 		}
 		fresh := p.stats.take(q, on)
 		if w.began.IsZero() || at.Sub(w.began) < countedFirst {
-			fresh = handed{} // what statistics tell now may have been before
+			fresh = handed{} // what the statistics report now may have happened earlier
 		}
 		if at.Sub(p.fastAt) > counting {
 			if ch, ok := p.read(at, t.Snapshot.Took, model.QueueCounts{
@@ -84,13 +84,13 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 	w.miss(at)
 }
 
-// restarted reports whether a queue's totals belong to another queue of the same name: they fell, or are gone.
+// restarted reports whether a queue's totals belong to a new queue of the same name: they fell, or are gone.
 func (s *stats) restarted(q *model.Queue) bool {
 	fell := func(before, after model.Opt[int64]) bool { return before.Known() && after.Or(-1) < before.Or(0) }
 	return s.seen && s.on && (fell(s.published, q.Published) || fell(s.acked, q.Acked) || fell(s.noAck, q.DeliveredNoAck))
 }
 
-// redeclared forgets a queue that was deleted and declared again: what was in it did not move.
+// redeclared forgets a queue that was deleted and declared again: its messages did not move.
 func (w *Watch) redeclared(p *watched, at time.Time) {
 	for _, m := range w.log {
 		if m.Queue == p.ref && (m.Kind == MoveHop || m.Kind == MoveLeft) && at.Sub(m.Until) < model.LateStatistics &&
@@ -112,7 +112,7 @@ func (m *LoggedMove) arrived() (n int64) {
 	return n
 }
 
-// handed is what came and what consumers were given since the last poll.
+// handed is what arrived and what consumers received since the last poll.
 type handed struct{ came, delivered, acked int64 }
 
 // take takes over a queue's totals.
@@ -131,8 +131,8 @@ func (s *stats) take(q *model.Queue, on bool) (fresh handed) {
 	}
 	s.entered = model.Unknown[int64]()
 	if ready, ok := q.Ready.Get(); ok && on {
-		// What came in is in the queue, or was given to somebody; what of it publishers did not send are dead letters.
-		// Ready and totals are told at different moments: the sum is right when nothing moves.
+		// Arrivals are in the queue or were delivered; those that publishers did not send are dead letters. Ready and totals
+		// are from different moments: the sum is right when nothing moves.
 		came := max(ready+s.delivered.Or(0), s.depth+q.Removed().Or(0))
 		if before.entered.Known() {
 			fresh.came = max(came-before.total, 0)
@@ -146,16 +146,16 @@ func (s *stats) take(q *model.Queue, on bool) (fresh handed) {
 	return fresh
 }
 
-// publishedBy is how many messages publishers had sent to a queue at some moment, and no later than until.
+// publishedBy is how many messages publishers had sent to a queue at some moment, no later than until.
 type publishedBy struct {
 	at, until time.Time
 	total     int64
 }
 
-// compare keeps the publishers' total of a poll until a count has come that is newer than all of it: statistics are
-// mostly late, but not always, and what they tell before the next count sees it has not hidden from the counts.
+// compare keeps the publishers' total of a poll until a count is newer than all of it: statistics mostly lag, but not
+// always, and messages in them that the next count will still see were not hidden from the counts.
 func (w *Watch) compare(p *watched, at time.Time, took time.Duration) {
-	published := p.stats.published.Or(0) // it is told from the first one on
+	published := p.stats.published.Or(0) // reported from the first one on
 	if !p.stats.told || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() ||
 		at.Sub(w.began) < w.settled(p) {
 		return
@@ -163,14 +163,14 @@ func (w *Watch) compare(p *watched, at time.Time, took time.Duration) {
 	if !p.stats.base.Known() {
 		p.stats.base = model.Some(published)
 	}
-	if !p.total.Known() { // else the older one is compared first
+	if !p.total.Known() { // otherwise the older one is compared first
 		p.total = model.Some(publishedBy{at, at.Add(took), published})
 	}
 	w.unseen(p, 0)
 }
 
-// unseen adds what came and left between the same two counts: publishers have sent more than was seen to arrive. coming
-// is what the last count saw, and is not yet among what came.
+// unseen adds messages that came and left between the same two counts: publishers have sent more than was seen
+// arriving. coming is what the last count saw, not yet included in what came.
 func (w *Watch) unseen(p *watched, coming int64) {
 	told, ok := p.total.Get()
 	if !ok || p.fastAt.Before(told.until) {
@@ -195,7 +195,7 @@ func (w *Watch) unseen(p *watched, coming int64) {
 	w.keep(&LoggedMove{At: told.at, Until: told.at, Kind: kind, Queue: p.ref, N: n, Late: true})
 }
 
-// tell gives what statistics know to have arrived in a queue with consumers to the hops that lead there.
+// tell assigns arrivals in a queue with consumers, known from statistics, to the hops that lead there.
 func (w *Watch) tell(p *watched, at time.Time) {
 	entered, ok := p.stats.entered.Get()
 	if !ok || !p.consumed {
@@ -206,9 +206,9 @@ func (w *Watch) tell(p *watched, at time.Time) {
 	}
 }
 
-// miss finds what left a buffer and certainly arrived nowhere. It says so only where nothing else can explain it: the
-// buffer holds nothing unacknowledged and keeps no dead letters, the queue behind takes everything, nobody took
-// anything out of it, and the statistics of all that are newer.
+// miss finds messages that left a buffer and certainly arrived nowhere. It requires that nothing else can explain it:
+// the buffer holds nothing unacknowledged and keeps no dead letters, the next queue accepts everything, nothing was
+// taken from it, and the statistics of all of them are newer.
 func (w *Watch) miss(at time.Time) {
 	for _, m := range w.log {
 		p := w.places[m.Queue]
@@ -231,14 +231,14 @@ func (w *Watch) miss(at time.Time) {
 			}
 			start, known := r.start.Get()
 			if !known || t.stats.entered.Or(-1) > start+r.N {
-				continue // more was handed out than was counted: some of it may be what is missed
+				continue // more was delivered than counted: the missing messages may be among it
 			}
 			r.Missing = m.N - r.N
 		}
 	}
 }
 
-// settled is how long statistics take to tell of what happened in these queues.
+// settled is how long statistics take to show what happened in these queues.
 func (w *Watch) settled(queues ...*watched) time.Duration {
 	for _, p := range queues {
 		if q, ok := w.topology.Queue(p.ref); ok && q.Type == model.Quorum {

@@ -6,11 +6,12 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// steadySpan is over how long rates are averaged. The broker counts in steps of its own (collect_statistics_interval, 5
-// s unless configured): between two polls in one step nothing seems to move, and between the next two far too much.
+// steadySpan is the time over which rates are averaged. The broker counts in its own steps
+// (collect_statistics_interval, 5 s unless configured): between two polls in one step nothing seems to move, and
+// between the next two far too much.
 const steadySpan = 12 * time.Second
 
-// Polls are what moved between the last polls, the newest last. They are immutable: After makes the next ones.
+// Polls are the movements between the last polls, newest last. They are immutable: After makes the next ones.
 type Polls []polled
 
 // polled is what moved between two polls.
@@ -19,7 +20,7 @@ type polled struct {
 	took  time.Duration
 }
 
-// After adds what moved since the last poll and forgets what is too old.
+// After adds the movements since the last poll and forgets old ones.
 func (p Polls) After(moves model.Moves, took time.Duration) Polls {
 	if moves == nil || took <= 0 {
 		return p
@@ -60,7 +61,7 @@ func (p Polls) Moves() model.Moves {
 	return moves
 }
 
-// Span is over how long the movements are remembered.
+// Span is how far back movements are remembered.
 func (p Polls) Span() time.Duration {
 	var span time.Duration
 	for i := range p {

@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Every rate that is shown is made in this room: by the polls of all queues (Polls), and, sooner, by the counts of a
-// flow (Watch).
+// Every displayed rate is computed in this package: from the polls of all queues (Polls) and, sooner, from the counts
+// of a flow (Watch).
 
 // perSecond is a rate.
 func perSecond(n int64, over time.Duration) model.Opt[float64] {
@@ -19,13 +19,13 @@ const (
 	nowSpan  = time.Second
 )
 
-// Rates are the messages per second that came into and went from a queue (In and Out), as counts tell.
+// Rates are the messages per second that entered and left a queue (In and Out), by counts.
 type Rates struct {
 	Steady model.Movement // over the last ten seconds
 	Latest model.Movement // over the last one
 }
 
-// Rates are those of the queues that are counted and have no consumers; of others the polls tell.
+// Rates are those of counted queues without consumers; for others there are only polls.
 func (w *Watch) Rates(now time.Time) map[model.QueueRef]Rates {
 	rates := make(map[model.QueueRef]Rates, len(w.order))
 	for _, ref := range w.order {
@@ -48,7 +48,7 @@ func (w *Watch) rates(p *watched, now time.Time) (Rates, bool) {
 		}
 		steady.came, steady.went = steady.came+s.came, steady.went+s.went
 		switch {
-		case s.late: // nobody knows when
+		case s.late: // it is unknown when
 			late.came, late.went = late.came+s.came, late.went+s.went
 		case now.Sub(s.at) < nowSpan:
 			latest.came, latest.went = latest.came+s.came, latest.went+s.went
@@ -64,8 +64,8 @@ func (w *Watch) rates(p *watched, now time.Time) (Rates, bool) {
 	}, true
 }
 
-// Moves are the polls' movements of the flow's queues, with the rates that counts tell in place of theirs. Until the
-// counts have seen as much as the polls, the higher rate counts.
+// Moves are the polls' movements of the flow's queues, with the counts' rates in place of theirs. Until the counts
+// cover as much time as the polls, the higher rate is used.
 func (w *Watch) Moves(byPolls model.Moves, rates map[model.QueueRef]Rates, now time.Time) model.Moves {
 	if len(rates) == 0 {
 		return byPolls

@@ -6,10 +6,10 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// traceSpan is for how long a watch remembers how deep queues were and what moved.
+// traceSpan is how long a watch remembers depths and movements.
 const traceSpan = 5 * time.Minute
 
-// trace is what was known of a queue in each second, the newest last. Seconds in which nothing was known are left out.
+// trace is what was known of a queue in each second, newest last. Seconds without knowledge are left out.
 type trace []traced
 
 type traced struct {
@@ -25,7 +25,7 @@ type TracePoint struct {
 	In, Out model.Opt[float64] // messages per second
 }
 
-// at is the entry of a second, which is new when nothing was known of it.
+// at is the entry of a second, a new one if nothing was known of it.
 func (t *trace) at(at time.Time) *traced {
 	second := at.Unix()
 	if n := len(*t); n == 0 || (*t)[n-1].second < second {
@@ -38,7 +38,7 @@ func (t *trace) at(at time.Time) *traced {
 	return &(*t)[len(*t)-1]
 }
 
-// Trace is how deep a queue was and what moved over the last five minutes, in equal steps; the last one ends now.
+// Trace is the depth and the movements of a queue over the last five minutes, in equal steps; the last one ends now.
 func (w *Watch) Trace(ref model.QueueRef, now time.Time, steps int) []TracePoint {
 	points := make([]TracePoint, steps)
 	p := w.places[ref]

@@ -7,12 +7,12 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// waitingLine is what waits in a queue without consumers: messages come at its end and leave at its head, so that what
-// leaves now came first. When each came is known between two moments: when one was counted only later, nobody knows
-// which of the others it was before. So the earliest and the latest moments are kept apart, each in order: the n-th
+// waitingLine is the messages waiting in a queue without consumers: they enter at its end and leave at its head, so the
+// first to leave came first. The arrival of each is known between two moments: when one is counted late, its place
+// among the others is unknown. So the earliest and the latest moments are kept separately, each in order: the n-th
 // message came between the n-th of both.
 type waitingLine struct {
-	earliest, latest []moment // with the same number of messages
+	earliest, latest []moment // for the same number of messages
 }
 
 // moment is when some messages came. The zero time is before everything.
@@ -21,7 +21,7 @@ type moment struct {
 	n  int64
 }
 
-// momentsKept bounds a line: beyond it, neighbours are put together.
+// momentsKept bounds a line: beyond it, neighbours are merged.
 const momentsKept = 4096
 
 // add adds n messages that came between two moments.
@@ -50,7 +50,7 @@ func insert(moments []moment, m moment) []moment {
 	return slices.Insert(moments, i, m)
 }
 
-// halved puts pairs of moments together, at the first or the second of each.
+// halved merges pairs of moments, into the first or the second of each.
 func halved(moments []moment, which int) []moment {
 	var half []moment
 	for i := 0; i < len(moments); i += 2 {
@@ -72,13 +72,13 @@ func (l *waitingLine) size() (n int64) {
 	return n
 }
 
-// burst reports whether all that waits came within about a second.
+// burst reports whether all waiting messages came within about a second.
 func (l *waitingLine) burst() bool {
 	n := len(l.earliest)
 	return n > 0 && !l.earliest[0].at.IsZero() && l.latest[len(l.latest)-1].at.Sub(l.earliest[0].at) < 2*vagueWait
 }
 
-// take takes up to n messages from the head.
+// take removes up to n messages from the head.
 func (l *waitingLine) take(n int64) (taken waitingLine) {
 	taken.earliest, l.earliest = cutMoments(l.earliest, n)
 	taken.latest, l.latest = cutMoments(l.latest, n)
@@ -101,13 +101,13 @@ func cutMoments(moments []moment, n int64) (head, rest []moment) {
 	return head, rest
 }
 
-// takeLast takes up to n messages from the end.
+// takeLast removes up to n messages from the end.
 func (l *waitingLine) takeLast(n int64) {
 	keep := max(l.size()-n, 0)
 	*l = l.take(keep)
 }
 
-// join puts messages back, or what left together with others.
+// join puts messages back, or adds others that left at the same time.
 func (l *waitingLine) join(others waitingLine) {
 	for _, m := range others.earliest {
 		l.earliest = insert(l.earliest, m)
@@ -117,7 +117,7 @@ func (l *waitingLine) join(others waitingLine) {
 	}
 }
 
-// overdue is how many messages came before a moment for certain.
+// overdue is how many messages certainly came before a moment.
 func (l *waitingLine) overdue(before time.Time) (n int64) {
 	for _, m := range l.latest {
 		if !m.at.Before(before) {
@@ -128,11 +128,11 @@ func (l *waitingLine) overdue(before time.Time) (n int64) {
 	return n
 }
 
-// span is how long messages waited: the shortest and the longest time, each known as well as vagueWait.
+// span is the shortest and the longest time that messages waited, each at least as exact as vagueWait.
 type span struct{ least, most model.Opt[time.Duration] }
 
-// waitedFor is how long messages had waited that left between two moments, and came not before another one. It is not
-// known when nobody knows well enough when one of them came.
+// waitedFor is how long messages had waited that left between two moments, and came not before another one. It is
+// unknown when the arrival of one of them is not known well enough.
 func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 	var s span
 	late, left := 0, int64(0)
@@ -152,7 +152,7 @@ func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 			if came.IsZero() || before.Sub(came)+to.Sub(from) > vagueWait {
 				return span{}
 			}
-			wait := (to.Sub(before) + from.Sub(came)) / 2 // in the middle of when they can have come and left
+			wait := (to.Sub(before) + from.Sub(came)) / 2 // between the middles of arrival and departure
 			s.least, s.most = leastOf(s.least, model.Some(wait)), mostOf(s.most, model.Some(wait))
 			step := min(n, left)
 			n, left = n-step, left-step
@@ -161,7 +161,7 @@ func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 	return s
 }
 
-// near reports whether a span is as long as a TTL, as well as counts can tell.
+// near reports whether a span equals a TTL, as exactly as counts can show.
 func (s span) near(ttl time.Duration) bool {
 	return s.least.Known() && s.least.Or(0) > ttl-vagueWait/2 && s.most.Or(0) < ttl+vagueWait/2
 }

@@ -8,26 +8,25 @@ import (
 )
 
 const (
-	ttlSlack  = time.Second            // a message whose TTL ran out so long ago has left
-	vagueWait = 900 * time.Millisecond // a waiting time is told when it is known at least so well
-	counting  = 3 * time.Second        // a queue that was not counted for so long is followed by polls
+	ttlSlack  = time.Second            // a message whose TTL ran out this long ago has left
+	vagueWait = 900 * time.Millisecond // a waiting time is reported if it is known at least this exactly
+	counting  = 3 * time.Second        // a queue that was not counted for this long is followed by polls
 )
 
-// Watch follows what moves along a flow: from counts of its queues, several a second, and from the polls, which know
-// late what counts cannot see. The broker keeps no statistic of dead-letter hops, so all of it is derived:
+// Watch follows what moves along a flow: from counts of its queues, several a second, and from the polls, which report
+// late what counts cannot see. The broker keeps no statistic of dead-letter hops, so everything is derived:
 //
-// In a queue without consumers, what its count grew by has arrived, and what it fell by has left. Messages that come
-// and leave between the same two counts hide each other; those that waited out the TTL of the queue have certainly
-// left, and the publishers' total tells later that more came. What left a buffer is matched with what arrives in the
-// queues behind it. A queue with consumers hands out what arrives at once: only the totals of deliveries tell, some
-// seconds later, that it came.
+// In a queue without consumers, growth of its count has arrived, and a decrease has left. Messages that come and leave
+// between the same two counts hide each other; those that waited out the TTL of the queue have certainly left, and the
+// publishers' total later shows that more came. Departures from a buffer are matched with arrivals in the queues behind
+// it. A queue with consumers delivers arrivals at once: only the totals of deliveries show them, some seconds later.
 //
 // A watch belongs to one goroutine.
 type Watch struct {
 	topology *model.Topology
 	places   map[model.QueueRef]*watched
 	order    []model.QueueRef
-	log      []*LoggedMove // the newest last
+	log      []*LoggedMove // newest last
 	began    time.Time
 }
 
@@ -37,32 +36,32 @@ type watched struct {
 	role    model.Role
 	mixed   bool // a retry buffer that publishers use too
 	buffer  bool
-	targets []model.QueueRef // of a buffer: what expires goes there
+	targets []model.QueueRef // for a buffer: where expired messages go
 	exact   bool             // to all of them, and to no others
 	ttl     model.Opt[time.Duration]
 	ttlFrom model.SourceKind
 	bounded bool
 
-	at       time.Time // of the last count that can be compared with
+	at       time.Time // of the last comparable count
 	ready    int64
-	fast     bool // it was no poll's
+	fast     bool // it was not a poll's
 	consumed bool
-	own      bool // dlxtop held messages since
+	own      bool // dlxtop held messages since then
 	heldAt   time.Time
 	fastAt   time.Time
-	leftAt   time.Time // when something was last seen to leave
+	leftAt   time.Time // when something was last seen leaving
 	line     waitingLine
-	lawless  int64 // of line: how many may have another TTL than the queue has now
+	lawless  int64 // of line: how many may have a TTL other than the queue's current one
 	came     int64
 	went     int64
-	steps    []step // of the last rateSpan
+	steps    []step // within the last rateSpan
 	trace    trace
 
 	stats stats
-	total model.Opt[publishedBy] // not yet compared with a count
+	total model.Opt[publishedBy] // not compared with a count yet
 }
 
-// step is what one count saw, or what a poll told that no count had seen.
+// step is what one count saw, or what only a poll showed.
 type step struct {
 	at         time.Time
 	came, went int64
@@ -74,9 +73,9 @@ type change struct {
 	watched  *watched
 	from, to time.Time
 	came     int64
-	seen     int64 // of came, by which the count grew: the rest hid behind what left
+	seen     int64 // of came, the growth of the count: the rest was hidden by departures
 	gone     int64
-	forced   int64 // of gone, by the TTL alone
+	forced   int64 // of gone, those known from the TTL alone
 	left     waitingLine
 	waited   span
 	taken    int64 // by consumers
@@ -90,7 +89,7 @@ func New(t *model.Topology, flow *model.Flow) *Watch {
 	return w
 }
 
-// follow takes over how the flow is made now.
+// follow updates the watch to the flow's current structure.
 func (w *Watch) follow(t *model.Topology, flow *model.Flow) {
 	w.topology = t
 	w.order = w.order[:0]
@@ -121,7 +120,7 @@ func (w *Watch) follow(t *model.Topology, flow *model.Flow) {
 		}
 		if ttl != p.ttl || s.TTL.Source.Kind != p.ttlFrom {
 			p.ttl, p.ttlFrom = ttl, s.TTL.Source.Kind
-			p.start(p.ready, p.at) // what waits may still have the old one
+			p.start(p.ready, p.at) // waiting messages may still have the old one
 		}
 		p.bounded = s.Bounded()
 	}
@@ -139,7 +138,7 @@ func (w *Watch) add(ref model.QueueRef) {
 // Queues are the queues to count: those of the flow, and those behind its buffers.
 func (w *Watch) Queues() []model.QueueRef { return w.order }
 
-// age is for how long the watch has seen counts or polls.
+// age is how long the watch has received counts or polls.
 func (w *Watch) age(now time.Time) time.Duration {
 	if w.began.IsZero() {
 		return 0
@@ -147,11 +146,11 @@ func (w *Watch) age(now time.Time) time.Duration {
 	return now.Sub(w.began)
 }
 
-// Log is what moved, the newest last. It changes with the next count.
+// Log are the movements, newest last. It changes with the next count.
 func (w *Watch) Log() []*LoggedMove { return w.log }
 
-// Total is how many messages came into and went from a queue since the watch began, as far as they were seen. What
-// consumers take is not in it.
+// Total is how many messages entered and left a queue since the watch began, as far as they were seen, without what
+// consumers took.
 func (w *Watch) Total(ref model.QueueRef) (came, went int64) {
 	if p := w.places[ref]; p != nil {
 		return p.came, p.went
@@ -185,7 +184,7 @@ func (w *Watch) Count(c model.Counts) {
 func (p *watched) read(at time.Time, took time.Duration, q model.QueueCounts, fast bool) (change, bool) {
 	if q.Held {
 		p.own, p.heldAt = true, at
-		return change{}, false // dlxtop's own look is no movement: the next count is compared with the one before it
+		return change{}, false // dlxtop's own look is not a movement: the next count is compared with the one before it
 	}
 	n, known := q.Ready.Get()
 	if !known || p.fast == fast && !at.After(p.at) {
@@ -214,10 +213,10 @@ func (p *watched) read(at time.Time, took time.Duration, q model.QueueCounts, fa
 		return ch, grown != 0
 	}
 	ttl, limited := p.ttl.Get()
-	var notBefore time.Time // what was there at the last count came after this moment
+	var notBefore time.Time // messages present at the last count came after this moment
 	if limited && fast && p.lawless == 0 {
 		notBefore = ch.from.Add(-ttl - ttlSlack)
-		// Those whose TTL had run out then have left, and others that hid this came before.
+		// Messages whose TTL had run out have left, and others came before and hid that.
 		if n := p.line.overdue(notBefore); n > 0 {
 			ch.leave(span{model.Some(ttl), model.Some(ttl)}, p.line.take(n), n)
 			ch.came, ch.forced = ch.came+n, n
@@ -241,12 +240,12 @@ func (p *watched) read(at time.Time, took time.Duration, q model.QueueCounts, fa
 	return ch, ch.came > 0 || ch.gone > 0
 }
 
-// start begins a line with what is there, of which only is known that it came before.
+// start begins a line with messages that came at an unknown earlier time.
 func (p *watched) start(n int64, at time.Time) {
 	p.line, p.lawless = waitingLine{}, 0
 	p.line.add(n, time.Time{}, at)
 	if p.ttlFrom != model.FromArgument {
-		p.lawless = n // a policy's TTL does not hold for what was in a classic queue before
+		p.lawless = n // a policy's TTL does not apply to earlier messages in a classic queue
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// played is a flow that a test plays: what is in its queues, and a clock that counts them four times a second and polls
-// them every two.
+// played is a flow that a test simulates: the contents of its queues, and a clock that counts them four times a second
+// and polls them every two.
 type played struct {
 	watch    *Watch
 	snapshot *model.Snapshot
@@ -73,7 +73,7 @@ func (p *played) poll() {
 	p.watch.Poll(t, &t.Flows()[0], nil)
 }
 
-// pass lets time pass; each moment has what happens then.
+// pass lets time pass; moments are what happens at each step.
 func (p *played) pass(d time.Duration, moments ...func(at time.Duration)) *played {
 	for end := p.at + d; p.at < end; {
 		p.at += everyCount
@@ -184,7 +184,7 @@ func TestWatch(t *testing.T) {
 		{"but not before a count could see it", func() *played {
 			p := play(line()...).pass(14*s).put("delay", 9).pass(s)
 			p.put("delay", 1).at += everyCount / 2
-			p.poll() // tells of ten already
+			p.poll() // reports ten already
 			p.at -= everyCount / 2
 			return p.pass(4 * s)
 		}, []string{"14.2 9 arrived in delay", "15.2 1 arrived in delay"}},
@@ -300,7 +300,7 @@ func TestWatchTellsLoops(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(want, p.log()))
 }
 
-// Where publishers use the worker's own retry buffer, nobody tells what is new.
+// If publishers use the worker's own retry buffer, it is unknown which messages are new.
 func TestWatchTellsNoLoopWhereAllComesTheSameWay(t *testing.T) {
 	p := play(build.Queue("w", build.Consumers(1)), build.Queue("w.retry", build.DLX(""),
 		build.DeadKey("w"), build.TTL(3000)))
@@ -309,7 +309,7 @@ func TestWatchTellsNoLoopWhereAllComesTheSameWay(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff([]string{"1.2 3 came into w.retry, new or sent again"}, p.log()))
 }
 
-// Whatever the moments at which messages come: when all have passed, as many came and went as there were.
+// Whatever the moments of arrival: in the end, all messages were counted as come and gone.
 func TestWatchCountsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait := time.Duration(rapid.IntRange(2500, 6000).Draw(t, "ttl")) * time.Millisecond
@@ -380,7 +380,7 @@ func TestWatchRates(t *testing.T) {
 	}
 }
 
-// What no queue takes is lost, unless the queue keeps its dead letters.
+// Messages that no queue accepts are lost, unless the queue keeps its dead letters.
 func TestWhatNoQueueTakes(t *testing.T) {
 	for kept, want := range map[bool]string{
 		false: "5 left delay: lost, no queue takes them", true: "5 left delay: kept, no queue takes them yet",
@@ -390,7 +390,8 @@ func TestWhatNoQueueTakes(t *testing.T) {
 	}
 }
 
-// A broker that counts every 5 s and is polled every 2 s seems to move nothing, nothing, then everything at once.
+// With a broker that counts every 5 s and is polled every 2 s nothing seems to move, then nothing again, then
+// everything at once.
 func TestRatesAreSteadyThoughTheBrokerCountsInSteps(t *testing.T) {
 	var r Polls
 	for i, went := range []int64{0, 50, 0, 50, 0, 0, 50, 0, 50, 0} {
