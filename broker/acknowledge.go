@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	ackBatch = 250                   // acknowledged at once
-	ackDelay = 10 * time.Millisecond // how long an acknowledgement waits for others
+	ackBatch = 250                   // messages acknowledged at once
+	ackDelay = 10 * time.Millisecond // how long an acknowledgement waits for more
 
-	// A busy broker that was stopped had forgotten acknowledgements whose channel had answered behind them (classic,
-	// 3.10.8: 249 messages, once in 50 stops), probably those that the queue had not come to. So the latest are
-	// uncertain then: those of the last second, up to a bound.
+	// A busy broker that was stopped had forgotten acknowledgements although the channel had answered later requests
+	// (classic, 3.10.8: 249 messages, once in 50 stops), probably those that the queue had not processed. So the latest
+	// ones are then uncertain: those of the last second, up to a bound.
 	latest     = time.Second
 	latestMost = 1000
 
-	// A classic queue writes acknowledgements down by many: a node that is killed has forgotten up to 32,768 of them
+	// A classic queue writes acknowledgements to disk in batches: a killed node has forgotten up to 32,768 of them
 	// (queue_index_max_journal_entries, 3.10), and up to 2,048 (4.0, 4.3).
 	unwrittenMost = 1 << 15
 )
 
-// acknowledger takes settled messages out of the queue, many with one acknowledgement, and counts them when the broker
-// has got it.
+// acknowledger removes settled messages from the queue, many with one acknowledgement, and counts them when the broker
+// has received it.
 type acknowledger struct {
 	source  *source
 	ledger  *ledger
 	outcome plan.Outcome // moved or dropped
-	failed  func(error)  // called when the queue's channel is gone
+	failed  func(error)  // called when the queue's channel is lost
 
 	mu      sync.Mutex
 	pending []settled
-	wake    chan struct{} // full when a batch is there
+	wake    chan struct{} // full when a batch is ready
 	ending  chan struct{}
 	over    chan struct{}
 
-	floor uint64     // every message up to this tag was acknowledged
-	sent  []sentAcks // what the queue may not have taken in yet
+	floor uint64     // every message up to this tag is acknowledged
+	sent  []sentAcks // what the queue may not have processed yet
 }
 
 type settled struct {
@@ -53,7 +53,7 @@ type settled struct {
 	message *message.Message
 }
 
-// sentAcks are messages that were acknowledged up to one of the source's commands, by its number.
+// sentAcks are messages that were acknowledged up to one of the source's commands, identified by its number.
 type sentAcks struct {
 	command   int64
 	at        time.Time
@@ -69,7 +69,7 @@ func startAcknowledger(s *source, l *ledger, outcome plan.Outcome, failed func(e
 	return a
 }
 
-// add hands a message over. Tags must rise.
+// add takes over a message. Tags must rise.
 func (a *acknowledger) add(tag uint64, m *message.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +79,7 @@ func (a *acknowledger) add(tag uint64, m *message.Message) {
 	}
 }
 
-// finish acknowledges the rest and returns when the broker has got everything.
+// finish acknowledges the rest and returns when the broker has received everything.
 func (a *acknowledger) finish() {
 	close(a.ending)
 	<-a.over
@@ -117,7 +117,7 @@ func (a *acknowledger) run() {
 	}
 }
 
-// next is what can be acknowledged now: all but what an anchor holds.
+// next is what can be acknowledged now: everything but what an anchor holds.
 func (a *acknowledger) next() (batch []settled) {
 	held := a.source.anchor.holds.Load()
 	a.mu.Lock()
@@ -130,12 +130,13 @@ func (a *acknowledger) next() (batch []settled) {
 	return batch
 }
 
-// batch acknowledges messages, waits until the broker has got it, and counts them.
+// batch acknowledges messages, waits until the broker has received that, and counts them.
 func (a *acknowledger) batch(batch []settled) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	// All from the head of the queue on go with one acknowledgement; behind a message that is kept, each needs its own.
+	// Consecutive messages from the head of the queue share one acknowledgement; behind a message that is kept, each needs
+	// its own.
 	n := 0
 	for n < len(batch) && batch[n].tag == a.floor+1 {
 		a.floor++
@@ -164,7 +165,7 @@ func (a *acknowledger) batch(batch []settled) error {
 	return nil
 }
 
-// forget drops the records of acknowledgements that the queue has surely received and written down.
+// forget drops the records of acknowledgements that the queue has certainly received and written to disk.
 func (a *acknowledger) forget() {
 	quorum, applied := a.source.plan.Type == model.Quorum, a.source.applied.Load()
 	first, n := len(a.sent), 0
@@ -175,7 +176,7 @@ func (a *acknowledger) forget() {
 	a.sent = a.sent[first:]
 }
 
-// lose counts what became uncertain when the queue's channel went.
+// lose counts what became uncertain when the queue's channel was lost.
 func (a *acknowledger) lose(batch []settled, err error) {
 	for _, s := range batch {
 		a.ledger.record(plan.Unsure, s.message, a.unsure(err))
@@ -183,9 +184,9 @@ func (a *acknowledger) lose(batch []settled, err error) {
 	a.doubt(err)
 }
 
-// doubt counts what was acknowledged, and what the queue may not have taken in before its channel went, or has
-// forgotten: of a quorum queue, what has not gone through its log for sure; of a classic one the latest when the broker
-// is being stopped, and all that it may not have written down when it has forgotten what is held.
+// doubt counts as uncertain what was acknowledged but which the queue may not have processed before its channel was
+// lost, or has forgotten: for a quorum queue, what has not certainly gone through its log; for a classic one the latest
+// when the broker is being stopped, and everything not yet on disk when it has forgotten what is held.
 func (a *acknowledger) doubt(err error) {
 	var e *amqp.Error
 	stopped := errors.As(a.source.reason(err), &e) && e.Code == amqp.ConnectionForced
@@ -202,7 +203,7 @@ func (a *acknowledger) doubt(err error) {
 	a.sent = nil
 }
 
-// unsure is why it is not known what became of a message.
+// unsure is why a message's outcome is unknown.
 func (a *acknowledger) unsure(err error) string {
 	if a.outcome == plan.Dropped {
 		return fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", link.Words(err))
@@ -211,7 +212,7 @@ func (a *acknowledger) unsure(err error) string {
 		"both queues", link.Words(err))
 }
 
-// drain takes what still comes, until the end.
+// drain receives messages until the end, as uncertain.
 func (a *acknowledger) drain(err error) {
 	<-a.ending
 	a.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// What was acknowledged and counted is taken back when the queue may have forgotten it: when the broker is stopped, the
-// latest; of a quorum queue, what has not gone through its log for sure.
+// Counted acknowledgements are taken back when the queue may have forgotten them: the latest when the broker is
+// stopped; for a quorum queue, those that have not certainly gone through its log.
 func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 	stopped := &amqp.Error{
 		Code: amqp.ConnectionForced, Reason: "broker forced connection closure with reason 'shutdown'", Server: true,
@@ -23,7 +23,7 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		kind    model.QueueType
-		batches int // of 250, each with a command of its own
+		batches int // of 250, each with its own command
 		every   time.Duration
 		applied int64
 		err     error
@@ -45,7 +45,7 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 		{"quorum, no leader, long since", model.Quorum, 40, time.Second, 30, model.ErrQueueDown, 2500},
 		{"quorum, deleted", model.Quorum, 10, 0, 0, model.ErrQueueGone, 0},
 		{"quorum, channel error", model.Quorum, 10, 0, 0, refused, 0},
-		// the channel may have put some aside
+		// the channel may have buffered some
 		{"quorum, channel error, many commands", model.Quorum, 40, 0, 10, refused, 7500},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -27,13 +27,13 @@ func skipUnlessConverted(t *testing.T) {
 	}
 }
 
-// sendAMQP10 publishes messages to a queue of RabbitMQ 4 by AMQP 1.0. Each is its sections, as bytes.
+// sendAMQP10 publishes messages to a queue of RabbitMQ 4 over AMQP 1.0. Each message is its encoded sections.
 func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 	t.Helper()
 	conn := dialNode(t, n)
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	reader := bufio.NewReader(conn)
-	read := func(performative byte) { // skips what comes before it
+	read := func(performative byte) { // skips frames before it
 		t.Helper()
 		for {
 			head := make([]byte, 8)
@@ -84,15 +84,16 @@ func list10(fields ...[]byte) []byte {
 	return append(binary.BigEndian.AppendUint32(head, uint32(len(fields))), all...)
 }
 
-// unconvertible is a message that RabbitMQ 4 cannot deliver by AMQP 0-9-1: it has a UUID in its application properties.
+// unconvertible is a message that RabbitMQ 4 cannot deliver over AMQP 0-9-1: it has a UUID in its application
+// properties.
 func unconvertible() []byte {
 	id := append([]byte{0xa1, 1, 'u', 0x98}, make([]byte, 16)...)
 	properties := append([]byte{0xc1, byte(len(id) + 1), 2}, id...)
 	return append(described10(0x74, properties), described10(0x75, []byte{0xa0, 3, 'b', 'a', 'd'})...)
 }
 
-// TestPartsOfAMQP10: RabbitMQ 4 gives dlxtop less than an AMQP 1.0 client sent, so a plan, its account and an undo say
-// it, of the messages that show it; and a delay that this version does not know stays as it is.
+// RabbitMQ 4 gives dlxtop less than an AMQP 1.0 client sent, so a plan, its account and an undo say so for messages
+// that show it; a delay that this version does not support stays as it is.
 func TestPartsOfAMQP10(t *testing.T) {
 	skipUnlessConverted(t)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
@@ -150,8 +151,8 @@ func map10(key string, value []byte) []byte {
 	return append([]byte{0xc1, byte(len(entry) + 1), 2}, entry...)
 }
 
-// longWay is a TCP proxy to the node that delivers everything some time later, in both directions, and does not limit
-// how much is under way. It returns the URL that leads through it.
+// longWay is a TCP proxy to the node that delays everything in both directions, without limiting how much is in flight.
+// It returns the URL that leads through it.
 func longWay(t testing.TB, address string, eachWay time.Duration) string {
 	t.Helper()
 	u := must.Get(url.Parse(address))(t)
@@ -168,13 +169,13 @@ func longWay(t testing.TB, address string, eachWay time.Duration) string {
 	return u.String()
 }
 
-// carry copies what comes to where it goes, each piece so much later.
+// carry copies from one connection to the other, each piece later by a delay.
 func carry(to, from net.Conn, later time.Duration) {
 	type piece struct {
 		due   time.Time
 		bytes []byte
 	}
-	pieces := make(chan piece, 1<<16) // what is under way: it must not hold the sender back
+	pieces := make(chan piece, 1<<16) // in flight: large enough not to block the sender
 	go func() {
 		defer close(pieces)
 		for {

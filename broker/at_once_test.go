@@ -27,8 +27,8 @@ import (
 )
 
 // TestTwoAtOnce lets two clients with one journal act on the same queue. Each message is moved or dropped by one of
-// them. The second begins at a random moment, when the first has most often taken all there are, and then while the
-// first has some of them: there both must have done something.
+// them. The second begins at a random moment, when the first has usually taken everything, and then while the first has
+// part of it: then both must have done something.
 func TestTwoAtOnce(t *testing.T) {
 	rounds := size.Rounds(1)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
@@ -58,14 +58,14 @@ func TestTwoAtOnce(t *testing.T) {
 }
 
 // twoAtOnce returns how many messages each of two clients has moved or dropped. prepare decides when the second begins;
-// busy reports whether that has done something, or is at its end.
+// busy reports whether it has done something, or has ended.
 func twoAtOnce(
 	t *testing.T, kind model.QueueType, second plan.Operation, prepare func(one *stage, begin func(), busy func() bool),
 ) (first, other int) {
 	t.Helper()
 	n := size.Of(3000, 5000)
 	one := newStage(t, node, plan.Replay, kind, n)
-	one.patience = patience // nothing is struck here: a broker that stands still is to go on
+	one.patience = patience // there is no fault here: wait for a stalled broker
 	two := *one
 	two.operation, two.cable, two.under = second, &cable{random: one.random}, &underWay{}
 	begins := make(chan struct{})
@@ -74,7 +74,7 @@ func twoAtOnce(
 		moved, _, ended := two.progress()
 		return moved > 0 || ended
 	})
-	two.path = one.path // it has another one when the moment was not known
+	two.path = one.path // it has a new one when the moment was not known
 	var running sync.WaitGroup
 	running.Go(func() {
 		one.run(t)
@@ -133,7 +133,7 @@ func TestActionWaitsForALook(t *testing.T) {
 	})
 }
 
-// outcomes are what the records of a journal say of each message.
+// outcomes are the outcomes of each message in a journal's records.
 func outcomes(t *testing.T, path string) map[string][]plan.Outcome {
 	t.Helper()
 	j := journal.New(journal.Options{Path: path})
@@ -153,10 +153,10 @@ func outcomes(t *testing.T, path string) map[string][]plan.Outcome {
 	return found
 }
 
-// undoerVariable makes the test's program a process that undoes a record: "type url from to journal record".
+// undoerVariable makes the test binary a process that undoes a record: "type url from to journal record".
 const undoerVariable = "DLXTOP_TEST_UNDOER"
 
-// namedQueues are queues of a process, by their names.
+// namedQueues are queues of a process, by name.
 func namedQueues(kind string, names ...string) (queues []*model.Queue) {
 	for _, name := range names {
 		queues = append(queues, described(model.QueueRef{VHost: "/", Name: name}, model.QueueType(kind)))
@@ -164,7 +164,7 @@ func namedQueues(kind string, names ...string) (queues []*model.Queue) {
 	return queues
 }
 
-// undoer plans an undo, says so, and runs it when it is told to: as a prompt does.
+// undoer plans an undo, says so, and runs it on demand, like a prompt.
 func undoer() int {
 	var kind, url, from, to, path string
 	var id int64
@@ -188,8 +188,8 @@ func undoer() int {
 	return 0
 }
 
-// TestUndoAtOnce lets two to four undos of one record run at the same time, planned before any of them runs:
-// everything comes back once.
+// TestUndoAtOnce runs two to four undos of one record at the same time, all planned beforehand: everything comes back
+// once.
 func TestUndoAtOnce(t *testing.T) {
 	t.Parallel()
 	rounds := max(2, 5*size.Rounds(0))
@@ -228,14 +228,14 @@ func newUndoRace(t *testing.T, operation plan.Operation, kind model.QueueType) *
 	}
 }
 
-// client is a client with a view of its own on the journal, as another program has it.
+// client is a client with its own view of the journal, like another program.
 func (s *undoRace) client() (*broker.Client, *journal.Journal) {
 	j := journal.New(journal.Options{Path: s.path})
 	s.Cleanup(func() { j.Close() })
 	return newClient(s, broker.Options{URL: node.AMQP(), Journal: j}), j
 }
 
-// run is one race: of clients, or of processes. It returns how many undos were refused.
+// run is one race of clients or processes. It returns how many undos were refused.
 func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 	s.Helper()
 	n := 1 + r.IntN(100)
@@ -292,7 +292,7 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 	return refused
 }
 
-// planned plans an undo by a client of its own, and returns what runs it.
+// planned plans an undo with a new client, and returns a function that runs it.
 func (s *undoRace) planned(id int64) func() (plan.Account, error) {
 	c, j := s.client()
 	p := planUndo(s, c, j, id, s.from, s.to)
@@ -303,7 +303,7 @@ func (s *undoRace) planned(id int64) func() (plan.Account, error) {
 	}
 }
 
-// process plans an undo in a process of its own, and returns what runs it.
+// process plans an undo in a new process, and returns a function that runs it.
 func (s *undoRace) process(id int64) func() (plan.Account, error) {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(),

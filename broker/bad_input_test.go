@@ -28,8 +28,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// TestReplayToAnInternalExchange: whether it is known that the exchange is internal or not, nothing is taken out of the
-// queue.
+// Whether it is known that the exchange is internal or not, nothing is taken out of the queue.
 func TestReplayToAnInternalExchange(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
@@ -55,8 +54,8 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 	})
 }
 
-// messageThatIsTooLarge: a broker that takes smaller messages than it has closes the channel for the large one. It is
-// known which one that was, whatever was under way with it, and the rest stays where it is.
+// messageThatIsTooLarge: a broker closes the channel because of a message larger than it accepts. It is known which one
+// that was, whatever was in flight, and the rest stays where it is.
 func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 	const total, large = 2000, 1500
 	type queues struct{ from, to *model.Queue }
@@ -67,7 +66,7 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 			described(a.queue("failed."+string(kind), kind), kind), described(a.queue("worker."+string(kind), kind), kind),
 		}
 		messages := numbered(total)
-		messages[large-1].Body = make([]byte, 15<<20) // 4.x takes up to 16 MiB by default, 3.10 up to 128 MiB
+		messages[large-1].Body = make([]byte, 15<<20) // 4.x accepts 16 MiB by default, 3.10 128 MiB
 		a.publish(q.from.QueueRef, messages...)
 		all = append(all, q)
 	}
@@ -93,8 +92,8 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 	}
 }
 
-// TestWhatTheBrokerDoesNotTakeAgain drops messages with a foreign user_id, an expiration, CC and BCC, and takes that
-// back: each is in its queue once, nowhere else, and without what the broker would refuse or send further.
+// TestWhatTheBrokerDoesNotTakeAgain drops messages with a foreign user_id, an expiration, CC and BCC, and undoes that:
+// each is in its queue once, nowhere else, and without what the broker would refuse or route further.
 func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
@@ -127,8 +126,8 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	})
 }
 
-// TestImportOfABadMessage: what would end the channel is refused before, and the others are imported, without the
-// header that is to be removed.
+// A message that would close the channel is refused beforehand, and the others are imported, without the header that is
+// to be removed.
 func TestImportOfABadMessage(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
@@ -140,7 +139,7 @@ func TestImportOfABadMessage(t *testing.T) {
 			{Properties: message.Properties{MessageID: "2", Expiration: "tomorrow"}},
 			{Properties: message.Properties{MessageID: "3"}, Headers: model.Table{"CC": "no list", "BCC": []any{"elsewhere"}}},
 			{Properties: message.Properties{MessageID: "4"}, Headers: model.Table{message.DeliveryTimeHeader: int64(9)}},
-			// a millisecond more than the broker takes
+			// a millisecond more than the broker accepts
 			{Properties: message.Properties{MessageID: "5", Expiration: "315360000001"}},
 			{Properties: message.Properties{MessageID: "6", Expiration: "+315360000000"}},
 		} {
@@ -159,7 +158,7 @@ func TestImportOfABadMessage(t *testing.T) {
 	assert.That(t, len(imported[2].Headers) == 0, "%+v", imported[2].Headers)
 }
 
-// anotherBrokerAtTheSameAddress: what was planned on one broker is not done on another one that answers at its address
+// anotherBrokerAtTheSameAddress: a plan for one broker is not executed on another one that answers at its address
 // later.
 func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 	cable, address := newCable(t, 0)
@@ -180,8 +179,7 @@ func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 	assert.Succeeds(t, c.Check(t.Context(), ""))
 }
 
-// rawAMQP is an application that speaks AMQP without a client library: it publishes headers as bytes, and gets them
-// as bytes.
+// rawAMQP is an application that speaks AMQP without a client library: it publishes and receives headers as bytes.
 type rawAMQP struct {
 	testing.TB
 	conn   net.Conn
@@ -193,7 +191,7 @@ type rawFrame struct {
 	payload []byte
 }
 
-// dialNode is a connection on which nothing was said yet.
+// dialNode is a fresh connection on which nothing was sent.
 func dialNode(t testing.TB, n *demo.Node) net.Conn {
 	t.Helper()
 	u := must.Get(url.Parse(n.AMQP()))(t)
@@ -254,7 +252,7 @@ func (r *rawAMQP) frame() rawFrame {
 	}
 }
 
-// read takes the next method, which must be one of these, and returns which.
+// read reads the next method, which must be one of these, and returns which.
 func (r *rawAMQP) read(wanted ...uint32) uint32 {
 	r.Helper()
 	f := r.frame()
@@ -263,7 +261,7 @@ func (r *rawAMQP) read(wanted ...uint32) uint32 {
 	return method
 }
 
-// publish sends a message with a table as bytes, and waits for its confirm.
+// publish publishes a message with an encoded table, and waits for its confirm.
 func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
 	r.Helper()
 	const flags = 1<<13 | 1<<12 | 1<<7 // headers, delivery mode, message id
@@ -271,7 +269,7 @@ func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
 	r.publishWith(exchange, key, append(append(properties, 2), shortText(id)...), body)
 }
 
-// publishWith sends a message with properties as bytes, flags first, and waits for its confirm.
+// publishWith publishes a message with encoded properties, flags first, and waits for its confirm.
 func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
 	r.Helper()
 	r.method(1, 60<<16|40, []byte{0, 0}, shortText(exchange), shortText(key), []byte{0})
@@ -285,12 +283,12 @@ func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
 	r.read(60<<16 | 80)
 }
 
-// rawMessage is a message as its bytes came.
+// rawMessage is a message as bytes, as received.
 type rawMessage struct {
 	id         string
-	table      []byte // without the counters of deliveries
+	table      []byte // without the delivery counters
 	body       []byte
-	properties []byte // all of them, the table among them: flags first
+	properties []byte // all of them, including the table: flags first
 }
 
 // drain takes everything out of a queue.
@@ -335,9 +333,8 @@ func (r *rawAMQP) drain(queue string) (all []rawMessage) {
 	}
 }
 
-// sorted is a table with the entries in the order of their names, in all depths: what two equal ones have in
-// common. Entries with one name stay in their order, and those named are left out. It knows nothing of the code
-// under test.
+// sorted is a table with its entries sorted by name at every depth, for comparison. Entries with the same name keep
+// their order, and those in without are left out. It is independent of the code under test.
 func sorted(t testing.TB, table []byte, without ...string) []byte {
 	t.Helper()
 	type entry struct{ name, value string }
@@ -388,7 +385,8 @@ func sizeOf(t testing.TB, value []byte) int {
 	return 5 + int(binary.BigEndian.Uint32(value[1:]))
 }
 
-// oddTables are tables that RabbitMQ takes and amqp091-go 1.16 reads, writes or keeps in another way, or not at all.
+// oddTables are tables that RabbitMQ accepts and that amqp091-go 1.16 reads, writes or keeps differently, or not at
+// all.
 func oddTables() map[string][]byte {
 	entry := func(name string, value ...byte) []byte { return append(shortText(name), value...) }
 	text := func(s string) []byte { return append([]byte{'S'}, longText(s)...) }
@@ -416,7 +414,7 @@ func oddTables() map[string][]byte {
 		"40 deep":          nested(40),
 		"100 deep":         nested(100),
 		"130 deep":         nested(130),
-		"1500 deep":        nested(1500), // beyond what is read as tables
+		"1500 deep":        nested(1500), // deeper than tables are read
 		"a name twice":     append(entry("k", text("a")...), entry("k", text("b")...)...),
 		"bytes":            entry("n", append([]byte{'x'}, longText("\xff\x00\x1b")...)...),
 		"void":             entry("n", 'V'),

@@ -15,12 +15,12 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// The benchmarks here are of the engine, for what a whole command does not show; those of the commands, beside what
-// people use otherwise, are in the root (BenchmarkCommands).
+// The benchmarks here measure the engine where a whole command does not show it; benchmarks of commands, compared with
+// what people use otherwise, are in bench (BenchmarkCommands).
 
 const replayMessages = 50_000
 
-// fill makes a queue with messages of 1 KiB.
+// fill declares a queue with messages of 1 KiB.
 func fill(a *app, suffix string, kind model.QueueType, n int) *model.Queue {
 	a.Helper()
 	ref := a.queue(suffix, kind)
@@ -35,14 +35,14 @@ func fill(a *app, suffix string, kind model.QueueType, n int) *model.Queue {
 	return q
 }
 
-// speedOf runs something that handles n messages, and is how many a second.
+// speedOf runs something that handles n messages, and returns messages per second.
 func speedOf(n int, what func()) float64 {
 	began := time.Now()
 	what()
 	return float64(n) / time.Since(began).Seconds()
 }
 
-// BenchmarkReplayOverALongWay replays through a proxy that delivers everything 10 ms later in each direction.
+// BenchmarkReplayOverALongWay replays through a proxy that adds 10 ms in each direction.
 func BenchmarkReplayOverALongWay(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(string(kind), func(b *testing.B) {

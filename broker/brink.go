@@ -12,23 +12,22 @@ import (
 )
 
 // carefulPages are the sizes of the first pages where the delivery limit of a queue may end a look: the first message
-// tells what is left of it, and as few others as possible are taken before one is found that has used it up.
+// shows how much of it is left, and as few further ones as possible are taken before one is found that has used it up.
 var carefulPages = []int{1, 8, 64}
 
-// brink knows which messages a source holds although they are at their delivery limit: whatever gives them back loses
-// them.
+// brink knows which held messages of a source are at their delivery limit: returning them in any way loses them.
 type brink struct {
 	plan peek.Plan
 
 	mu      sync.Mutex
-	doomed  map[uint64]*message.Message // by delivery tag: complete
-	claimed map[uint64]bool             // of these, those that somebody acts on
+	doomed  map[uint64]*message.Message // by delivery tag, complete
+	claimed map[uint64]bool             // those of them that are acted on
 	met     bool                        // there was one
-	highest int64                       // delivery count of the others
+	highest int64                       // the highest delivery count of the others
 	counted int                         // messages
 }
 
-// note takes a message in before anybody else gets it. It keeps nothing of m but what that points to.
+// note examines a message before anything else gets it. It keeps nothing of m except what that points to.
 func (b *brink) note(tag uint64, m *message.Message, position int) {
 	if !b.plan.Limited() {
 		return
@@ -51,7 +50,7 @@ func (b *brink) note(tag uint64, m *message.Message, position int) {
 	b.doomed[tag] = &kept
 }
 
-// claim notes that a message is acted on: what becomes of it is settled by that.
+// claim records that a message is acted on, which decides its outcome.
 func (b *brink) claim(tag uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,14 +59,14 @@ func (b *brink) claim(tag uint64) {
 	}
 }
 
-// unclaim notes that nothing is acted on any more.
+// unclaim records that nothing is acted on any more.
 func (b *brink) unclaim() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.claimed)
 }
 
-// acknowledged lets go of what is out of the queue.
+// acknowledged forgets messages that have left the queue.
 func (b *brink) acknowledged(tag uint64, multiple bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +76,7 @@ func (b *brink) acknowledged(tag uint64, multiple bool) {
 	}
 }
 
-// unclaimed are the tags of the messages that nobody acts on, in their order.
+// unclaimed are the tags of the messages that are not acted on, in order.
 func (b *brink) unclaimed() []uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,7 +96,7 @@ func (b *brink) message(tag uint64) *message.Message {
 	return b.doomed[tag]
 }
 
-// end is what the look has cost.
+// end is the cost of the look.
 func (b *brink) end(s *source) (end peek.LookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +117,7 @@ func (b *brink) end(s *source) (end peek.LookEnd) {
 	return end
 }
 
-// given is the highest delivery count of the messages when they are given back.
+// given is the highest delivery count of the messages when they are returned.
 func (b *brink) given() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,15 +140,16 @@ func (b *brink) weigh() error {
 		return nil
 	}
 	if reached := b.plan.Weigh(count); reached != nil {
-		reached.Left = max(reached.Left-1, 0) // it goes back
+		reached.Left = max(reached.Left-1, 0) // it is returned
 		return reached
 	}
 	return nil
 }
 
-// page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each gets all that
-// were taken, always. Where the delivery limit may end it, or the broker did, it takes one message first, then few; the
-// error then is a *peek.LimitReached or a *peek.LookEnded. With --insist, what is at its limit is rescued as it comes.
+// page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each always gets
+// all that were taken. Where the delivery limit may end it, or the broker did, it takes one message first, then a few;
+// the error is then a *peek.LimitReached or a *peek.LookEnded. With --insist, messages at their limit are rescued as
+// they arrive.
 func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	for taken < n && err == nil {
 		part, rest := n-taken, s.most()

@@ -18,35 +18,36 @@ import (
 	"github.com/dlxtop/dlxtop/internal/seed"
 )
 
-// cable is a TCP proxy to a node that can be cut, delays, stalls, and says something wrong in its client's name.
+// cable is a TCP proxy to a node that can cut, delay, stall, and send something wrong in its client's name.
 type cable struct {
 	mu    sync.Mutex
 	conns []net.Conn
-	ends  []string     // the addresses that the node sees
-	bytes atomic.Int64 // that went to the node
-	limit int64        // cuts itself when so many have; 0 is never
-	// when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
+	ends  []string     // the addresses as seen by the node
+	bytes atomic.Int64 // sent to the node
+	limit int64        // cuts itself after this many; 0: never
+	// if set, it is not cut, but a connection that sent this many stalls until the channel is closed
 	stall chan struct{}
 
 	far             atomic.Pointer[string] // host:port
-	latency, jitter time.Duration          // of each way; what was sent first arrives first
+	latency, jitter time.Duration          // in each direction; packets keep their order
 	random          *rand.Rand
-	pausedUntil     atomic.Int64           // nothing arrives before: nanoseconds since 1970
-	struck          atomic.Pointer[strike] // nil: nothing strikes
-	// the method before which a wrong acknowledgement goes to the node, once; 0 is none
+	pausedUntil     atomic.Int64           // nothing is delivered before: nanoseconds since 1970
+	struck          atomic.Pointer[strike] // nil: no fault
+	// a wrong acknowledgement is sent to the node before this method, once; 0: never
 	poison   atomic.Int64
-	venom    func(channel uint16) []byte // the frame before the poisoned method; nil: wrongAck
-	consumes func(n int)                 // is called before the nth consumer's beginning goes to the node; nil: nothing is
+	venom    func(channel uint16) []byte // the frame sent before the poisoned method; nil: wrongAck
+	consumes func(n int)                 // if set, called before the nth basic.consume is sent to the node
 	consumed atomic.Int64
 }
 
-// strike is done once, when so many bytes went to the node, and before the last of them arrive there.
+// strike is a fault that happens once, when this many bytes were sent to the node, before the last of them arrive
+// there.
 type strike struct {
 	at    int64
 	do    func()
 	once  sync.Once
 	begun atomic.Bool
-	done  chan struct{} // closed when do has come to its end; nil: nothing waits for it
+	done  chan struct{} // closed when do has returned; nil: nothing waits for it
 }
 
 func (s *strike) strike() {
@@ -59,7 +60,7 @@ func (s *strike) strike() {
 	})
 }
 
-// The methods of AMQP's class basic that a cable knows.
+// The methods of AMQP's class basic that a cable recognizes.
 const (
 	basicConsume = 20
 	basicPublish = 40
@@ -72,7 +73,7 @@ func newCable(t *testing.T, limit int64) (*cable, string) {
 	return c, c.lay(t, node)
 }
 
-// lay lets a cable lead to a node, and returns the URL of its near end.
+// lay connects a cable to a node, and returns the URL of its near end.
 func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	t.Helper()
 	u := must.Get(url.Parse(n.AMQP()))(t)
@@ -95,21 +96,21 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	return u.String()
 }
 
-// ownAddress is an address that only one cable dials from, so that the broker names its connections like no other:
-// Linux gives a port again within minutes, to an application that stays. Elsewhere it is nil, and a port may be taken
-// for that of a cable.
+// ownAddress is an address that only one cable dials from, so that the broker's names for its connections are unique:
+// Linux reuses a port within minutes, and a long-lived application may get it. Elsewhere it is nil, and a port may be
+// mistaken for a cable's.
 func ownAddress() net.Addr {
 	if runtime.GOOS != "linux" {
-		return nil // 127.0.0.1 is all there is
+		return nil // only 127.0.0.1 exists
 	}
 	n := addresses.Add(1)
 	return &net.TCPAddr{IP: net.IPv4(127, 64, byte(n>>8), byte(n))}
 }
 
-// addresses counts the cables that have one of their own.
+// addresses counts the cables with their own address.
 var addresses atomic.Uint32
 
-// throughAs is a URL of the node, with the user in it, that leads through the cable.
+// throughAs is a URL of the node, including the user, that leads through the cable.
 func (c *cable) throughAs(t *testing.T, address string) string {
 	t.Helper()
 	u := must.Get(url.Parse(address))(t)
@@ -118,14 +119,14 @@ func (c *cable) throughAs(t *testing.T, address string) string {
 	return u.String()
 }
 
-// lead lets new connections end at another node.
+// lead makes new connections end at another node.
 func (c *cable) lead(t *testing.T, n *demo.Node) {
 	t.Helper()
 	u := must.Get(url.Parse(n.AMQP()))(t)
 	c.far.Store(&u.Host)
 }
 
-// carry carries one way of a connection, until it ends.
+// carry copies one direction of a connection, until it ends.
 func (c *cable) carry(to net.Conn, from io.Reader) {
 	defer to.Close()
 	if c.latency == 0 {
@@ -136,7 +137,7 @@ func (c *cable) carry(to net.Conn, from io.Reader) {
 		due   time.Time
 		bytes []byte
 	}
-	under := make(chan packet, 1000) // under way
+	under := make(chan packet, 1000) // in flight
 	go func() {
 		defer close(under)
 		buffer := make([]byte, 64<<10)
@@ -174,7 +175,7 @@ func (c *cable) cut() {
 	c.conns = nil
 }
 
-// counted counts what it reads, and cuts the cable at its limit, or stalls when it has read so much itself.
+// counted counts what it reads, and cuts the cable at its limit, or stalls at its own.
 type counted struct {
 	net.Conn
 	cable *cable
@@ -198,7 +199,7 @@ func (r *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// frames reads a client's AMQP frames whole, and puts a wrong acknowledgement between them when the cable says so.
+// frames reads a client's AMQP frames one by one, and inserts a wrong acknowledgement when the cable says so.
 type frames struct {
 	from    io.Reader
 	cable   *cable
@@ -250,19 +251,19 @@ func (f *frames) next() error {
 	return nil
 }
 
-// wrongAck is the frame of an acknowledgement of a delivery that there never was: the broker closes the channel for it
-// (406).
+// wrongAck is a frame that acknowledges a delivery that never existed: the broker closes the channel (406).
 func wrongAck(channel uint16) []byte {
 	frame := []byte{1, 0, 0, 0, 0, 0, 13, 0, 60, 0, basicAck}
 	binary.BigEndian.PutUint16(frame[1:], channel)
 	frame = binary.BigEndian.AppendUint64(frame, 1<<40)
-	return append(frame, 0, 0xce) // not multiple; the end of a frame
+	return append(frame, 0, 0xce) // not multiple; the frame's end
 }
 
-// strayAck is the frame of an acknowledgement on the channel of the connection itself: the broker ends the connection.
+// strayAck is a frame with an acknowledgement on channel 0: the broker closes the connection.
 func strayAck(uint16) []byte { return wrongAck(0) }
 
-// brokenAck is the frame of an acknowledgement that ends after its class and method: the broker ends the connection.
+// brokenAck is a frame with an acknowledgement that is truncated after its class and method: the broker closes the
+// connection.
 func brokenAck(channel uint16) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte{1}, channel), 0, 0, 0, 4, 0, 60, 0, basicAck, 0xce)
 }

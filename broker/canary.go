@@ -14,47 +14,47 @@ import (
 
 const (
 	canaryTick  = 100 * time.Millisecond // between two counts
-	canaryQuiet = 500 * time.Millisecond // until what was given back to the queue is counted again
+	canaryQuiet = 500 * time.Millisecond // until messages requeued to the source are counted again
 	lookEvery   = time.Second            // between two looks at a queue into which others publish too
 )
 
-// canary watches what became of the messages of a stage: whether consumers took them, and whether some came back into
-// the queue. Nothing is held meanwhile, so what comes back is seen at the end of the queue.
+// canary watches what happens to the messages of a stage: whether consumers took them, and whether some came back into
+// the queue. Nothing is held meanwhile, so messages that come back are seen at the end of the queue.
 //
-// The queue is only looked through when it has grown, or when its count cannot show that: a look reads from the head to
-// the end.
+// The queue is only searched when it has grown, or when its count cannot show that: a look reads from the head to the
+// end.
 type canary struct {
 	execution *execution
 	plan      *plan.Canary
 	goOn      <-chan struct{}
 	released  plan.Released
 	sent      int                      // messages of all stages so far
-	hurried   bool                     // a person did not want to wait any longer for this stage
-	targets   []*canaryTarget          // that the messages of this stage reached
-	before    map[model.QueueRef]int64 // ready in the queues that the plan reaches, before this stage
+	hurried   bool                     // the user did not want to wait any longer for this stage
+	targets   []*canaryTarget          // reached by the messages of this stage
+	before    map[model.QueueRef]int64 // ready messages before this stage, in the queues that the plan reaches
 	growth    growth
-	until     time.Time // the present wait ends then
-	// what the management API counted in them before this stage; empty: it has no statistics
+	until     time.Time // the end of the current wait
+	// the management API's counts of them before this stage; empty without statistics
 	acksBefore map[model.QueueRef]*model.Queue
-	judged     bool // what it has shown is in the account
+	judged     bool // its result is in the account
 }
 
-// canaryTarget is a queue that messages of the stage reached. They are taken when nothing is ready in it any more, or
-// when as many went as were before them and they themselves.
+// canaryTarget is a queue that messages of the stage reached. They are taken when it has no ready messages any more, or
+// when as many left it as had been there plus those sent.
 type canaryTarget struct {
 	queue     model.QueueRef
-	sent      int64 // of this stage
-	behind    int64 // messages to go until the last of them is taken
+	sent      int64 // in this stage
+	behind    int64 // messages that must leave until the last one sent is taken
 	ready     int64 // at the last count
 	taken     bool
 	consumers model.Opt[int64]
 }
 
-// growth is the count of the queue that the messages came from.
+// growth tracks the count of the queue that the messages came from.
 type growth struct {
 	since    time.Time // the end of the stage
 	old      int64     // messages that were there before, at most
-	ready    int64     // that are accounted for
+	ready    int64     // ready messages that are accounted for
 	unseen   bool      // it has grown since the last look
 	silent   bool      // it did not answer the last count
 	consumed bool      // it has consumers, so that its count does not show growth
@@ -72,7 +72,7 @@ func (g *growth) count(ready, consumers int64, held bool, now time.Time) {
 	}
 }
 
-// release notes what a stage publishes.
+// release records what a stage publishes.
 func (c *canary) release(p *message.Publishing) {
 	if c == nil {
 		return
@@ -121,7 +121,7 @@ func (c *canary) prepare(ctx context.Context) {
 	c.countAcks(ctx)
 }
 
-// passes watches a stage, and reports whether the next one may follow. Why it may not is in the account.
+// passes watches a stage, and reports whether the next one may follow. If not, the account says why.
 func (c *canary) passes(ctx context.Context) bool {
 	x := c.execution
 	if ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (c *canary) passes(ctx context.Context) bool {
 		return false
 	}
 	if len(c.targets) == 0 {
-		return true // nothing was chosen
+		return true // nothing was selected
 	}
 	c.growth, c.hurried = growth{since: time.Now(), old: x.left, ready: x.left}, false
 	if !c.await(ctx) || !c.watch(ctx) || !c.hurried && !c.acknowledged(ctx) {
@@ -156,10 +156,10 @@ const (
 	failed
 )
 
-// wait calls try now and then until it decides; when the limit is reached, over does. A person may end it earlier.
+// wait calls try repeatedly until it decides; at the limit it calls over. The user may end it earlier.
 func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func() verdict, over func() bool) bool {
 	select {
-	case <-c.goOn: // a wish that came too late for the wait before
+	case <-c.goOn: // a signal that came too late for the previous wait
 	default:
 	}
 	c.until = time.Now().Add(limit)
@@ -184,7 +184,7 @@ func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func(
 	}
 }
 
-// await waits until what was sent is taken, or comes back.
+// await waits until the sent messages are taken, or come back.
 func (c *canary) await(ctx context.Context) bool {
 	x := c.execution
 	c.until = time.Now().Add(c.plan.Patience)
@@ -209,7 +209,7 @@ func (c *canary) await(ctx context.Context) bool {
 	})
 }
 
-// watch makes sure for a while that nothing comes back.
+// watch waits for a while to make sure that nothing comes back.
 func (c *canary) watch(ctx context.Context) bool {
 	c.until = time.Now().Add(c.plan.Wait)
 	c.say(plan.CanaryWatches)
@@ -227,7 +227,7 @@ func (c *canary) watch(ctx context.Context) bool {
 	})
 }
 
-// step counts, and looks when that helps. It reports whether nothing came back, as far as is known.
+// step counts, and looks when that helps. It reports whether nothing came back, as far as known.
 func (c *canary) step(ctx context.Context) bool {
 	now := time.Now()
 	if !c.count(ctx, now) {
@@ -237,7 +237,7 @@ func (c *canary) step(ctx context.Context) bool {
 	return !due || c.look(ctx)
 }
 
-// over notes, when it ended while it was watched, that it shows nothing.
+// over records, if it ended while being watched, that it shows nothing.
 func (c *canary) over() {
 	if c == nil {
 		return
@@ -256,12 +256,12 @@ func (c *canary) taken() bool {
 	return true
 }
 
-// say notes how far it is.
+// say records its phase.
 func (c *canary) say(phase plan.CanaryPhase) {
 	c.execution.ledger.watch(plan.CanaryState{Phase: phase, Sent: c.sent, Wait: c.plan.Wait, Until: c.until})
 }
 
-// waiting is what it waits for.
+// waiting is the state of the current wait.
 func (c *canary) waiting() plan.CanaryState {
 	s := plan.CanaryState{Phase: plan.CanaryWaits, Sent: c.sent, Wait: c.plan.Wait, Until: c.until}
 	for _, t := range c.targets {
@@ -276,7 +276,7 @@ func (c *canary) waiting() plan.CanaryState {
 	return s
 }
 
-// notTaken is that the patience is over.
+// notTaken is the error when the patience is used up.
 func (c *canary) notTaken() error {
 	waits, patience := c.waiting(), model.ShortDuration(c.plan.Patience)
 	if why := waits.WaitsFor(); why != "" {
@@ -321,13 +321,13 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-// look looks through the queue for what came back, and reports whether nothing did.
+// look searches the queue for messages that came back, and reports whether there are none.
 func (c *canary) look(ctx context.Context) bool {
 	x, g := c.execution, &c.growth
 	g.unseen = false
 	pass, at := c.released.ComeBacks(), int64(0)
 	acquire := x.plan.Acquire
-	acquire.TakesAll = false // a look gives back all that it takes
+	acquire.TakesAll = false // a look returns everything that it takes
 	read, err := x.client.Read(ctx, acquire, func(m *message.Message) error {
 		at++
 		pass.Look(m, at > g.old)
@@ -355,12 +355,12 @@ func (c *canary) look(ctx context.Context) bool {
 }
 
 const (
-	acksEvery = time.Second // between two readings of what was acknowledged
-	// acksPatience is how long at least an acknowledgement may take, behind the wait itself
+	acksEvery = time.Second // between two readings of the acknowledgements
+	// acksPatience is how long an acknowledgement may take at least, after the wait itself
 	acksPatience = 3 * model.StatisticsLag
 )
 
-// countAcks notes what was acknowledged before a stage. Without statistics a canary trusts deliveries.
+// countAcks records the acknowledgements before a stage. Without statistics a canary trusts deliveries.
 func (c *canary) countAcks(ctx context.Context) {
 	c.acksBefore = map[model.QueueRef]*model.Queue{}
 	t, err := c.execution.client.statistics(ctx)
@@ -374,7 +374,7 @@ func (c *canary) countAcks(ctx context.Context) {
 	}
 }
 
-// statistics are what the management API reports now; nil when it reports none.
+// statistics are the management API's current counts; nil without any.
 func (c *Client) statistics(ctx context.Context) (*model.Topology, error) {
 	if c.reread == nil {
 		return nil, nil
@@ -388,7 +388,7 @@ func (c *Client) statistics(ctx context.Context) (*model.Topology, error) {
 	return t, nil
 }
 
-// acknowledged waits until what was sent is acknowledged, and reports whether it was.
+// acknowledged waits until the sent messages are acknowledged, and reports whether they were.
 func (c *canary) acknowledged(ctx context.Context) bool {
 	var acks []*plan.CanaryAcks
 	for _, t := range c.targets {
@@ -417,8 +417,7 @@ func (c *canary) acknowledged(ctx context.Context) bool {
 	})
 }
 
-// unacknowledged is the first queue in which what was sent is not acknowledged as far as is known; nil when it is in
-// all of them.
+// unacknowledged is the first queue in which sent messages are not acknowledged as far as known; nil when all are.
 func (c *canary) unacknowledged(ctx context.Context, acks []*plan.CanaryAcks) *plan.CanaryAcks {
 	if len(acks) == 0 {
 		return nil
@@ -432,7 +431,7 @@ func (c *canary) unacknowledged(ctx context.Context, acks []*plan.CanaryAcks) *p
 		before := c.acksBefore[a.Queue]
 		q, ok := t.Queue(a.Queue)
 		if !ok {
-			continue // it is gone, and what was in it
+			continue // it is gone, with everything in it
 		}
 		if a.Count(before, q, now); !a.Passed(before, now) {
 			return a
@@ -445,7 +444,7 @@ func (c *canary) unsettled(a *plan.CanaryAcks) plan.CanaryState {
 	return plan.CanaryState{Phase: plan.CanaryUnsettled, Sent: c.sent, Wait: c.plan.Wait, Until: c.until, Acks: a}
 }
 
-// refuseUnsettled ends it: what was sent was taken, and no acknowledgement says that it was processed.
+// refuseUnsettled ends it: the messages were taken, but no acknowledgement shows that they were processed.
 func (c *canary) refuseUnsettled(a *plan.CanaryAcks) {
 	state := c.unsettled(a)
 	c.judged = true

@@ -82,7 +82,7 @@ func canaryPlan(t *testing.T, operation plan.Operation, from, to *model.Queue, n
 	})
 }
 
-// stagesOf are the words of the canary, in their order, as the progress told them.
+// runCanary also returns the states of the canary in words, in order, from the progress.
 func runCanary(t *testing.T, run func(progress func(plan.Account)) (plan.Account, error)) (plan.Account, []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -99,8 +99,7 @@ func runCanary(t *testing.T, run func(progress func(plan.Account)) (plan.Account
 	return account, told
 }
 
-// TestCanaryPasses: one, then ten, then the rest, in one record, each once and in order, while others publish into the
-// source.
+// One, then ten, then the rest, in one record, each once and in order, while others publish into the source.
 func TestCanaryPasses(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
@@ -111,7 +110,7 @@ func TestCanaryPasses(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var others sync.WaitGroup
 		traffic := 0
-		others.Go(func() { // failures of somebody else, with other contents
+		others.Go(func() { // other failures, with different contents
 			for ctx.Err() == nil {
 				traffic++
 				a.send("", from.Name, amqp.Publishing{
@@ -150,7 +149,7 @@ func TestCanaryPasses(t *testing.T) {
 	})
 }
 
-// TestCanaryStops: failures come back, whatever the worker does with the headers.
+// Failures come back, whatever the worker does with the headers.
 func TestCanaryStops(t *testing.T) {
 	fails := map[string]func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery){
 		"rejects": func(model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
@@ -182,7 +181,7 @@ func TestCanaryStops(t *testing.T) {
 				began := time.Now()
 				account, _ := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
 					p := canaryPlan(t, plan.Replay, from, to, 47)
-					p.Canary.Wait = 5 * time.Second // a busy machine takes its time to bring it back
+					p.Canary.Wait = 5 * time.Second // a busy machine takes time to bring it back
 					return c.Execute(t.Context(), p, progress)
 				})
 				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
@@ -203,7 +202,7 @@ func TestCanaryStops(t *testing.T) {
 	}
 }
 
-// TestCanaryOfASilentQueue: a queue that cannot be counted at the end does not show that nothing came back.
+// A queue that cannot be counted at the end does not prove that nothing came back.
 func TestCanaryOfASilentQueue(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -235,13 +234,13 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 	a.await(from.QueueRef, 19)
 }
 
-// TestCanaryOfSomeFailures: the first is fine, of the ten some fail.
+// The first message succeeds, and some of the ten fail.
 func TestCanaryOfSomeFailures(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := canaryStage(t, a, kind)
 		messages := numbered(47)
-		twin := amqp.Publishing{MessageId: "twin", Body: []byte("body of 1")} // was there before: it did not come back
+		twin := amqp.Publishing{MessageId: "twin", Body: []byte("body of 1")} // it was there before: it did not come back
 		a.publish(from.QueueRef, append(messages, twin)...)
 		a.work(to.QueueRef, func(_ *amqp.Channel, d amqp.Delivery) {
 			if slices.Contains([]string{"3", "5", "11"}, d.MessageId) {
@@ -262,8 +261,7 @@ func TestCanaryOfSomeFailures(t *testing.T) {
 	})
 }
 
-// TestCanaryNobodyTakes: nothing consumes the target. It says so, ends when it is stopped, and goes on when it is told
-// to.
+// The target has no consumers. The canary says so, ends when it is stopped, and continues when told to.
 func TestCanaryNobodyTakes(t *testing.T) {
 	a, c := newApp(t), client(t)
 	from, to := canaryStage(t, a, model.Classic)
@@ -306,7 +304,7 @@ func TestCanaryNobodyTakes(t *testing.T) {
 	wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
 }
 
-// TestCanaryOfAFilter: what is not chosen stays in its order, between the stages too.
+// Messages that are not selected keep their order, between the stages too.
 func TestCanaryOfAFilter(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
@@ -347,7 +345,7 @@ func TestCanaryOfAFilter(t *testing.T) {
 	})
 }
 
-// TestCanaryThatDoesNotArrive: a target that takes nothing ends it after one.
+// A target that accepts nothing ends it after one message.
 func TestCanaryThatDoesNotArrive(t *testing.T) {
 	a, c := newApp(t), client(t)
 	from, to := canaryStage(t, a, model.Classic)
@@ -360,15 +358,14 @@ func TestCanaryThatDoesNotArrive(t *testing.T) {
 	wantIDs(t, "still there", a.drain(from.QueueRef, 20), count(20))
 }
 
-// TestCanaryHurriedOnce: who does not want to wait for the first message ends that wait alone: what follows it has to
-// be acknowledged.
+// Skipping the wait for the first message skips only that: later messages still need acknowledgements.
 func TestCanaryHurriedOnce(t *testing.T) {
 	a := newApp(t)
 	from, to := canaryStage(t, a, model.Classic)
 	a.publish(from.QueueRef, numbered(20)...)
 	var read atomic.Int64
 	c := newClient(t, broker.Options{URL: node.AMQP(), Reread: func(context.Context) (*model.Topology, error) {
-		now := *to // it gives each message back, again and again
+		now := *to // it requeues each message again and again
 		now.Acked, now.Redelivered = model.Some[int64](0), model.Some(1000*read.Add(1))
 		return topology([]*model.Queue{from, &now}), nil
 	}})
@@ -392,8 +389,8 @@ func TestCanaryHurriedOnce(t *testing.T) {
 	assert.Contains(t, account.Stopped, "the canary has not passed: 11 taken, none acknowledged")
 }
 
-// TestEmptyQuorumQueueIsNotBelieved: a quorum queue that is empty between two stages may only have lost its leader, so
-// the rest does not count as gone, and can be resumed.
+// A quorum queue that is empty between two stages may only have lost its leader, so the rest does not count as gone,
+// and can be resumed.
 func TestEmptyQuorumQueueIsNotBelieved(t *testing.T) {
 	a := newApp(t)
 	c, _ := journaled(t, false)
@@ -409,8 +406,8 @@ func TestEmptyQuorumQueueIsNotBelieved(t *testing.T) {
 	assert.Contains(t, account.Stopped, "says that it is empty, and should have 19 messages")
 }
 
-// TestReplayIsFollowed: what fails again after its retry is seen to come back, by its mark, and by its id where the
-// worker has dropped the headers; the record says so while it is followed and afterwards.
+// Messages that fail again after a retry are recognized when they come back, by the mark, or by the id if the worker
+// has dropped the headers; the record says so during the watch and afterwards.
 func TestReplayIsFollowed(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)

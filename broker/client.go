@@ -16,15 +16,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// Options say where the broker is.
+// Options describe the broker and how to use it.
 type Options struct {
 	URL     string         // amqp(s)://user:pass@host:port[/vhost]
-	TLS     *tls.Config    // nil: what the URL's parameters say, else the system's defaults
-	Timeout time.Duration  // to connect; 0 is 10 s, as for a request to the API
-	Journal ports.Recorder // nil: what is done is not kept, and there is no undo
-	Reread  plan.Reread    // says whether a replay reaches other queues than it did; nil: that is not looked at
-	Full    bool           // the journal keeps replayed messages completely, not only what was changed in them
-	Looks   Looks          // nil: what looks cost is remembered while the client lives
+	TLS     *tls.Config    // nil: from the URL's parameters, with the system's defaults
+	Timeout time.Duration  // to connect; 0 is 10 s, like a request to the API
+	Journal ports.Recorder // nil: nothing is recorded, and there is no undo
+	Reread  plan.Reread    // to find out whether a replay reaches other queues than planned; nil: not checked
+	Full    bool           // the journal keeps replayed messages completely, not only their changes
+	Looks   Looks          // nil: what looks cost is only remembered while the client lives
 }
 
 // Client talks to one broker, on the connections of its pool. It is safe for concurrent use.
@@ -35,14 +35,14 @@ type Client struct {
 	full    bool
 
 	patience    patience // of replays
-	spoolMemory int      // bytes of a peek that are kept in memory: a test wants none
+	spoolMemory int      // bytes of a peek that are kept in memory; tests set it to 0
 	comeback    time.Duration
 
 	mu       sync.Mutex
-	returned map[model.QueueRef]int // how many messages were last given back to a quorum queue: see source.extend
+	returned map[model.QueueRef]int // how many messages were last returned to a quorum queue: see source.extend
 
 	looks       Looks
-	looksFailed error // why they are not used any more; nil while they are
+	looksFailed error // why they are no longer used; nil while they are
 	own         *ownLooks
 	rescues     map[string]bool // vhosts in which a rescue is possible
 
@@ -50,7 +50,7 @@ type Client struct {
 	counter counter
 }
 
-// New reads the options. It does not connect. The error is one sentence without the password.
+// New checks the options. It does not connect. The error is one sentence without the password.
 func New(o Options) (*Client, error) {
 	pool, err := link.New(o.URL, o.TLS, o.Timeout)
 	if err != nil {
@@ -67,7 +67,7 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// Close closes all connections. What a running call holds goes back to its queue.
+// Close closes all connections. Messages held by running calls return to their queues.
 func (c *Client) Close() error {
 	c.Pool.Close()
 	c.counter.running.Wait() // its channels are closed with their connections

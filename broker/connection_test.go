@@ -63,7 +63,7 @@ func TestConnectErrors(t *testing.T) {
 	expired := secureServer(t, -time.Hour)
 	silent := dial.Silent(t)
 	rude := oddServer(t, []byte{})
-	// What Erlang's TLS, and so RabbitMQ's, answers to a client that speaks none: the alert "unexpected message".
+	// Erlang's TLS, and so RabbitMQ's, answers a client without TLS with the alert "unexpected message".
 	alerting := oddServer(t, []byte{21, 3, 3, 0, 2, 2, 10})
 	cases := map[string]struct {
 		url   string
@@ -109,7 +109,7 @@ func TestConnectErrors(t *testing.T) {
 				c := newClient(t, broker.Options{URL: test.url, Timeout: timeout})
 				err := c.Check(t.Context(), test.vhost)
 				must.That(t, errors.As(err, &e), "%v", err)
-				// A busy machine had not even connected, or not asked in time what else speaks there.
+				// A busy machine had not even connected in time, or not yet found out what else is listening there.
 				late := silence && strings.Contains(e.Cause, "did not answer within") ||
 					test.says == "speaks HTTP" && !strings.Contains(e.Cause, test.says)
 				if !late || time.Now().After(until) {
@@ -169,8 +169,8 @@ func TestCloseEndsTheClient(t *testing.T) {
 	assert.That(t, c.Check(t.Context(), "") != nil, "a closed client connects")
 }
 
-// TestAnEndOfTheHandshakeIsNoRefusal: a connection that stalls or is cut while it is opened tells nothing of the
-// password or the vhost. amqp091-go takes it for a refusal of the user, or of the vhost.
+// A connection that stalls or is cut during the handshake says nothing about the password or the vhost. amqp091-go
+// mistakes that for a refusal of the user, or of the vhost.
 func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	whole, address := newCable(t, 0)
@@ -193,7 +193,7 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 				err := check(t, address, 300*time.Millisecond)
 				var e *model.ConnectError
 				if err == nil && limit > header+1 || errors.As(err, &e) && e.Kind == model.Unreachable {
-					return // the last bytes are the connection's end, of which nothing depends
+					return // the last bytes close the connection, and nothing depends on them
 				}
 				t.Error(err)
 			})
@@ -201,7 +201,7 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 	}
 }
 
-// certificate is one that nobody trusts, for this machine, with its key, that is valid for so long from now on.
+// certificate is an untrusted certificate for this machine with its key, valid for this long.
 func certificate(t *testing.T, validFor time.Duration) (der []byte, key *ecdsa.PrivateKey) {
 	t.Helper()
 	key = must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
@@ -213,7 +213,7 @@ func certificate(t *testing.T, validFor time.Duration) (der []byte, key *ecdsa.P
 	return der, key
 }
 
-// secureServer listens for TLS, with a certificate that nobody trusts.
+// secureServer listens for TLS, with an untrusted certificate.
 func secureServer(t *testing.T, validFor time.Duration) string {
 	t.Helper()
 	der, key := certificate(t, validFor)
@@ -227,7 +227,7 @@ func secureServer(t *testing.T, validFor time.Duration) string {
 	})
 }
 
-// secureNode lets the broker listen for TLS, and returns where, and a file with the certificate.
+// secureNode enables the broker's TLS listener, and returns its address, and a file with the certificate.
 func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 	t.Helper()
 	der, key := certificate(t, time.Hour)
@@ -244,8 +244,8 @@ func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 	return address, authority
 }
 
-// TestTLS acts on messages through a broker's TLS listener, those with odd headers too, and tells what is wrong
-// there in words.
+// TestTLS acts on messages through a broker's TLS listener, including those with odd headers, and checks what is said
+// about errors there.
 func TestTLS(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
@@ -288,7 +288,7 @@ func TestTLS(t *testing.T) {
 // everyRight is what a user needs who may do all on a vhost.
 const everyRight = `{"configure":".*","write":".*","read":".*"}`
 
-// user makes a user with rights on "/", none if rights is empty, and returns the URL to connect as it.
+// user creates a user with rights on "/", none if rights is empty, and returns the URL to connect as it.
 func user(t testing.TB, name, rights string) string {
 	t.Helper()
 	manage.Do(t, node.API(), http.MethodPut, "users/"+name, `{"password":"secret","tags":""}`)

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// countLanes is how many queues are counted at the same time: the library waits for each answer on its channel.
+	// countLanes is how many queues are counted in parallel: the library waits for each answer on its channel.
 	countLanes = 8
-	// countTries is how often a queue is asked that does not answer, a quarter of a second each time.
+	// countTries is how often a queue is asked if it does not answer, a quarter of a second each time.
 	countTries = 3
-	// refusedFor is for how long a queue is not asked that is gone or exclusive to another connection: each such answer
-	// closes a channel, and the broker writes it into its log.
+	// refusedFor is how long a missing or exclusive queue is not asked again: each such answer closes a channel, and the
+	// broker logs it.
 	refusedFor = 30 * time.Second
-	// settledAfter is for how long after dlxtop gave messages back a count may still miss some of them.
+	// settledAfter is how long after dlxtop returned messages a count may still lack some of them.
 	settledAfter = comeback + 100*time.Millisecond
 )
 
 // counter keeps the channels on which queues are counted. One count runs at a time.
 type counter struct {
-	turn    chan struct{} // holds one token while nobody counts
+	turn    chan struct{} // holds one token while no count runs
 	running *sync.WaitGroup
-	lanes   map[string]*[countLanes]*amqp.Channel // by vhost; belongs to who has the turn
-	// lanes at most, where a limit allows no more; belongs to who has the turn
+	lanes   map[string]*[countLanes]*amqp.Channel // by vhost; its owner has the turn
+	// lanes at most, where a limit allows no more; its owner has the turn
 	most    map[string]int
-	refused map[model.QueueRef]time.Time // until when; belongs to who has the turn
+	refused map[model.QueueRef]time.Time // until when; its owner has the turn
 }
 
 func newCounter() counter {
@@ -44,13 +44,12 @@ func newCounter() counter {
 	return c
 }
 
-// Count counts queues exactly and at once: their ready messages and their consumers. It keeps its channels, so that up
-// to eight queues take one round trip. A queue that does not exist, or is exclusive to another connection, is left out,
-// and is not asked again for some time; one that does not answer has no figures. Do not ask for streams, of which a
-// broker says 0 (all versions), nor for classic queues with x-expires, whose lease it renews.
+// Count counts queues exactly and immediately: their ready messages and their consumers. It keeps its channels, so that
+// up to eight queues take one round trip. A queue that does not exist, or is exclusive to another connection, is left
+// out, and is not asked again for some time; one that does not answer has no figures. Do not count streams, for which a
+// broker answers 0 (all versions), nor classic queues with x-expires, whose lease it renews.
 //
-// Where dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is
-// there.
+// If dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is there.
 func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 	select {
 	case <-c.counter.turn:
@@ -61,7 +60,7 @@ func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 		counts map[model.QueueRef]model.QueueCounts
 		err    error
 	}
-	done := make(chan result, 1) // nobody may wait for it any more
+	done := make(chan result, 1) // the receiver may have given up
 	c.counter.running.Go(func() {
 		counts, err := c.count(ctx, refs)
 		c.counter.turn <- struct{}{}
@@ -70,12 +69,12 @@ func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 	select {
 	case r := <-done:
 		return r.counts, r.err
-	case <-ctx.Done(): // a channel's call knows no context: it ends with the answer, or with the connection
+	case <-ctx.Done(): // a channel's call ignores the context: it ends with the answer, or with the connection
 		return nil, fmt.Errorf("count queues: %w", ctx.Err())
 	}
 }
 
-// count is Count for who has the turn.
+// count is Count for the owner of the turn.
 func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 	began := time.Now()
 	byVHost := map[string][]model.QueueRef{}
@@ -103,8 +102,8 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 	return counts, failed
 }
 
-// countIn counts the queues of a vhost. Where a limit allows fewer channels than that would take, it says so, and the
-// next one makes do with half as many, to the end of the client.
+// countIn counts the queues of a vhost. If a limit allows fewer channels than needed, it says so, and from then on this
+// client uses half as many.
 func (c *Client) countIn(
 	ctx context.Context, vhost string, own []model.QueueRef, counts map[model.QueueRef]model.QueueCounts,
 ) error {
@@ -118,7 +117,7 @@ func (c *Client) countIn(
 		c.counter.lanes[vhost] = kept
 		c.counter.most[vhost] = min(countLanes, max(1, int(connection.Config.ChannelMax)-link.ChannelsNeeded+1))
 	}
-	var mu sync.Mutex // of counts, refused and failed
+	var mu sync.Mutex // guards counts, refused and failed
 	var failed error
 	var lanes sync.WaitGroup
 	most := min(c.counter.most[vhost], len(own))
@@ -151,8 +150,8 @@ func (c *Client) countIn(
 	return failed
 }
 
-// countOne counts a queue on a kept channel, which is opened when there is none. What a queue does not answer is asked
-// again, and then unknown.
+// countOne counts a queue on a kept channel, which is opened when missing. A silent queue is asked again, and then
+// unknown.
 func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model.QueueRef) (model.QueueCounts, error) {
 	if *channel == nil || (*channel).IsClosed() {
 		opened, err := c.KeptChannel(ctx, ref.VHost)

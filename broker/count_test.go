@@ -31,7 +31,7 @@ func TestCount(t *testing.T) {
 	a.publish(classic, numbered(3)...)
 	a.publish(quorum, numbered(4)...)
 	refs := []model.QueueRef{classic, {VHost: "/", Name: "no such queue"}, quorum}
-	for i := range 20 { // more than a lane's worth: the kept channels have to survive a refusal
+	for i := range 20 { // more than a lane's worth: the kept channels must survive a refusal
 		refs = append(refs, a.queue(fmt.Sprint(i), model.Classic))
 	}
 	for range 3 {
@@ -41,7 +41,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// What dlxtop holds itself is missing from the count, and the count says so.
+// Messages that dlxtop itself holds are missing from the count, and the count says so.
 func TestCountWhileMessagesAreHeld(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []model.QueueType{model.Classic, model.Quorum} {
@@ -74,7 +74,7 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 	}
 }
 
-// countSurvivesALostBroker: a broker that went away is an error each time, and is counted again when it is back.
+// countSurvivesALostBroker: while a broker is away each count is an error, and counting works again when it is back.
 func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 	a, c := newAppOn(t, n), clientOf(t, n)
 	queue := a.queue("q", model.Classic)
@@ -103,8 +103,8 @@ func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 
 // connectionsOf are the names of a user's connections, "address:port -> address:port". The broker adds and removes them
 // at once (3.10.8, 4.0.5, 4.3.6); the list of all connections is up to 1 s late. But a connection that ends as soon as
-// it is open may stay in the user's list until the node stops (32 of 12,000 on 3.10.8, 7 on 4.0.5, 3 on 4.3.6): what is
-// there for long, and not in the other list, is none.
+// it is open may stay in the user's list until the node stops (32 of 12,000 on 3.10.8, 7 on 4.0.5, 3 on 4.3.6): an
+// entry that stays long without being in the other list does not count.
 func connectionsOf(t testing.TB, n *demo.Node, user string) ([]string, error) {
 	t.Helper()
 	names, status, err := connections(n, "/api/connections/username/"+url.PathEscape(user))
@@ -112,7 +112,7 @@ func connectionsOf(t testing.TB, n *demo.Node, user string) ([]string, error) {
 		names, _, err = connections(n, "/api/connections")
 		return names, err
 	}
-	const long = 10 * time.Second // ten times as late as the other list is
+	const long = 10 * time.Second // ten times the delay of the other list
 	var suspects []string
 	for _, name := range names {
 		if since, _ := listedSince.LoadOrStore(name, time.Now()); time.Since(since.(time.Time)) > long {
@@ -153,9 +153,8 @@ func connections(n *demo.Node, path string) (names []string, status int, err err
 	return names, response.StatusCode, err
 }
 
-// allGone reports whether the broker has noticed that all connections of a user ended. What they held is back then for
-// who consumes from now on, and what they sent is in its queue: a queue hears of the end of a channel after what came
-// by it.
+// allGone reports whether the broker has noticed that all connections of a user ended. What they held is then available
+// to new consumers, and what they sent is in its queue: a queue learns of a channel's end after the channel's messages.
 func allGone(t testing.TB, n *demo.Node, user string) error {
 	t.Helper()
 	names, err := connectionsOf(t, n, user)
@@ -165,7 +164,7 @@ func allGone(t testing.TB, n *demo.Node, user string) error {
 	return err
 }
 
-// gone reports the same of what went through a cable.
+// gone reports the same for connections through a cable.
 func (c *cable) gone(t testing.TB, n *demo.Node, user string) error {
 	t.Helper()
 	names, err := connectionsOf(t, n, user)
@@ -183,9 +182,9 @@ func (c *cable) gone(t testing.TB, n *demo.Node, user string) error {
 	return nil
 }
 
-// hold takes all messages that a queue has, and leaves them with the channel. Whoever held some before has to be gone.
-// What basic.get answers comes after what the queue has heard until then, which a passive declare may overtake, and
-// counts the rest. The channel of a connection that is gone may still route what it had read: this comes, too.
+// hold takes all messages of a queue, and leaves them with the channel. Earlier holders must be gone. The answers to
+// basic.get follow everything that the queue has received until then, which a passive declare may overtake, and they
+// count the rest. The channel of a connection that is gone may still route what it had read: these messages come, too.
 func (a *app) hold(channel *amqp.Channel, queue model.QueueRef) (got []amqp.Delivery) {
 	a.Helper()
 	for {
@@ -201,7 +200,7 @@ func (a *app) hold(channel *amqp.Channel, queue model.QueueRef) (got []amqp.Deli
 	}
 }
 
-// empty takes all messages out of a queue. Whoever held some before has to be gone.
+// empty takes all messages out of a queue. Earlier holders must be gone.
 func (a *app) empty(queue model.QueueRef) []amqp.Delivery {
 	a.Helper()
 	channel := a.open()
@@ -214,7 +213,7 @@ func (a *app) empty(queue model.QueueRef) []amqp.Delivery {
 	return got
 }
 
-// TestReasonsOfTheBroker lets the broker refuse things, and reads why out of what it says.
+// TestReasonsOfTheBroker provokes refusals by the broker, and checks the reasons derived from them.
 func TestReasonsOfTheBroker(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -278,7 +277,7 @@ func TestReasonsOfTheBroker(t *testing.T) {
 		{link.OnLogin, "bad login", login(at(url.UserPassword("guest", "wrong"), ""))},
 	} {
 		got := link.ReasonOf(test.on, test.err)
-		if errors.Is(test.err, amqp.ErrCredentials) { // the client says it in its own words
+		if errors.Is(test.err, amqp.ErrCredentials) { // the client words it itself
 			got = "bad login"
 		}
 		assert.Equal(t, got, test.want, "%v", test.err)

@@ -13,8 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// endedBy is how the look ended when dlxtop has not ended it: what the broker does when a queue is gone, or when it
-// stops, is no sign of a message that ends every look.
+// endedBy is how the look ended, if not by dlxtop: what the broker does when a queue is gone, or when it stops, does
+// not indicate a message that ends every look.
 func (s *source) endedBy() (ended model.Ended) {
 	var why *amqp.Error
 	if !s.holding.IsClosed() || !errors.As(s.reason(nil), &why) {
@@ -23,14 +23,14 @@ func (s *source) endedBy() (ended model.Ended) {
 	if known := link.ReasonOf(link.OnQueue, why); known != link.UnknownReason {
 		return ended
 	}
-	// 541, too, when the queue's node is out of sight (4.3.6)
+	// 541, too, when the queue's node is unreachable (4.3.6)
 	nothingComes := s.plan.Method != peek.Get && !s.open.Load() && why.Code == amqp.InternalError
 	if nothingComes || s.plan.Type == model.Classic && s.asking.Load() > 0 {
 		return ended
 	}
 	ended = model.Ended{
 		By: model.EndedByBroker, Said: fmt.Sprintf("%d %s", why.Code, link.Words(why)),
-		// amqp091-go 1.16 drops what it has not handed out when a connection ends
+		// amqp091-go 1.16 drops deliveries that it has not passed on when a connection ends
 		Before: int64(s.held() + s.wire.Unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
 	}
 	_, broken := s.wire.Heard()
@@ -46,7 +46,7 @@ func (s *source) endedBy() (ended model.Ended) {
 	return ended
 }
 
-// explained is err, or how the look ended when that is why, and another one would most likely end so, too.
+// explained is err, or how the look ended if that is the cause, and another one would most likely end so, too.
 func (s *source) explained(err error) error {
 	if err == nil {
 		return nil
@@ -57,8 +57,8 @@ func (s *source) explained(err error) error {
 	return err
 }
 
-// most is how many further messages may be taken. Where some are acknowledged of a quorum queue at which a look ended,
-// they are so few that none of the acknowledgements waits: flush would have to take the next message.
+// most is how many further messages may be taken. When messages of a quorum queue at which a look ended are
+// acknowledged, they are so few that no acknowledgement is buffered: flush would have to take the next message.
 func (s *source) most() int {
 	most := s.plan.Most()
 	switch {
@@ -74,7 +74,7 @@ func (s *source) most() int {
 func (s *source) reason(err error) error {
 	if s.holding.IsClosed() && s.why.Load() == nil {
 		select {
-		case why := <-s.closed: // comes, or is closed, a moment after the channel counts as closed
+		case why := <-s.closed: // sent, or closed, a moment after the channel counts as closed
 			if why != nil {
 				s.why.Store(why)
 			}
@@ -87,7 +87,7 @@ func (s *source) reason(err error) error {
 	return err
 }
 
-// gone says why the broker ended a consumer.
+// gone is why the broker ended a consumer.
 func (s *source) gone() error {
 	if s.holding.IsClosed() {
 		return link.QueueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))

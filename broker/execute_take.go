@@ -16,8 +16,8 @@ type chosen struct {
 	publishing *message.Publishing // nil: it is dropped
 }
 
-// take takes messages until all that were there at the start were seen, or all that were chosen are found, and hands
-// the chosen ones on. It reports whether it came so far.
+// take takes messages until all that were there at the start were seen, or all selected ones are found, and passes the
+// selected ones on. It reports whether it got that far.
 func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
 	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
 		n := x.nextPage(left, number)
@@ -26,9 +26,9 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 			x.taken++
 			m.Identify()
 			m.Position = x.taken
-			// What came back is not sent again, although others may have gone from in front of it.
+			// Messages that came back are not sent again, even if others ahead of them are gone.
 			if !x.full() && !m.MarkedBy(x.plan.MarkName) && !x.meets(m) && x.picker.Pick(m) {
-				m.Position = max(m.Position, x.last+1) // names it in the journal: others may have gone between two stages
+				m.Position = max(m.Position, x.last+1) // it identifies the message in the journal: others may have left
 				x.last = m.Position
 				x.kept += int64(m.BodyBytes)
 				x.source.brink.claim(tag)
@@ -36,7 +36,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 			}
 		})
 		left -= int64(taken)
-		if x.source.shares() && (left > 0 || x.source.plan.Type == model.Quorum) { // whose lock other queues may share
+		if x.source.shares() && (left > 0 || x.source.plan.Type == model.Quorum) { // other queues may share its lock
 			x.source.unlock()
 		}
 		if len(page) > 0 {
@@ -48,7 +48,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 		}
 		var ended *peek.LookEnded
 		switch {
-		case errors.As(err, &ended) && ended.Reached: // what was taken is acted on
+		case errors.As(err, &ended) && ended.Reached: // act on what was taken
 			x.ledger.stop(err.Error())
 			return false
 		case err != nil:
@@ -66,7 +66,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 	return true
 }
 
-// stays notes a message that the program cannot change, or a copy of another: no later stage picks it again.
+// stays records a message that the program cannot change, or a copy of another: no later stage picks it again.
 func (x *execution) stays(m *message.Message, why error) {
 	switch unpublished(why).(type) {
 	case plan.NotMended, plan.Double:
@@ -83,7 +83,7 @@ func (x *execution) stays(m *message.Message, why error) {
 	x.staying[m.Fingerprint]++
 }
 
-// unpublished is the plan's reason not to publish a message; nil when it is another one.
+// unpublished is the plan's reason not to publish a message; nil for any other error.
 func unpublished(why error) model.Objection {
 	var u *plan.Unpublished
 	if errors.As(why, &u) {
@@ -92,7 +92,7 @@ func unpublished(why error) model.Objection {
 	return nil
 }
 
-// spare finds what was sent before, so that its copies stay. That includes what a resumed record has sent.
+// spare finds what was sent earlier, including by a resumed record, so that its copies stay.
 func (x *execution) spare(ctx context.Context) error {
 	if !x.plan.SparesDoubles() {
 		return nil
@@ -109,7 +109,7 @@ func (x *execution) spare(ctx context.Context) error {
 	return nil
 }
 
-// meets reports whether a message is one that stayed in an earlier stage.
+// meets reports whether a message already stayed in an earlier stage.
 func (x *execution) meets(m *message.Message) bool {
 	if x.again[m.Fingerprint] == 0 {
 		return false
@@ -118,17 +118,17 @@ func (x *execution) meets(m *message.Message) bool {
 	return true
 }
 
-// full reports whether nothing further is picked in this stage.
+// full reports whether nothing more is picked in this stage.
 func (x *execution) full() bool {
 	return x.picker.Done() || x.most > 0 && x.picker.Picked() >= x.most
 }
 
-// pageShare is the part of the bytes that an action may hold which one page has: three are held at a time, and beyond
-// the limit of memory the garbage collector takes more time than the messages.
+// pageShare is the fraction of an action's memory that one page may use: three pages are held at a time, and beyond the
+// memory limit garbage collection takes more time than the messages.
 const pageShare = 4
 
-// nextPage is the size of the next page: small first, because what is chosen is mostly near the head; then as large as
-// is useful, but so that the chosen bodies stay within MaxBytes and the messages that are kept in few pages.
+// nextPage is the size of the next page: small first, because selected messages are mostly near the head; then as large
+// as useful, while the selected bodies stay within MaxBytes and the kept messages in few pages.
 func (x *execution) nextPage(left int64, number int) int {
 	n := int64(min(actionFirstPage<<(2*min(number, 4)), actionPage))
 	if picked := x.picker.Picked(); picked > 0 {

@@ -159,7 +159,8 @@ func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 func TestUnroutableReplayIsReturned(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		// A topic exchange whose binding is known to the plan, but gone on the broker for the key of every third message.
+		// The plan knows a binding of a topic exchange that no longer exists on the broker for the key of every third
+		// message.
 		exchange := strings.ReplaceAll(t.Name(), "/", ".")
 		must.Do(t, a.channel.ExchangeDeclare(exchange, "headers", false, true, false, false, nil))
 		must.Do(t, a.channel.QueueBind(to.Name, "", exchange, false, amqp.Table{"x-match": "all", "route": true}))
@@ -222,7 +223,7 @@ func TestReplayToAFullQueue(t *testing.T) {
 	})
 }
 
-// TestReplayToAFullQueueAndAnother: the nack of one queue says nothing of the other one, which has the message.
+// A nack by one queue says nothing about the other one, which has the message.
 func TestReplayToAFullQueueAndAnother(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
@@ -237,7 +238,7 @@ func TestReplayToAFullQueueAndAnother(t *testing.T) {
 	}
 	a.publish(from.QueueRef, numbered(n)...)
 	snapshot := *topology([]*model.Queue{from, full, other}, exchange).Snapshot
-	snapshot.Bindings = append(snapshot.Bindings, model.Binding{ // beside that of the last queue
+	snapshot.Bindings = append(snapshot.Bindings, model.Binding{ // beside the last queue's binding
 		VHost: "/", Source: exchange, Destination: full.Name, RoutingKey: "k",
 	})
 	account := execute(t, c, planned(t, model.NewTopology(&snapshot), plan.ActionWant{
@@ -285,7 +286,7 @@ func TestReplayStrips(t *testing.T) {
 	got := a.drain(to.QueueRef, 1)[0]
 	diff := cmp.Diff(amqp.Table{"keep": "me"}, got.Headers)
 	assert.That(t, diff == "" && got.Expiration == "" && got.UserId == "", "%s %q %q", diff, got.Expiration, got.UserId)
-	// A user_id that the broker would close the channel for is refused before that.
+	// A user_id for which the broker would close the channel is refused beforehand.
 	a.publish(from.QueueRef, amqp.Publishing{MessageId: "1", UserId: "guest"}, amqp.Publishing{MessageId: "2"})
 	other := newClient(t, broker.Options{URL: user(t, "other", everyRight)})
 	p = replayTo(t, from, to, plan.Selection{}) // planned for guest
@@ -319,7 +320,7 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 			got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages)
 			must.That(t, slices.Equal(got, count(limit)), "look at %d: %s", limit, cmp.Diff(count(limit), got))
 		}
-		c = client(t) // that knows of no earlier look
+		c = client(t) // a client that knows of no earlier look
 		c.SetComeback(patience)
 		for _, limit := range []int{20, 20} {
 			got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages)
@@ -333,8 +334,7 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 	})
 }
 
-// TestQueueThatIsReadByGetGivesBack: nothing but its count shows that a queue without our consumer has given back what
-// was taken.
+// Only its count shows that a queue without a consumer of ours has got everything back.
 func TestQueueThatIsReadByGetGivesBack(t *testing.T) {
 	t.Parallel()
 	const n = 30
@@ -352,7 +352,7 @@ func TestQueueThatIsReadByGetGivesBack(t *testing.T) {
 	}
 }
 
-// movePlan plans to move all that was peeked.
+// movePlan plans to move everything that was peeked.
 func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues ...*model.Queue) plan.Run {
 	t.Helper()
 	return planned(t, topology(append([]*model.Queue{from}, queues...)), plan.ActionWant{
@@ -362,7 +362,7 @@ func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues 
 	})
 }
 
-// TestMoveAndUndo: what died is moved with its history, and an undo brings it back as it was, byte for byte.
+// A dead message is moved with its history, and an undo restores it byte for byte.
 func TestMoveAndUndo(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
@@ -401,7 +401,7 @@ func TestMoveAndUndo(t *testing.T) {
 		wantOutcome(t, undo(t, c, j, account.JournalID, from, to), outcome{Planned: 2, Moved: 2})
 		a.await(from.QueueRef, 2)
 		after := peekAt(t, c, planPeek(from, peek.Want{})).Messages
-		delete(before[1].Headers, "CC") // nobody may set that again without harm
+		delete(before[1].Headers, "CC") // it cannot be set again without harm
 		for i := range before {
 			want, got := before[i], after[i]
 			if want.Headers = withoutCounters(want.Headers); len(want.Headers) == 0 {
@@ -421,8 +421,7 @@ func withoutCounters(headers model.Table) model.Table {
 	return headers
 }
 
-// TestMoveWhereDeathsCount: a queue with a dead-letter exchange gets the message without its history, so that nothing
-// there takes it for a cycle.
+// A queue with a dead-letter exchange gets the message without its history, so that it does not count as a cycle there.
 func TestMoveWhereDeathsCount(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
@@ -434,7 +433,7 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 	}
 	a.send("", to.Name, amqp.Publishing{MessageId: "one", Body: []byte("first")})
 	a.await(from.QueueRef, 1)
-	// Thrice around: with its history a broker of 3.x would drop it as a cycle.
+	// Three rounds: with its history a 3.x broker would drop it as a cycle.
 	for range 3 {
 		sample := peekAt(t, c, planPeek(from, peek.Want{})).Messages
 		made := movePlan(t, sample, from, to)
@@ -447,7 +446,7 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 	a.await(parking, 0)
 }
 
-// TestMoveWhereNothingIs: the queue went between the plan and its execution; nothing is acknowledged.
+// The queue was deleted between plan and execution; nothing is acknowledged.
 func TestMoveWhereNothingIs(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
@@ -460,7 +459,7 @@ func TestMoveWhereNothingIs(t *testing.T) {
 	wantIDs(t, "still there", a.drain(from.QueueRef, 3), count(3))
 }
 
-// TestReplayByAnExpression: with a mark; and nothing runs without the topology that its plan was made of.
+// With a mark; and nothing runs without the topology that its plan was made from.
 func TestReplayByAnExpression(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(5)...)
@@ -472,7 +471,7 @@ func TestReplayByAnExpression(t *testing.T) {
 			Canary: time.Second,
 		})
 		must.That(t, p.Canary != nil && !p.Refusal.Refused(), "%+v", p)
-		p.Canary = nil // nobody consumes here: a canary would wait
+		p.Canary = nil // there are no consumers: a canary would wait
 		account := execute(t, c, p.On(topology))
 		wantOutcome(t, account, outcome{Planned: 3, Moved: 3})
 		wantIDs(t, "moved", a.drain(to.QueueRef, 3), count(5)[2:])

@@ -7,8 +7,8 @@ func (c *Client) SetPatience(confirm, alarm, cancel time.Duration) {
 	c.patience = patience{confirm, alarm, cancel}
 }
 
-// SetComeback is how long a look waits until what it gave back is there again.
+// SetComeback sets how long a look waits until returned messages are back.
 func (c *Client) SetComeback(limit time.Duration) { c.comeback = limit }
 
-// SpoolAll lets peeks keep nothing in memory, so that a few messages use the file.
+// SpoolAll makes peeks keep nothing in memory, so that a few messages use the file.
 func (c *Client) SpoolAll() { c.spoolMemory = 0 }

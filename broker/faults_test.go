@@ -27,12 +27,12 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// wantNothingLost drains both queues and checks that each of n messages is in one of them, and that the account is not
-// contradicted: no more than its unknown ones are in both.
+// wantNothingLost drains both queues and checks that each of n messages is in one of them, and that the account agrees:
+// at most its unknown ones are in both.
 func wantNothingLost(t *testing.T, a *app, cable *cable, from, to model.QueueRef, n int, account plan.Account) {
 	t.Helper()
-	// What the broken connections had sent is in, and what they held is back: a connection leaves the list before its
-	// channels give back.
+	// Wait until everything that the broken connections sent has arrived, and what they held is back: a connection leaves
+	// the list before its channels requeue.
 	a.until(func() error {
 		if err := cable.gone(t, node, "guest"); err != nil {
 			return err
@@ -98,7 +98,7 @@ func TestCableCutWhileReplaying(t *testing.T) {
 	})
 }
 
-// A broker that stops reading from the publishing connection, as it does in an alarm, must not hang a replay for ever.
+// A broker that stops reading from the publishing connection, as in an alarm, must not hang a replay for ever.
 func TestStalledReplayEnds(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, cancelled := range []bool{false, true} {
@@ -106,7 +106,7 @@ func TestStalledReplayEnds(t *testing.T) {
 			const n = 1500
 			messages := numbered(n)
 			for i := range messages {
-				messages[i].Body = append(messages[i].Body, make([]byte, 20_000)...) // beyond what the sockets hold
+				messages[i].Body = append(messages[i].Body, make([]byte, 20_000)...) // more than the sockets buffer
 			}
 			from, to := a.moving(kind, messages...)
 			cable, address := newCable(t, 10_000_000)
@@ -115,7 +115,7 @@ func TestStalledReplayEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			if cancelled {
 				c.SetPatience(time.Minute, time.Minute, 300*time.Millisecond)
-				go func() { // when the cable carries no more
+				go func() { // when the cable stalls
 					for ctx.Err() == nil && cable.bytes.Load() < cable.limit {
 						time.Sleep(time.Millisecond)
 					}
@@ -157,7 +157,7 @@ func TestCableCutWhilePeeking(t *testing.T) {
 		assert.That(t, err != nil || peeked.Messages.Len() == n, "a cut peek is no error")
 		t.Log(err)
 		a.await(q.QueueRef, n)
-		// Insisting, as the plan knows nothing of the cut.
+		// It insists because the plan knows nothing of the cut.
 		got := peekAt(t, c, planPeek(q, peek.Want{Limit: 10, Insist: true}))
 		assert.That(t, len(got.Messages) == 10, "%d messages after the cut", len(got.Messages))
 	})
@@ -182,7 +182,7 @@ func TestQueueDeletedWhileReplaying(t *testing.T) {
 	})
 }
 
-// TestFaultsOfTheNode strikes a whole node, which nobody else uses meanwhile: a stop and start, and an alarm.
+// TestFaultsOfTheNode lets faults strike a whole node, which has no other users: a restart, and an alarm.
 func TestFaultsOfTheNode(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
@@ -192,7 +192,7 @@ func TestFaultsOfTheNode(t *testing.T) {
 		name       string
 		operations []plan.Operation
 		messages   int
-		rate       float64 // so that it is still under way when it is struck; 0: as fast as it goes
+		rate       float64 // so that it is still running when the fault strikes; 0: as fast as possible
 		strike     func(t *testing.T, n *demo.Node, stages []*stage, begin func())
 		check      func(*stage)
 	}{
@@ -230,7 +230,7 @@ func TestFaultsOfTheNode(t *testing.T) {
 	}
 }
 
-// strikeAll runs all at once, and strikes them: strike says when they begin.
+// strikeAll runs all stages at once under a fault: strike says when they begin.
 func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing.T, *demo.Node, []*stage, func())) {
 	t.Helper()
 	var running sync.WaitGroup
@@ -242,8 +242,8 @@ func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing
 	running.Wait()
 }
 
-// restart stops the broker as an administrator would, and starts it again. That begins when some messages of a stage
-// are moved.
+// restart stops the broker as an administrator would, and starts it again. It begins when some messages of a stage are
+// moved.
 func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	begin()
 	some := 1 + seed.Rand(t).IntN(stages[0].n/2)
@@ -257,9 +257,9 @@ func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	assert.Succeeds(t, n.Resume(t.Context()))
 }
 
-// alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish. That begins
-// when some messages of each stage are moved, and ends a moment after each was told to wait. rabbitmqctl takes its
-// time, so it is there before they begin, and does what it is told by files.
+// alarm makes the broker believe for a while that it uses too much memory: it then blocks publishers. It begins when
+// some messages of each stage are moved, and ends a moment after each reported that it waits. rabbitmqctl starts
+// slowly, so it is started beforehand, and controlled by files.
 func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o777))
@@ -308,25 +308,25 @@ func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	assert.Succeeds(t, <-ended)
 }
 
-const blocked = "blocks publishers" // is said of an alarm
+const blocked = "blocks publishers" // reported during an alarm
 
-// wentOn checks that what was blocked was told as waiting, and went on.
+// wentOn checks that a blocked stage was reported as waiting, and continued.
 func wentOn(s *stage) {
 	assert.That(s, s.account.Complete() && s.account.Waiting == "", "it did not go on: %+v", s.account)
 	assert.That(s, strings.Contains(s.under.waited, blocked), "it was told to wait for %q", s.under.waited)
 }
 
-// fault is something that happens to a broker, or to the way there, while messages are moved or dropped.
+// fault is something that happens to a broker, or to the connection, while messages are moved or dropped.
 type fault struct {
 	name       string
 	kinds      []model.QueueType // nil: both
 	operations []plan.Operation  // nil: replay
-	set        func(*stage)      // before it begins; nil: nothing
-	strike     func(*stage)      // at a random moment; nil: nothing
-	latency    time.Duration     // of the cable, each way, more or less half of it
-	messages   int               // 0: 3000, in the sample 1000
-	complete   bool              // all of it is done nevertheless
-	ends       bool              // what it strikes comes to an early end, or leaves something undone
+	set        func(*stage)      // before it begins; may be nil
+	strike     func(*stage)      // at a random moment; may be nil
+	latency    time.Duration     // of the cable, in each direction, give or take half
+	messages   int               // 0: 3000, or 1000 in a sample
+	complete   bool              // everything is done nevertheless
+	ends       bool              // the execution ends early, or leaves something undone
 }
 
 var both = []plan.Operation{plan.Replay, plan.Drop}
@@ -357,7 +357,7 @@ var faults = []fault{
 			s.Error(err)
 		}
 	}},
-	// A quorum queue takes what is under way when it is full: there have to be more than that.
+	// A full quorum queue still accepts what is in flight: there must be more than that.
 	{name: "target full, reject-publish", ends: true, messages: size.Of(2500, 3000), set: func(s *stage) {
 		s.retarget("x-max-length", s.random.Int32N(int32(s.n/4)), "x-overflow", "reject-publish")
 	}},
@@ -385,7 +385,7 @@ var faults = []fault{
 	}},
 }
 
-// overflow lets the target hold some of the messages only, and those that it does not hold go aside.
+// overflow makes the target hold only some of the messages; the others go aside.
 func (s *stage) overflow(what string) {
 	aside := s.queue("aside", model.Classic)
 	s.aside = append(s.aside, aside)
@@ -393,8 +393,8 @@ func (s *stage) overflow(what string) {
 		"x-dead-letter-routing-key", aside.Name)
 }
 
-// TestFaults lets each fault strike at random moments. No message is lost, and the account and the journal are true of
-// each of them.
+// TestFaults lets each fault strike at random moments. No message is lost, and the account and the journal are right
+// about each.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	rounds := size.Rounds(2)
@@ -450,7 +450,7 @@ func TestCancelledReplayTellsTheTruth(t *testing.T) {
 				made.Planned = n
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				go func() { // cancels when so many have arrived
+				go func() { // cancels when this many have arrived
 					for ctx.Err() == nil && a.ready(to.QueueRef) < after {
 						time.Sleep(time.Millisecond)
 					}

@@ -13,11 +13,11 @@ import (
 
 const (
 	followTick = time.Second // between two counts
-	// followShare is how much of the time looks and readings of the management API may take: a look reads all of a queue
+	// followShare is the fraction of time for looks and readings of the management API: a look reads all of a queue
 	followShare = 20
-	// longestFollowing is how long messages may stay where they were sent to without being taken, until that is the end
+	// longestFollowing is how long messages may remain in their target without being taken before following ends
 	longestFollowing = time.Hour
-	mostIDs          = 10_000 // of messages that are recognized where a worker has dropped the mark
+	mostIDs          = 10_000 // of messages that are recognized although a worker has dropped the mark
 )
 
 type follower struct {
@@ -25,17 +25,17 @@ type follower struct {
 	plan     plan.Following
 	sequel   plan.Sequel
 	released plan.Released
-	behind   map[model.QueueRef]int64 // messages to go until the last one of ours is taken
+	behind   map[model.QueueRef]int64 // messages that must leave until our last one is taken
 	ready    map[model.QueueRef]int64
 	old      int64     // messages that were in the queue before, at most
-	looked   int64     // ready in the queue when it was looked through last
+	looked   int64     // ready messages in the queue when it was last searched
 	nextLook time.Time // not before
 	nextAcks time.Time
 }
 
 // Follow watches whether a replay worked, for as long as its plan says, and writes that into the record. progress is
-// called from this goroutine once a second; nil is fine. When ctx ends, it returns what is known so far, with
-// Left set.
+// called from this goroutine once a second; it may be nil. When ctx ends, it returns what is known so far, with Left
+// set.
 func (c *Client) Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error) {
 	w := &follower{
 		client: c, plan: f, released: plan.Released{Mark: f.Mark}, behind: map[model.QueueRef]int64{},
@@ -80,7 +80,7 @@ func (c *Client) Follow(ctx context.Context, f plan.Following, progress func(pla
 	}
 }
 
-// recognize notes the ids of what was sent.
+// recognize collects the ids of the sent messages.
 func (w *follower) recognize(ctx context.Context) error {
 	if w.client.journal == nil || w.plan.Record == 0 || w.plan.Sent > mostIDs {
 		return nil
@@ -91,7 +91,7 @@ func (w *follower) recognize(ctx context.Context) error {
 	})
 }
 
-// step counts, and looks where that helps. What cannot be counted now may be the next time.
+// step counts, and looks when that helps. Failed counts are tried again next time.
 func (w *follower) step(ctx context.Context) {
 	refs := append([]model.QueueRef{w.plan.Queue}, w.plan.Buffers...)
 	for _, t := range w.plan.Targets {
@@ -135,7 +135,7 @@ func (w *follower) count(counts map[model.QueueRef]model.QueueCounts) {
 	w.sequel.Retrying = min(retrying, w.sequel.Taken-min(w.sequel.Back, w.sequel.Taken))
 }
 
-// acks reads what was acknowledged. Other messages of the same queue count, too.
+// acks reads the number of acknowledgements. Other messages of the same queue count, too.
 func (w *follower) acks(ctx context.Context) {
 	began := time.Now()
 	if began.Before(w.nextAcks) {
@@ -159,7 +159,7 @@ func (w *follower) acks(ctx context.Context) {
 	w.sequel.Acked = model.Some(min(max(acked, w.sequel.Acked.Or(0)), w.sequel.Taken))
 }
 
-// look looks for what came back: by its growth where a look costs, else when the queue has changed.
+// look finds messages that came back: by the queue's growth if a look has a cost, otherwise when the queue has changed.
 func (w *follower) look(ctx context.Context, from model.QueueCounts) error {
 	ready, known := from.Ready.Get()
 	if !known || from.Held {

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// A machine that is cut off is noticed by its missing heartbeats. Until then the broker keeps what its program held.
+	// Missing heartbeats show that a machine was cut off. Until then the broker keeps what its program held.
 	goneLimit = 3 * link.Heartbeat
 	listEvery = 250 * time.Millisecond
-	// newLimit is how long a list of connections may take to show a new one. One that never does (its node collects no
-	// statistics) is believed then.
+	// newLimit is how long a list of connections may take to show a new one. After that the list is believed without it
+	// (its node may collect no statistics).
 	newLimit = 10 * time.Second
-	// still is how long the counts of queues do not change when what a connection held is back. A connection leaves the
-	// list before its channels end, and a queue gives back what these held when they have ended (3.10.8): on a machine
-	// with a load of 8 on 2 cores that took more than 300 ms.
+	// still is how long the counts of queues stay unchanged once everything held by a connection is back. A connection
+	// leaves the list before its channels end, and a queue requeues what these held when they have ended (3.10.8): on a
+	// machine with a load of 8 on 2 cores that took more than 300 ms.
 	still      = time.Second
 	countEvery = 50 * time.Millisecond
 	stillLimit = 3 * time.Second
-	backLimit  = 10 * time.Second // as long as fewer messages are there than have to be: others may have taken them
+	backLimit  = 10 * time.Second // while fewer messages are there than expected: others may have taken them
 )
 
-// AwaitGone waits until the broker has noticed that the connections of a record are gone, by their names, and queues
-// have back what these held: before that a look would miss messages, and what is under way may still arrive.
-// connections are the names of all that the user may see. Without them only the counts of the queues are waited for.
+// AwaitGone waits until the broker has noticed that the connections of a record, identified by name, are gone, and the
+// queues have back what these held: before that a look would miss messages, and messages in flight may still arrive.
+// connections are the names of all that the user may see. Without them it only waits for the queues' counts.
 func (c *Client) AwaitGone(
 	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error), queues ...model.QueueRef,
 ) error {
@@ -44,15 +44,14 @@ func (c *Client) AwaitGone(
 	return c.awaitStill(ctx, r, queues)
 }
 
-// awaitUnlisted waits until none of a record's connections is listed. The list does not have the newest connections
-// (up to 1 s on 3.10.8, 4.0.5 and 4.3.6, longer on a busy machine), so that of a program which was killed as soon as it
-// published may be missing while the broker still reads from it: a list counts when it has a connection that was made
-// only now.
+// awaitUnlisted waits until none of a record's connections is listed. The list lacks the newest connections (up to 1 s
+// on 3.10.8, 4.0.5 and 4.3.6, longer on a busy machine), so that of a program killed right after publishing may be
+// missing while the broker still reads from it: a list counts only once it has a connection made just now.
 func (c *Client) awaitUnlisted(
 	ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
 ) error {
 	held := func(name string) bool { return strings.HasSuffix(name, " "+r.Session) }
-	if !r.Unfinished() { // its program may go on with other things, on its other connections
+	if !r.Unfinished() { // its program may continue with other work, on its other connections
 		held = func(name string) bool { return name == publishes+" "+r.Session }
 	}
 	newest := "dlxtop resume " + rand.Text()
@@ -67,7 +66,7 @@ func (c *Client) awaitUnlisted(
 			return ctx.Err()
 		}
 		if err != nil {
-			return nil // the counts are all that there is
+			return nil // only the counts are available
 		}
 		current := slices.Contains(names, newest) || time.Since(began) > newLimit
 		if current && !slices.ContainsFunc(names, held) {
@@ -88,8 +87,8 @@ func (c *Client) awaitUnlisted(
 	}
 }
 
-// awaitStill waits until all that a record left is there, and the counts of queues do not change for a moment, but not
-// for long: others may work on them.
+// awaitStill waits until everything that a record left is there, and the counts of queues stay unchanged for a moment,
+// but not for long: others may be using them.
 func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.QueueRef) error {
 	before, since, limit := int64(-1), time.Now(), backLimit
 	for began := time.Now(); time.Since(began) < limit && (limit == backLimit || time.Since(since) < still); {

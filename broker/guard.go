@@ -14,15 +14,15 @@ import (
 
 const (
 	guardEvery   = 2 * time.Second  // between two readings of the topology
-	guardSeldom  = 30 * time.Second // the same, when a broker takes long to tell it
+	guardSeldom  = 30 * time.Second // the same, for a broker that answers slowly
 	guardShare   = 4                // a reading takes at most a quarter of the time
-	guardTimeout = 10 * time.Second // of one reading
-	guardLast    = 3 * time.Second  // of the last one, when somebody wants it to end
+	guardTimeout = 10 * time.Second // for one reading
+	guardLast    = 3 * time.Second  // for the last one, when the user wants it to end
 )
 
-// guard reads the topology again while a replay publishes through exchanges, and stops it when a way reaches other
-// queues than the plan says. Executions that are over sooner are not disturbed: they cost one reading, at their end. A
-// nil guard does nothing.
+// guard rereads the topology while a replay publishes through exchanges, and stops it when an address reaches other
+// queues than the plan says. Shorter executions are not disturbed: they only cost one reading at their end. A nil guard
+// does nothing.
 type guard struct {
 	read    plan.Reread
 	ledger  *ledger
@@ -30,10 +30,10 @@ type guard struct {
 
 	mu      sync.Mutex
 	guarded *plan.Guard
-	failed  error // why the last reading told nothing
+	failed  error // why the last reading failed
 }
 
-// guardOf is nil when nothing can change, or when nobody can read the topology.
+// guardOf is nil when nothing can change, or when the topology cannot be read.
 func (c *Client) guardOf(run *plan.Run, l *ledger) *guard {
 	if c.reread == nil {
 		return nil
@@ -44,13 +44,13 @@ func (c *Client) guardOf(run *plan.Run, l *ledger) *guard {
 	return nil
 }
 
-// errChanged is that what would be published reaches other queues than the plan says.
+// errChanged means that publishing would reach other queues than the plan says.
 type errChanged struct{ changes []plan.Change }
 
-// Error is what has changed, in words.
+// Error describes the changes.
 func (e *errChanged) Error() string { return plan.ChangesWords(e.changes) }
 
-// publishes notes what is about to be published. After an error it must not be.
+// publishes records what is about to be published. After an error it must not be.
 func (g *guard) publishes(p *message.Publishing) error {
 	if g == nil {
 		return nil
@@ -63,7 +63,7 @@ func (g *guard) publishes(p *message.Publishing) error {
 	return nil
 }
 
-// watch reads the topology again and again until ctx ends, and calls end once, with what is different.
+// watch rereads the topology until ctx ends, and calls end once, with the changes.
 func (g *guard) watch(ctx context.Context, end func(error)) {
 	rhythm := guardEvery
 	for {
@@ -76,7 +76,7 @@ func (g *guard) watch(ctx context.Context, end func(error)) {
 		}
 		began := time.Now()
 		if err := g.check(ctx); err != nil {
-			if ctx.Err() == nil { // else it is over, and close tells it
+			if ctx.Err() == nil { // otherwise it is over, and close reports it
 				end(err)
 			}
 			return
@@ -85,7 +85,7 @@ func (g *guard) watch(ctx context.Context, end func(error)) {
 	}
 }
 
-// check reads the topology once. The error is what is different; a reading that fails tells nothing, and ends nothing.
+// check reads the topology once. The error is the change; a failed reading shows nothing, and ends nothing.
 func (g *guard) check(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -117,8 +117,8 @@ func (g *guard) check(ctx context.Context) error {
 	return nil
 }
 
-// close tells, when everything is settled, whom else messages may have reached: the topology is read once more for what
-// was published since the last reading that found nothing. Somebody wants to know that of a cancelled execution, too.
+// close finds out, after everything is settled, which other queues messages may have reached: it reads the topology
+// once more for what was published since the last reading without changes. That matters for a cancelled execution, too.
 func (g *guard) close(ctx context.Context) {
 	if g == nil {
 		return

@@ -29,7 +29,7 @@ type oddStage struct {
 	tables   map[string][]byte // by message id
 }
 
-// counters are what a quorum queue adds.
+// counters are headers that a quorum queue adds.
 var counters = []string{"x-delivery-count", "x-acquired-count"}
 
 // tooLarge is the message whose headers have no room for a mark.
@@ -63,7 +63,7 @@ func newOddStage(t *testing.T, kind model.QueueType) *oddStage {
 // wholeQueue is a look at all of a queue.
 var wholeQueue = peek.Want{Limit: 1000, MaxBytes: 1 << 30}
 
-// peeked looks at a queue, and wants all messages in their order.
+// peeked looks at a queue, and wants all messages in order.
 func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []message.Message {
 	t.Helper()
 	got := peekAt(t, c, planPeek(q, wholeQueue))
@@ -77,8 +77,7 @@ func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []mess
 	return got.Messages
 }
 
-// wantTables takes everything out of a queue and compares the bytes of the headers with those of messages that
-// nobody touched.
+// wantTables takes everything out of a queue and compares the bytes of the headers with those of untouched messages.
 func (s *oddStage) wantTables(t *testing.T, queue string, ids []string, without ...string) {
 	t.Helper()
 	all := s.raw.drain(queue)
@@ -92,7 +91,7 @@ func (s *oddStage) wantTables(t *testing.T, queue string, ids []string, without 
 	assert.List(t, got, ids, "%s", queue)
 }
 
-// values are what some of the odd tables hold.
+// wantValues checks the values in some of the odd tables.
 func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 	t.Helper()
 	for _, m := range messages {
@@ -100,7 +99,7 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 		case "L":
 			want := any(uint64(1<<64 - 1))
 			if !bytes.Contains(s.tables[id], []byte("\x01nL")) {
-				want = int64(-1) // the queue made it
+				want = int64(-1) // the queue added it
 			}
 			assert.That(t, m.Headers["n"] == want, "%s: %v", id, m.Headers)
 		case "a name twice":
@@ -127,8 +126,8 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 	}
 }
 
-// TestOddHeaders acts on messages whose headers RabbitMQ takes and amqp091-go does not: nothing is lost, each copy
-// has the header of its original byte for byte, and the others in the queue are there in their order.
+// TestOddHeaders acts on messages whose headers RabbitMQ accepts and amqp091-go does not: nothing is lost, each copy
+// has its original's headers byte for byte, and the other messages of the queue keep their order.
 func TestOddHeaders(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		s := newOddStage(t, kind)
@@ -186,7 +185,7 @@ func exported(t *testing.T, messages []message.Message) (lines [][]byte) {
 	return lines
 }
 
-// TestOddHeadersThatNoQueueTakes: a publish that is returned is known again by its odd header, and stays where it was.
+// A returned publish is recognized by its odd header, and stays where it was.
 func TestOddHeadersThatNoQueueTakes(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		s, c := newOddStage(t, kind), client(t)
@@ -201,7 +200,7 @@ func TestOddHeadersThatNoQueueTakes(t *testing.T) {
 	})
 }
 
-// TestTapOfOddHeaders: a tap sees every message, whatever its header.
+// A tap sees every message, whatever its headers.
 func TestTapOfOddHeaders(t *testing.T) {
 	s, c := newOddStage(t, model.Classic), client(t)
 	exchange := s.exchange("e", "fanout", false, nil)
@@ -223,21 +222,21 @@ func TestTapOfOddHeaders(t *testing.T) {
 	s.wantValues(t, messages)
 }
 
-// wireProperty is one of the 14 properties of AMQP as bytes. RabbitMQ takes no empty expiration and no empty user_id
+// wireProperty is one of AMQP's 14 properties, encoded. RabbitMQ refuses an empty expiration and an empty user_id
 // (406): they have no zero.
 type wireProperty struct {
 	name        string
 	zero, value []byte
 }
 
-// wireProperties are in the order of their flags, the first of which is 1 << 15.
+// wireProperties are in the order of their flags, beginning with 1 << 15.
 func wireProperties() []wireProperty {
 	empty, table := shortText(""), longText("\x01kS\x00\x00\x00\x01v")
 	return []wireProperty{
 		{"content_type", empty, shortText("text/plain")},
 		{"content_encoding", empty, shortText("identity")},
 		{"headers", longText(""), table},
-		{"delivery_mode", nil, []byte{2}}, // RabbitMQ before 4.0 takes no 0
+		{"delivery_mode", nil, []byte{2}}, // RabbitMQ before 4.0 refuses 0
 		{"priority", []byte{0}, []byte{5}},
 		{"correlation_id", empty, shortText("c\xff")},
 		{"reply_to", empty, shortText("answers")},
@@ -279,8 +278,7 @@ func wireMessages() (names []string, all [][]byte) {
 	return names, all
 }
 
-// comparableProperties are the properties of a message that was delivered, without what a queue adds, and without some
-// by their names.
+// comparableProperties are the properties of a delivered message, without what a queue adds, and without those named.
 func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, without ...string) string {
 	t.Helper()
 	flags, rest := binary.BigEndian.Uint16(delivered), delivered[2:]
@@ -315,9 +313,8 @@ func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, 
 	return string(out)
 }
 
-// TestPropertiesByteForByte: each of the 14 properties is after a replay, a move, a drop and its undo, a replay and its
-// undo, an export and its import what it was: absent, zero or with its value. A replay and a move take the expiration
-// off.
+// After a replay, a move, a drop and its undo, a replay and its undo, an export and its import, each of the 14
+// properties is what it was: absent, zero or with its value. A replay and a move remove the expiration.
 func TestPropertiesByteForByte(t *testing.T) {
 	names, all := wireMessages()
 	n := len(all)
@@ -325,7 +322,7 @@ func TestPropertiesByteForByte(t *testing.T) {
 		a, raw := newApp(t), newRaw(t, node)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		untouched := a.queue("untouched", kind)
-		body := func(i int) []byte { // every eighth one passes the client library as a large one
+		body := func(i int) []byte { // every eighth one bypasses the client library as a large one
 			if i%8 != 0 {
 				return nil
 			}

@@ -7,15 +7,14 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// holds knows of which queues this client holds messages, or did so lately: counts that were taken meanwhile do not
-// tell what is there.
+// holds knows of which queues this client holds messages, or did so recently: counts taken meanwhile are too low.
 type holds struct {
 	mu    sync.Mutex
-	now   map[model.QueueRef]int       // how many sources
-	ended map[model.QueueRef]time.Time // of the last one
+	now   map[model.QueueRef]int       // the number of sources
+	ended map[model.QueueRef]time.Time // the end of the last one
 }
 
-// begin notes that messages of a queue are held from now on, until end is called. end may be called again.
+// begin records that messages of a queue are held until end is called. end may be called again.
 func (h *holds) begin(queue model.QueueRef) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,7 +36,7 @@ func (h *holds) since(queue model.QueueRef, then time.Time) bool {
 	return h.now[queue] > 0 || h.ended[queue].After(then)
 }
 
-// Held are the queues of which this client held messages at any time since then: a broker's counts of that time have
+// Held are the queues whose messages this client held at any time since then: the broker's counts of that time show
 // them as unacknowledged, and the client as a consumer.
 func (c *Client) Held(since time.Time) map[model.QueueRef]bool {
 	c.holds.mu.Lock()

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	writeBatch = 250     // messages written down at once: one fsync for all of them
+	writeBatch = 250     // messages written at once, with one fsync
 	writeBytes = 4 << 20 // of bodies in one batch
-	// runAhead is how many messages may have an intention without an outcome: what is uncertain after a kill, and may
-	// be twice there. It is what a broker needs to be busy all the time.
+	// runAhead is how many messages may have an intention without an outcome: they are uncertain after a kill, and may
+	// then exist twice. A broker needs that many to be busy all the time.
 	runAhead = 1000
 )
 
@@ -22,24 +22,24 @@ type writer struct {
 	journal ports.Recorder
 	id      int64
 
-	writing sync.Mutex // one write at a time, so that outcomes are written in their order
+	writing sync.Mutex // one write at a time, so that outcomes stay in order
 	mu      sync.Mutex
 	settled []plan.Settled
-	open    int           // messages with an intention whose outcome is not written down: what is uncertain after a kill
-	news    chan struct{} // full when there are outcomes to be written
+	open    int           // messages with an intention but no recorded outcome: uncertain after a kill
+	news    chan struct{} // full when there are outcomes to write
 	failed  error         // of the last write
-	room    chan struct{} // full when open has become less, or a write has failed
+	room    chan struct{} // full when open has decreased, or a write has failed
 
 	ending chan struct{}
 	over   chan struct{}
 }
 
-// recordOf is what the journal says of a plan that begins when its queue has depth messages.
+// recordOf is the journal's record of a plan that begins when its queue has depth messages.
 func recordOf(p *plan.Plan, depth int64) plan.Record {
 	r := plan.Record{Operation: p.Operation, From: p.From, To: p.Went(), Planned: p.Planned, Intent: p.Intent(depth)}
 	if u := p.Undoing; u != nil {
 		r.From, r.Undoes = u.Back, u.Record
-		r.Intent.Selection = plan.Nobody() // the record that is undone has them
+		r.Intent.Selection = plan.Nobody() // the undone record has them
 	}
 	if g := p.Resuming; g != nil {
 		if r.Resumes = g.Record; p.Operation == plan.Undo {
@@ -49,14 +49,14 @@ func recordOf(p *plan.Plan, depth int64) plan.Record {
 	return r
 }
 
-// signed is a record with who begins it, where, and why. Its connection is there before.
+// signed is a record with who begins it, where, and why. The connection must exist already.
 func (c *Client) signed(ctx context.Context, r plan.Record) plan.Record {
 	r.Reason = plan.ReasonOf(ctx)
 	r.User, r.Broker, r.Session, r.Cluster = c.User(), c.Address(), c.Session(), c.KnownCluster()
 	return r
 }
 
-// begin begins a record; nil when there is no journal.
+// begin begins a record; nil without a journal.
 func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 	if c.journal == nil {
 		return nil, nil
@@ -65,7 +65,7 @@ func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 	return newWriter(c.journal, id, err)
 }
 
-// resume begins a record that goes on with another one.
+// resume begins a record that resumes another one.
 func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (*writer, error) {
 	id, err := c.journal.Resume(ctx, c.signed(ctx, r), found)
 	return newWriter(c.journal, id, err)
@@ -80,7 +80,7 @@ func (c *Client) claim(ctx context.Context, r plan.Record, claim plan.Claim) (w 
 	return w, granted, nil
 }
 
-// newWriter writes a record that was begun; err is why it was not.
+// newWriter writes the record that was begun; err is why it could not be.
 func newWriter(j ports.Recorder, id int64, err error) (*writer, error) {
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (w *writer) number() int64 {
 	return w.id
 }
 
-// run writes outcomes down as they come. An error shows again at the next intention, or at the end.
+// run writes outcomes as they come. An error shows again at the next intention, or at the end.
 func (w *writer) run() {
 	defer close(w.over)
 	for {
@@ -113,7 +113,7 @@ func (w *writer) run() {
 	}
 }
 
-// settle notes an outcome. It is written down soon.
+// settle queues an outcome. It is written soon.
 func (w *writer) settle(s plan.Settled) {
 	if w == nil {
 		return
@@ -124,8 +124,8 @@ func (w *writer) settle(s plan.Settled) {
 	signal(w.news)
 }
 
-// intend writes intentions down, and returns when they are durable. It waits while too much is uncertain already, but
-// not beyond ctx. After an error nothing may be done with these messages.
+// intend writes intentions, and returns when they are durable. It waits while too much is uncertain already, but not
+// beyond ctx. After an error nothing may be done with these messages.
 func (w *writer) intend(ctx context.Context, entries []plan.Entry) error {
 	if w == nil {
 		return nil
@@ -145,8 +145,8 @@ func (w *writer) intend(ctx context.Context, entries []plan.Entry) error {
 	}
 }
 
-// fits reports whether n more intentions leave at most runAhead messages uncertain. The error is why that
-// cannot become so.
+// fits reports whether n more intentions leave at most runAhead messages uncertain. The error is why that can no longer
+// happen.
 func (w *writer) fits(n int) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,15 +202,15 @@ func (w *writer) finish(a plan.Account) error {
 	return w.journal.Finish(w.id, w.outcomes(), a)
 }
 
-// write works out what is published of the chosen messages, writes down what is intended, and hands on what is durable.
+// write works out what is published for the selected messages, writes the intentions, and passes on what is durable.
 func (x *execution) write(ctx context.Context, pages <-chan []chosen, written chan<- []chosen) {
 	defer func() {
-		for range pages { // the taker must not wait for us
+		for range pages { // the taker must not block
 		}
 	}()
 	most := writeBatch
 	if rate := x.plan.Rate; rate > 0 {
-		most = int(min(max(rate/4, 1), writeBatch)) // not far ahead: what is written and not done is uncertain after a kill
+		most = int(min(max(rate/4, 1), writeBatch)) // not far ahead: what is written but not done is uncertain after a kill
 	}
 	for page := range pages {
 		for len(page) > 0 && ctx.Err() == nil {
@@ -237,8 +237,8 @@ func (x *execution) write(ctx context.Context, pages <-chan []chosen, written ch
 	}
 }
 
-// publishing is what is published of a message. undoes is the position of the entry that this takes back, 0 of
-// anything but an undo.
+// publishing is what is published for a message. undoes is the position of the entry that an undo takes back, otherwise
+// 0.
 func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes int, err error) {
 	if x.retrieval != nil {
 		return x.retrieval.Publishing(m)
@@ -252,7 +252,7 @@ func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes
 	return p, 0, err
 }
 
-// prepare sorts out what must not be published, and makes the journal's entries of the rest.
+// prepare sorts out what must not be published, and makes the journal's entries for the rest.
 func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry) {
 	batch = make([]chosen, 0, len(page))
 	journaled := x.ledger.journal != nil
@@ -261,7 +261,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 	}
 	for i := range page {
 		c := page[i]
-		page[i] = chosen{} // lets go of the body as soon as it is settled
+		page[i] = chosen{} // frees the body as soon as it is settled
 		undoes := 0
 		if x.plan.Operation.Publishes() {
 			p, position, err := x.publishing(c.message)
@@ -286,7 +286,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 		if journaled {
 			e := plan.NewEntry(c.message, c.publishing, x.client.full || x.plan.KeepsWhole())
 			if e.Undoes = undoes; undoes > 0 {
-				e.Message = nil // what an undo does is not undone
+				e.Message = nil // an undo is not undone
 			}
 			entries = append(entries, e)
 		}

@@ -28,11 +28,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// victimVariable makes the test's program a process that acts on a queue and is killed: "operation type url from to
+// victimVariable makes the test binary a process that acts on a queue and is killed: "operation type url from to
 // journal".
 const victimVariable = "DLXTOP_TEST_VICTIM"
 
-// sparing is the operation of a victim that replays no message twice that is there twice.
+// sparing is the operation of a victim that replays only one of several copies.
 const sparing = "sparing"
 
 // victim executes one plan, and says when it begins.
@@ -62,7 +62,7 @@ func victim() int {
 		Operation: plan.Operation(operation), From: s.Queues[0].QueueRef, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
 	})
-	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: a file that may not become larger shall be an error, as on a full disk
+	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: exceeding the file size limit must be an error, like a full disk
 	fmt.Println("begins")
 	account, err := c.Execute(context.Background(), made.On(topology), nil)
 	fmt.Println("ends", account.Stopped, err)
@@ -70,8 +70,8 @@ func victim() int {
 }
 
 // TestKilled kills a process at random moments of drops and replays. Every message is in the source, the target or the
-// journal, what is in two places is known to be uncertain and is told at the next start, and an undo brings everything
-// back.
+// journal; messages in two places are known to be uncertain and reported at the next start; and an undo brings
+// everything back.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	rounds := size.Rounds(1)
@@ -83,7 +83,7 @@ func TestKilled(t *testing.T) {
 				sent, ended := killOnce(t, operation, kind, n, 0, &verdict{})
 				assert.That(t, ended, "it was not to be killed")
 				for round := range rounds {
-					// What it sends depends on the broker's pace: one that ends before its moment is killed earlier.
+					// What it sends depends on the broker's pace: if one ends before its moment, the next is killed earlier.
 					ended = true
 					for moment := 1 + seed.Rand(t).Int64N(sent*4/5); ended && moment > 0; moment /= 2 {
 						t.Run(fmt.Sprint(round), func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killOnce kills a process when it has sent so many bytes to the broker, 0 is never. It returns how many it sent, and
+// killOnce kills a process when it has sent this many bytes to the broker (0: never). It returns how many it sent, and
 // whether it ended by itself.
 func killOnce(
 	t *testing.T, operation plan.Operation, kind model.QueueType, n int, moment int64, total *verdict,
@@ -110,10 +110,10 @@ func killOnce(
 	cable, url := newVictimCable(t, url)
 	ended = runVictimOn(t, cable, moment, victimOf(operation, kind, url, from.Name, to.Name, path))
 
-	// What it held goes back when the broker has noticed.
+	// What it held is requeued when the broker has noticed.
 	j := journal.New(journal.Options{Path: path})
 	defer j.Close()
-	c, err := broker.New(broker.Options{URL: url, Journal: j}) // at the same address, as the journal has it
+	c, err := broker.New(broker.Options{URL: url, Journal: j}) // at the same address as in the journal
 	must.Do(t, err)
 	defer c.Close()
 	least := n
@@ -132,7 +132,7 @@ func killOnce(
 	uncertain := 0
 	for _, r := range records {
 		uncertain += r.Uncertain()
-		if ended && r.Unfinished() { // it may be killed between its end and saying so
+		if ended && r.Unfinished() { // it may be killed between its end and recording that
 			t.Errorf("ended %t, but %+v", ended, r)
 		}
 		must.Do(t, j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
@@ -185,7 +185,7 @@ func newVictimCable(t *testing.T, url string) (c *cable, through string) {
 	return c, c.throughAs(t, url)
 }
 
-// runVictimOn runs a victim, kills it when it has sent so many bytes, 0 is never, and reports whether it ended by
+// runVictimOn runs a victim, kills it when it has sent this many bytes (0: never), and reports whether it ended by
 // itself.
 func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended bool) {
 	t.Helper()
@@ -197,14 +197,14 @@ func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended
 	return strings.HasPrefix(said, "ends")
 }
 
-// person is a user of a process, whose connections are known by it, and the URL to connect as it.
+// person is a user for a process, which identifies its connections, and the URL to connect as it.
 func person(t *testing.T) (name, url string) {
 	t.Helper()
 	name = fmt.Sprintf("person-%d", rand.Uint64())
 	return name, user(t, name, everyRight)
 }
 
-// victimOf is a process that acts on a queue. The names hold no space: they are part of a list.
+// victimOf is a process that acts on a queue. The names must not contain spaces: they are part of a list.
 func victimOf(operation plan.Operation, kind model.QueueType, url, from, to, path string) *exec.Cmd {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %s %s %s", victimVariable, operation, kind, url, from,
@@ -214,7 +214,7 @@ func victimOf(operation plan.Operation, kind model.QueueType, url, from, to, pat
 	return command
 }
 
-// runVictim runs a victim, and kills it so long after it began. said is what it said at its end, "" when it was killed
+// runVictim runs a victim, and kills it some time after it began. said is its output at the end, "" when it was killed
 // before. started is closed when its process is known.
 func runVictim(
 	t *testing.T, moment time.Duration, command *exec.Cmd, started ...chan<- struct{},
@@ -238,8 +238,7 @@ func runVictim(
 	return ran, said
 }
 
-// TestFullDisk: an execution that meets a full disk in its middle stops there, and what it had not written down is in
-// its queue.
+// An execution that meets a full disk stops there, and what it had not recorded is in its queue.
 func TestFullDisk(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
@@ -268,7 +267,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// wantTold wants the next start to tell of what is uncertain. It returns how many records did not end.
+// wantTold wants the next start to report what is uncertain. It returns how many records did not end.
 func wantTold(t *testing.T, j *journal.Journal, uncertain int) int {
 	t.Helper()
 	unfinished := must.Get(j.Unfinished(t.Context()))(t)
@@ -294,7 +293,7 @@ func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, f
 	assert.That(t, len(back) == n && ready == n, "%d messages came back, %d different ones", ready, len(back))
 }
 
-// look counts the messages of a queue by their ids, and leaves them there.
+// look counts the messages of a queue by id, and leaves them there.
 func (a *app) look(queue model.QueueRef) map[string]int {
 	a.Helper()
 	found := map[string]int{}
@@ -312,8 +311,8 @@ func (a *app) look(queue model.QueueRef) map[string]int {
 
 const basicCancel = 30
 
-// TestLookThatTheBrokerEnds: the broker closes the channel of a look, or its connection. No other program of the user
-// looks at that queue then, unless its user insists; when all of it was read it is as before.
+// The broker closes the channel of a look, or its connection. Then no other program of the user looks at that queue
+// unless its user insists; once all of it was read, everything is as before.
 func TestLookThatTheBrokerEnds(t *testing.T) {
 	t.Parallel()
 	for name, venom := range map[string]func(uint16) []byte{
@@ -326,8 +325,8 @@ func TestLookThatTheBrokerEnds(t *testing.T) {
 	}
 }
 
-// lookIsEnded: the frame ends a look. shown tells that what it has read is shown for sure; with the connection's end it
-// may come to that too early.
+// lookIsEnded: the frame ends a look. shown: its messages are certainly shown; the end of the connection may come too
+// early for that.
 func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		const n = 5
@@ -356,7 +355,7 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 		}
 		must.Do(t, errors.Join(channel.Nack(0, true, true), channel.Close()))
 		a.await(q.QueueRef, n)
-		for i, insist := range []bool{true, true, false} { // on a quorum queue what came before it first
+		for i, insist := range []bool{true, true, false} { // on a quorum queue first what came before it
 			_, err := doPeek(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, insist)
 			assert.That(t, err == nil, "look %d: %v", i+1, err)
 			a.await(q.QueueRef, n)
@@ -364,9 +363,9 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 	})
 }
 
-// TestUnconvertibleMessages: RabbitMQ 4 ends each connection that is to get such a message, and counts a failed
-// delivery of all that was held. However often a queue is looked at then, nothing in it is lost, and what stands before
-// the message can be read, and taken out.
+// RabbitMQ 4 closes each connection that should receive such a message, and counts a failed delivery of everything
+// held. However often a queue is looked at then, nothing in it is lost, and messages ahead of it can be read, and taken
+// out.
 func TestUnconvertibleMessages(t *testing.T) {
 	skipUnlessConverted(t)
 	const before, looks = 6, 25
@@ -402,7 +401,7 @@ func TestUnconvertibleMessages(t *testing.T) {
 	})
 }
 
-// TestCanaryBeforeAnUnconvertible: a replay in stages takes what stands before such a message, and says why it ends.
+// A replay in stages takes what is ahead of such a message, and says why it ends.
 func TestCanaryBeforeAnUnconvertible(t *testing.T) {
 	skipUnlessConverted(t)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
@@ -426,9 +425,9 @@ func TestCanaryBeforeAnUnconvertible(t *testing.T) {
 	})
 }
 
-// TestLooksAtOnceOfUnconvertible looks at random at queues that hold such messages at their head, in their middle, or
-// several, by clients that share what they remember: nothing is lost where no look was insisted on, and where some
-// were, at most the messages that cannot be converted.
+// TestLooksAtOnceOfUnconvertible looks at random at queues with such messages at the head, in the middle, or several,
+// by clients that share what they remember: nothing is lost without insisting, and with it at most the messages that
+// cannot be converted.
 func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 	t.Parallel()
 	skipUnlessConverted(t)

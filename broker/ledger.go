@@ -18,10 +18,10 @@ type ledger struct {
 	began   time.Time
 	// model.Behaviour.ConvertsAMQP10
 	converts bool
-	journal  *writer // nil: there is none
+	journal  *writer // nil without one
 }
 
-// record notes the outcome of one message.
+// record records the outcome of one message.
 func (l *ledger) record(outcome plan.Outcome, m *message.Message, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,13 +32,12 @@ func (l *ledger) record(outcome plan.Outcome, m *message.Message, reason string)
 	l.journal.settle(plan.Settled{Position: m.Position, Outcome: outcome, Reason: reason})
 }
 
-// refuse notes a message that was refused before anything was written down about it.
+// refuse records a message that was refused before anything was written about it.
 func (l *ledger) refuse(m *message.Message, reason string) {
 	l.note(func(a *plan.Account) { a.Add(plan.Refused, m, reason) })
 }
 
-// doubt takes the outcomes at these positions back: it is not known any more whether these messages are still in the
-// queue.
+// doubt takes back the outcomes at these positions: it is no longer known whether the messages are still in the queue.
 func (l *ledger) doubt(positions []int, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,12 +59,12 @@ func (l *ledger) note(change func(*plan.Account)) {
 	change(&l.account)
 }
 
-// stop notes why the execution ends early. The first reason counts.
+// stop records why the execution ends early. The first reason counts.
 func (l *ledger) stop(why string) {
 	l.note(func(a *plan.Account) { a.Stopped = cmp.Or(a.Stopped, why) })
 }
 
-// change notes that the topology was not as the plan had it any more.
+// change records that the topology no longer agrees with the plan.
 func (l *ledger) change(changes []plan.Change) {
 	l.note(func(a *plan.Account) {
 		if a.Changes == nil {
@@ -74,15 +73,15 @@ func (l *ledger) change(changes []plan.Change) {
 	})
 }
 
-// watch notes what a canary is doing, or has shown.
+// watch records what a canary is doing, or has shown.
 func (l *ledger) watch(s plan.CanaryState) { l.note(func(a *plan.Account) { a.Canary = s }) }
 
-// rescued notes what became of messages at their delivery limit that were not acted on.
+// rescued records what happened to messages at their delivery limit that were not acted on.
 func (l *ledger) rescued(r peek.Rescued) {
 	l.note(func(a *plan.Account) { a.Rescued = a.Rescued.With(r) })
 }
 
-// wait notes why nothing moves, "" when it does again.
+// wait records why nothing moves, "" when it does again.
 func (l *ledger) wait(why string) { l.note(func(a *plan.Account) { a.Waiting = why }) }
 
 // done is how many messages were taken out of their queue.
@@ -95,7 +94,7 @@ func (l *ledger) copy() plan.Account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	account := l.account
-	account.Problems = slices.Clip(account.Problems) // only ever appended to
+	account.Problems = slices.Clip(account.Problems) // it is only appended to
 	account.Elapsed = time.Since(l.began)
 	return account
 }

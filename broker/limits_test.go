@@ -26,7 +26,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// limited is a client of a user of its own, which has every right on "/" and nothing but what a test allows it.
+// limited is a client of its own user, which has every right on "/" but limits set by the test.
 func limited(t *testing.T) (c *broker.Client, address string, set func(kind string, value string)) {
 	t.Helper()
 	name := strings.ReplaceAll(t.Name(), "/", "-")
@@ -43,7 +43,7 @@ func limited(t *testing.T) (c *broker.Client, address string, set func(kind stri
 	}
 }
 
-// atLimit checks that err is a limit, in these words.
+// atLimit checks that err is about a limit, in these words.
 func atLimit(t *testing.T, err error, words string) {
 	t.Helper()
 	var e *model.ConnectError
@@ -51,8 +51,8 @@ func atLimit(t *testing.T, err error, words string) {
 		"got %v, want a limit: %s", err, words)
 }
 
-// useAChannel opens the one channel that a user may have, and waits until it counts: RabbitMQ counts channels after it
-// has opened them, and two that are opened at once may pass (seen on 4.3.6).
+// useAChannel opens the one channel that a user may have, and waits until it counts: RabbitMQ counts channels after
+// opening them, and two opened at the same time may both pass (seen on 4.3.6).
 func useAChannel(t *testing.T, a *app, address string) {
 	t.Helper()
 	open := func() error {
@@ -73,11 +73,11 @@ func useAChannel(t *testing.T, a *app, address string) {
 	})
 }
 
-// TestLimits: what a limit refuses is said in words, nothing has happened, and it works when the limit is lifted.
+// A refusal by a limit is explained, nothing has happened, and it works when the limit is lifted.
 func TestLimits(t *testing.T) {
 	for _, test := range []struct {
 		kind, value string
-		peeks       bool // else only the replay is refused, when it connects to publish
+		peeks       bool // otherwise only the replay is refused, when it connects to publish
 		words       string
 	}{
 		{"max-channels", "0", false, "may have no open channel (max-channels is 0)"},
@@ -131,8 +131,8 @@ func TestLimitOfAVHost(t *testing.T) {
 	(&app{TB: t}).until(func() error { return second.Check(t.Context(), vhost) }) // the first one counts for a moment
 }
 
-// TestLimitEndsNoLook: a channel beyond a limit ends its connection, and what is held there would go back. So a count
-// beside a look opens none where it is held.
+// A channel beyond a limit closes its connection, and held messages would be requeued. So a count beside a look opens
+// none on that connection.
 func TestLimitEndsNoLook(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -156,7 +156,7 @@ func TestLimitEndsNoLook(t *testing.T) {
 	assert.That(t, err == nil && counts[queue].Ready.Or(0) == 5, "after the look: %v %v", counts, err)
 }
 
-// TestCountMakesDoWithFewChannels: it opens eight where it may, else as many as it may.
+// It opens eight if allowed, otherwise as many as possible.
 func TestCountMakesDoWithFewChannels(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -174,7 +174,7 @@ func TestCountMakesDoWithFewChannels(t *testing.T) {
 	assert.That(t, err == nil, "the broker is told as lost: %v", err)
 }
 
-// TestLimitsOfTheNode: what its configuration limits.
+// Limits in the node's configuration.
 func TestLimitsOfTheNode(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestLimitsOfTheNode(t *testing.T) {
 	c := clientOf(t, n)
 	made := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
 	var connection *amqp.Connection
-	(&app{TB: t}).until(func() error { // the connection by which the start was awaited counts for a moment
+	(&app{TB: t}).until(func() error { // the connection that waited for the start counts for a moment
 		connection, err = amqp.Dial(n.AMQP())
 		return err
 	})
@@ -216,8 +216,7 @@ func TestReplayAtARate(t *testing.T) {
 	assert.That(t, account.Elapsed >= 400*time.Millisecond, "10 messages at 20/s took %s", account.Elapsed)
 }
 
-// Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies
-// there.
+// Many small acknowledgements reach the queue before the end, and messages that were only looked at keep their place.
 func TestActingAtARateKeepsTheOrder(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		c.SetComeback(patience)
@@ -232,8 +231,8 @@ func TestActingAtARateKeepsTheOrder(t *testing.T) {
 	})
 }
 
-// TestSlowRateHoldsFewMessages: RabbitMQ closes the channel of who holds a message for 30 minutes, so that a replay at
-// a low rate takes no more than it sends in 15.
+// RabbitMQ closes a channel that holds a message for 30 minutes, so a replay at a low rate takes no more than it sends
+// in 15.
 func TestSlowRateHoldsFewMessages(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		c.SetComeback(patience)
@@ -257,15 +256,15 @@ func TestSlowRateHoldsFewMessages(t *testing.T) {
 	})
 }
 
-// slowed stops the process of a quorum queue for 0.6 s again and again, as a disk does that takes its time, until the
-// function that it returns is called, and for a minute at most.
+// slowed suspends the process of a quorum queue for 0.6 s again and again, like a slow disk, until end is called, and
+// for a minute at most.
 func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
 	t.Helper()
 	return stopped(t, n, queue, 600*time.Millisecond, 100)
 }
 
-// stopped stops the process of a quorum queue for some time, so many times with 10 ms between them, until the function
-// that it returns is called. It is stopped when stopped returns.
+// stopped suspends the process of a quorum queue, a number of times with 10 ms in between, until end is called. It is
+// suspended when stopped returns.
 func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Duration, times int) (end func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -308,8 +307,8 @@ func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Durati
 	}
 }
 
-// A quorum queue that does not answer within a quarter of a second counts as empty and without consumers when it is
-// declared passively (3.10.8, 4.0.5, 4.3.6).
+// A quorum queue that does not answer within a quarter of a second counts as empty and without consumers in a passive
+// declare (3.10.8, 4.0.5, 4.3.6).
 func TestSlowQueueIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)

@@ -12,25 +12,24 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Looks remembers, for all dlxtop on a machine, what looks have cost where returns count towards a delivery limit, and
-// how they ended that dlxtop did not end. Its errors are one sentence.
+// Looks remembers, for every dlxtop on a machine, what looks have cost where returns count towards a delivery limit,
+// and how looks ended that dlxtop did not end. Its errors are one sentence.
 type Looks interface {
-	// Lock waits until no other look at a queue runs, and keeps others from it until unlock is called, or the program
-	// ends.
+	// Lock waits until no other look at a queue runs, and excludes others until unlock is called, or the program ends.
 	Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error)
-	// Change lets how change what is remembered of a queue, and keeps others from changing it meanwhile. how may be
-	// called several times, and the last one counts.
+	// Change updates with how what is remembered of a queue, and excludes other changes meanwhile. how may be called
+	// several times, and the last call counts.
 	Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error
 	// Looked is what is remembered of the queues of a cluster.
 	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
 	Close() error
 }
 
-// ownLooks remembers what this program did: where nothing is kept on disk, or that fails.
+// ownLooks remembers what this program did, if nothing can be kept on disk.
 type ownLooks struct {
 	mu     sync.Mutex
 	looked map[model.QueueRef]model.Looked
-	locks  map[model.QueueRef]chan struct{} // full while somebody looks
+	locks  map[model.QueueRef]chan struct{} // full during a look
 }
 
 // Lock waits for the other looks of this program at a queue; the error is that of ctx.
@@ -50,7 +49,7 @@ func (l *ownLooks) Lock(ctx context.Context, _ string, queue model.QueueRef) (un
 	}
 }
 
-// Change changes what is remembered of a queue.
+// Change updates what is remembered of a queue.
 func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how func(*model.Looked)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +72,7 @@ func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Loo
 	return maps.Clone(l.looked), nil
 }
 
-// memory is where looks are remembered. After an error of the disk this program remembers its own ones.
+// memory is where looks are remembered. After a disk error this program remembers only its own.
 func (c *Client) memory() Looks {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +90,7 @@ func (c *Client) forgets(err error) {
 	}
 }
 
-// remember changes what is remembered of a queue: on disk, else in this program.
+// remember updates what is remembered of a queue: on disk, otherwise in this program.
 func (c *Client) remember(ctx context.Context, queue model.QueueRef, how func(*model.Looked)) {
 	cluster := c.clusterName()
 	if err := c.memory().Change(ctx, cluster, queue, how); err != nil && ctx.Err() == nil {
@@ -100,8 +99,8 @@ func (c *Client) remember(ctx context.Context, queue model.QueueRef, how func(*m
 	}
 }
 
-// Looked is what looks have cost the queues of a cluster, as this machine remembers it. The error says why only this
-// program's own are known.
+// Looked is what looks have cost the queues of a cluster, as remembered on this machine. The error says why it only
+// covers this program's own.
 func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
 	looked, err := c.memory().Looked(ctx, cmp.Or(cluster, c.Address()))
 	if err != nil && ctx.Err() == nil {
@@ -113,8 +112,8 @@ func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef
 	return looked, c.looksFailed
 }
 
-// turn is how long a look waits for another one where messages could be lost, and how long an action waits, which would
-// otherwise miss messages. courtesy is for the rest, where the order or a list may suffer: an action may hold part of
+// turn is how long a look waits for another one if messages could be lost, and how long an action waits, which would
+// otherwise miss messages. courtesy is for the rest, where order or completeness may suffer: an action may hold part of
 // the queue for a long time.
 const (
 	turn     = 10 * time.Second
@@ -125,9 +124,9 @@ const (
 // machine: a second look does not see what the first one holds. On a quorum queue it would also change the order,
 // because each look returns its part when it ends (3.10.8, 4.0.5, 4.3.6). Where returns count, messages can be lost: a
 // waiting consumer receives what the other look returns, and if it is cancelled at that moment, RabbitMQ counts one
-// more return (3.10.8, 4.0.5) and drops what is at its limit. Files would not do for classic queues: queues share them,
-// and an action on one of these would keep looks from a quorum queue. lock needs a connection, because the lock is
-// named after the cluster, whose name only the broker knows.
+// more return (3.10.8, 4.0.5) and drops what is at its limit. File locks would not do for classic queues: queues share
+// them, and an action on a classic queue would block looks at a quorum queue. lock needs a connection, because the lock
+// is named after the cluster, whose name only the broker knows.
 func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error) {
 	plan := &s.plan
 	if plan.Method == peek.Stream {
@@ -142,7 +141,7 @@ func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error)
 	}
 	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	locks := c.looks // also where the memory on disk has failed: other dlxtop look in turns with this one
+	locks := c.looks // even if the memory on disk has failed: other dlxtop take turns with this one
 	if locks == nil || plan.Type != model.Quorum {
 		locks = c.own
 	}
@@ -165,12 +164,12 @@ func (c *Client) lock(ctx context.Context, s *source) (unlock func(), err error)
 	return sync.OnceFunc(unlock), nil
 }
 
-// shares reports whether other looks may run beside the later pages of an action, which can take hours: only where a
-// return neither loses a message nor changes the order.
+// shares reports whether other looks may run beside the later pages of an action, which can take hours: only if
+// returning messages neither loses one nor changes the order.
 func (s *source) shares() bool { return s.acts && (s.plan.TakesAll || s.plan.Type != model.Quorum) }
 
-// lookBegins notes that a look counts, before anything is taken. It ends what would use up the delivery limit, and what
-// would most likely end as an earlier look did.
+// lookBegins records that a look counts, before anything is taken. It refuses a look that would use up the delivery
+// limit, or would most likely end like an earlier one.
 func (c *Client) lookBegins(ctx context.Context, s *source) error {
 	plan := &s.plan
 	var looked model.Looked
@@ -204,8 +203,8 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 	return nil
 }
 
-// forgetAfter is how long a queue that is empty must not forget how a look at it ended: what that look held may still
-// be on its way back.
+// forgetAfter is how long an empty queue must not forget how a look at it ended: what that look held may still be on
+// its way back.
 const forgetAfter = time.Minute
 
 // forget forgets what looks at a queue have cost.
@@ -213,14 +212,14 @@ func (c *Client) forget(ctx context.Context, queue model.QueueRef) {
 	c.remember(ctx, queue, func(l *model.Looked) { *l = model.Looked{} })
 }
 
-// lookEnds notes what a look has cost, and how it ended, and returns the highest delivery count that a message of the
+// lookEnds records what a look has cost, and how it ended, and returns the highest delivery count that a message of the
 // queue may have now.
 func (c *Client) lookEnds(s *source) (highest int64) {
 	end := s.brink.end(s)
 	if !s.noted && !end.Ended.Any() && !s.plan.Ended.Any() {
 		return 0
 	}
-	const limit = 4 * time.Second // of what may be on a slow disk
+	const limit = 4 * time.Second // for a slow disk
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if err := c.memory().Change(ctx, c.clusterName(), s.plan.Queue, func(l *model.Looked) {

@@ -30,8 +30,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// lookerVariable makes the test's program a process that looks at queues again and again: "url version dir seed looks
-// insist queue:limit …". It says at its end how many looks there were, and how many were refused.
+// lookerVariable makes the test binary a process that looks at queues again and again: "url version dir seed looks
+// insist queue:limit …". At its end it prints how many looks there were, and how many were refused.
 const lookerVariable = "DLXTOP_TEST_LOOKER"
 
 // looker is such a process.
@@ -39,7 +39,7 @@ type looker struct {
 	url, version, dir string
 	seed              uint64
 	looks             int
-	insist            int // of a hundred looks
+	insist            int // percentage of looks that insist
 	queues            []limitedQueue
 }
 
@@ -83,7 +83,7 @@ func runLooker() int {
 	return 0
 }
 
-// session looks some times with one client, as one run of dlxtop does.
+// session looks several times with one client, like one run of dlxtop.
 func (l *looker) session(r *rand.Rand) (refused int, err error) {
 	path := filepath.Join(l.dir, "journal.db")
 	j := journal.New(journal.Options{Path: path})
@@ -97,7 +97,7 @@ func (l *looker) session(r *rand.Rand) (refused int, err error) {
 		l.looks--
 		q := l.queues[r.IntN(len(l.queues))]
 		var why peek.RefusedLook
-		var busy *model.ConnectError // a broker that does not answer at once
+		var busy *model.ConnectError // a broker that does not answer in time
 		switch err := l.look(c, q, r); {
 		case errors.As(err, &busy), errors.Is(err, model.ErrBeingRead):
 			l.looks++
@@ -149,7 +149,7 @@ func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 	return err
 }
 
-// start starts a looker, and returns what it says.
+// start starts a looker, and returns its output.
 func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	command := exec.Command(os.Args[0])
@@ -165,17 +165,17 @@ func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
 	return command, lines
 }
 
-// TestLooksAtOnce lets three processes look at quorum queues with delivery limits, at random: peeks, exports, and drops
-// that match nothing; some insist. Afterwards each message is in its queue, once.
+// TestLooksAtOnce runs three processes that look at quorum queues with delivery limits, at random: peeks, exports, and
+// drops that match nothing; some insist. Afterwards each message is in its queue, once.
 func TestLooksAtOnce(t *testing.T) {
 	t.Parallel()
 	name, url := person(t)
 	looksAtOnce(t, node, name, url, max(20, 67*size.Rounds(0)))
 }
 
-// TestLooksAtOnceOnAStalledBroker does so while the broker stops again and again for a moment. Then it takes long until
-// what a look gave back is there again: the next one must not be a consumer that is cancelled at that moment, for which
-// RabbitMQ returns what is on its way, and drops what is at its limit.
+// TestLooksAtOnceOnAStalledBroker does so while the broker keeps stopping for a moment. Then returned messages take
+// long to be back: the next look must not be a consumer that is cancelled at that moment, because RabbitMQ then returns
+// what is on its way to it, and drops what is at its limit.
 func TestLooksAtOnceOnAStalledBroker(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
@@ -193,7 +193,7 @@ func TestLooksAtOnceOnAStalledBroker(t *testing.T) {
 	looksAtOnce(t, n, name, "amqp://"+name+":"+password+"@"+address, max(40, 67*size.Rounds(0)))
 }
 
-// stalling stops a node for three tenths of a second again and again, until the function that it returns is called.
+// stalling stops a node for three tenths of a second again and again, until end is called.
 func stalling(t *testing.T, n *demo.Node) (end func()) {
 	t.Helper()
 	said, err := n.Control(t.Context(), "eval", "os:getpid().")
@@ -281,7 +281,7 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 	}
 }
 
-// eachKept goes through everything that a journal has of messages.
+// eachKept iterates over everything that a journal has of messages.
 func eachKept(t *testing.T, path string, each func(*plan.Record, *plan.Entry)) {
 	t.Helper()
 	j := journal.New(journal.Options{Path: path})
@@ -292,8 +292,7 @@ func eachKept(t *testing.T, path string, each func(*plan.Record, *plan.Entry)) {
 	}
 }
 
-// keptOnly are the messages, as "queue id", that the journal has of rescues, and that have no confirmed copy: a busy
-// broker may not answer.
+// keptOnly are rescued messages in the journal, as "queue id", without a confirmed copy: a busy broker may not answer.
 func keptOnly(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	kept := map[string]bool{}
@@ -308,7 +307,7 @@ func keptOnly(t *testing.T, path string) map[string]bool {
 	return kept
 }
 
-// journalSays is what the journal says of messages of a queue.
+// journalSays is what the journal has about messages of a queue.
 func journalSays(t *testing.T, path, queue string, ids []string) (said string) {
 	t.Helper()
 	eachKept(t, path, func(r *plan.Record, e *plan.Entry) {

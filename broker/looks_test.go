@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// deliveryLimit is the limit of the queues of these tests, which is the default from 4.0 on.
+// deliveryLimit is the limit of the queues of these tests, the default from 4.0 on.
 const deliveryLimit = 20
 
 // limited declares a quorum queue with a delivery limit, and describes it.
@@ -43,7 +43,7 @@ func limitOf(n int64) model.Settings {
 	}}
 }
 
-// deliver lets a worker requeue all messages of a queue so many times.
+// deliver lets a worker requeue all messages of a queue a number of times.
 func (a *app) deliver(q model.QueueRef, n, times int) {
 	a.Helper()
 	for range times {
@@ -59,7 +59,7 @@ func (a *app) deliver(q model.QueueRef, n, times int) {
 	a.await(q, n)
 }
 
-// looking is one thing that gives back what it takes.
+// looking is one operation that returns what it takes.
 type looking struct {
 	name string
 	do   func(ctx context.Context, c *broker.Client, q *model.Queue, s model.Settings, insist bool) (peek.Rescued, error)
@@ -101,7 +101,7 @@ func doDrop(
 	return account.Rescued, err
 }
 
-// newProcess is a client that remembers nothing of others, as another machine's, and one with a journal.
+// newProcess is a client that remembers nothing of others, as on another machine, and one with a journal.
 func newProcess(t testing.TB, path string, looks broker.Looks) *broker.Client {
 	t.Helper()
 	j := journal.New(journal.Options{Path: path})
@@ -124,8 +124,8 @@ func (f *forgetful) Lock(ctx context.Context, cluster string, queue model.QueueR
 	return f.Looks.Lock(ctx, cluster, queue)
 }
 
-// TestLooksTakeTurnsWithoutMemory: a memory of looks that fails does not end the turns with other programs. Two that
-// look at once lose what is at its limit.
+// When the memory of looks fails, turns with other programs still work. Two simultaneous looks lose what is at its
+// limit.
 func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -140,14 +140,14 @@ func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	assert.Equal(t, looks.locks.Load(), 2, "2 looks waited")
 }
 
-// lockless is a memory of looks in a directory that cannot be written.
+// lockless is a memory of looks in a read-only directory.
 type lockless struct{ broker.Looks }
 
 func (lockless) Lock(context.Context, string, model.QueueRef) (func(), error) {
 	return nil, errors.New("the directory is read-only")
 }
 
-// TestClassicLooksNeedNoMemory: only looks at quorum queues need the directory of the journal for their turns.
+// Only looks at quorum queues need the directory of the journal for their turns.
 func TestClassicLooksNeedNoMemory(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -160,7 +160,7 @@ func TestClassicLooksNeedNoMemory(t *testing.T) {
 	assert.Succeeds(t, err)
 }
 
-// askedLooks tells for which cluster a turn is asked.
+// askedLooks records for which cluster a turn is asked.
 type askedLooks struct {
 	broker.Looks
 	asked chan string
@@ -171,8 +171,8 @@ func (l *askedLooks) Lock(ctx context.Context, cluster string, queue model.Queue
 	return l.Looks.Lock(ctx, cluster, queue)
 }
 
-// TestFirstLookTakesTurns: the first look of a program waits for that of one that has run for a while, by whatever
-// address they connect. Two that look at once change the order, and may lose what is at its limit.
+// The first look of a program waits for that of one that has run for a while, by whatever address they connect. Two
+// simultaneous looks change the order, and may lose what is at its limit.
 func TestFirstLookTakesTurns(t *testing.T) {
 	t.Parallel()
 	const n = 5
@@ -208,8 +208,8 @@ func TestFirstLookTakesTurns(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(count(n), seen))
 }
 
-// TestManyProcessesLook lets 24 programs that know nothing of each other look at a queue whose delivery limit each look
-// uses up: none of its messages is lost, and those that come too late are told how much is left.
+// TestManyProcessesLook lets 24 independent programs look at a queue whose delivery limit each look uses up: none of
+// its messages is lost, and those that come too late learn how much is left.
 func TestManyProcessesLook(t *testing.T) {
 	t.Parallel()
 	const n, runs = 25, 24
@@ -251,8 +251,8 @@ func wantAll(t *testing.T, a *app, q model.QueueRef, n int) []amqp.Delivery {
 	return got
 }
 
-// TestFirstLookAtTheLimit: a worker has requeued all messages until they are at their limit. The first look that
-// anybody takes moves one message, is refused, and none is lost; who insists moves all.
+// A worker has requeued all messages until they are at their limit. The very first look moves one message, is refused,
+// and none is lost; insisting moves all.
 func TestFirstLookAtTheLimit(t *testing.T) {
 	t.Parallel()
 	if !behaviour().ReturnCountsAsDelivery {
@@ -276,7 +276,7 @@ func TestFirstLookAtTheLimit(t *testing.T) {
 			assert.That(t, err != nil && strings.Contains(err.Error(), "0 looks left of 20") && rescued.Copied == 1 &&
 				rescued.Kept+rescued.Lost <= 0, "the first look: %v %+v", err, rescued)
 			a.await(q.QueueRef, n)
-			// The same program knows now, and takes nothing.
+			// The same program now knows, and takes nothing.
 			rescued, err = look.do(t.Context(), c, q, s, false)
 			assert.That(t, err != nil && !rescued.Any(), "the second look: %v %+v", err, rescued)
 			rescued, err = look.do(t.Context(), newProcess(t, path, nil), q, s, true)
@@ -298,7 +298,7 @@ func TestFirstLookAtTheLimit(t *testing.T) {
 	}
 }
 
-// rescuesOf counts the records that rescued so many messages.
+// rescuesOf counts the records that rescued this number of messages.
 func rescuesOf(records []plan.Record, messages int) (n int) {
 	for _, r := range records {
 		if r.Operation == plan.Rescue && r.Told() == fmt.Sprintf("%d rescued", messages) {
@@ -308,7 +308,7 @@ func rescuesOf(records []plan.Record, messages int) (n int) {
 	return n
 }
 
-// endingLooks has a queue for itself at the moment at which the look is called off.
+// endingLooks has the queue locked at the moment at which the look is cancelled.
 type endingLooks struct {
 	broker.Looks
 	callOff  context.CancelFunc
@@ -322,7 +322,7 @@ func (l *endingLooks) Lock(context.Context, string, model.QueueRef) (unlock func
 
 func (l *endingLooks) Close() error { return nil }
 
-// A look that is called off while it waits for its turn keeps the queue from nobody.
+// A look that is cancelled while it waits for its turn does not keep the queue locked.
 func TestALookThatIsCalledOffLetsGo(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -335,8 +335,8 @@ func TestALookThatIsCalledOffLetsGo(t *testing.T) {
 		"%v; it was let go %d times", err, looks.unlocked)
 }
 
-// carried lets the delivery limit of a quorum queue dead-letter n messages into another one with the same limit,
-// through a buffer of a type, "" being none.
+// carried makes the delivery limit of a quorum queue dead-letter n messages into another one with the same limit,
+// through a buffer of a type ("" for none).
 func (a *app) carried(via model.QueueType, limit, n int) (failed *model.Queue, from model.QueueRef, s model.Settings) {
 	a.Helper()
 	failed, s = a.limited("failed", limit)
@@ -355,9 +355,9 @@ func (a *app) carried(via model.QueueType, limit, n int) (failed *model.Queue, f
 	return failed, work.QueueRef, s
 }
 
-// TestCarriedCounts: what another quorum queue's delivery limit dead-lettered comes with its count from 4.3 on, through
-// queues of any type, and any return loses it where that is above the limit. A look ends at the first one, which is
-// rescued; who insists has all rescued, and what was rescued begins to count again.
+// Messages dead-lettered by another quorum queue's delivery limit keep their count from 4.3 on, through queues of any
+// type, and any return loses them if the count is above the limit. A look ends at the first one, which is rescued;
+// insisting rescues all, and rescued messages count from 0 again.
 func TestCarriedCounts(t *testing.T) {
 	t.Parallel()
 	const limit, n = 3, 5
@@ -381,7 +381,7 @@ func TestCarriedCounts(t *testing.T) {
 				strings.Contains(err.Error(), work.Name+" keep delivery counts of up to 4"), "it goes on: %v", err)
 			a.await(failed.QueueRef, n)
 			want.Insist = true
-			for look, rescued := range []int{n - 1, 0, 0} { // the first one was met before
+			for look, rescued := range []int{n - 1, 0, 0} { // the first one was found before
 				peeked := must.Get(c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), want)))(t)
 				assert.That(t, peeked.Messages.Len() == n && peeked.Rescued.Copied == rescued && peeked.Rescued.Lost == 0,
 					"look %d: %d messages, %+v", look+1, peeked.Messages.Len(), peeked.Rescued)
@@ -391,8 +391,8 @@ func TestCarriedCounts(t *testing.T) {
 	}
 }
 
-// TestUnforeseenCarriedCounts: messages that came with a count above the limit on a way that the topology does not have
-// any more are rescued, although nothing was refused.
+// Messages that arrived with a count above the limit, by a way that the topology no longer has, are rescued, although
+// nothing was refused.
 func TestUnforeseenCarriedCounts(t *testing.T) {
 	t.Parallel()
 	if !behaviour().CarriesDeliveryCount {
@@ -407,8 +407,8 @@ func TestUnforeseenCarriedCounts(t *testing.T) {
 	a.await(failed.QueueRef, n)
 }
 
-// TestALookMarksAsRedelivered: what was published to a queue is not redelivered until a look, whatever its publisher
-// wrote, so that the next look knows what has been there since.
+// A message is not redelivered until a look, whatever its publisher wrote, so that the next look knows what has been
+// there since.
 func TestALookMarksAsRedelivered(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
@@ -424,8 +424,8 @@ func TestALookMarksAsRedelivered(t *testing.T) {
 	})
 }
 
-// TestWhatAReturnCounts is what rescues stand on: which ways back count, that x-delivery-count tells it at the next
-// delivery, and at which count a message is lost by its return.
+// Rescues rely on this: which returns count, that x-delivery-count shows it at the next delivery, and at which count
+// returning a message loses it.
 func TestWhatAReturnCounts(t *testing.T) {
 	t.Parallel()
 	a, b := newApp(t), behaviour()
@@ -433,10 +433,10 @@ func TestWhatAReturnCounts(t *testing.T) {
 		for _, how := range []string{"close", "nack", "reject", "cut"} {
 			t.Run(fmt.Sprintf("limit %d, %s", limit, how), func(t *testing.T) {
 				q := a.queue(fmt.Sprint(limit, how), model.Quorum, "x-delivery-limit", int32(limit))
-				// What a publisher writes into the header stands there until the first return (4.0.5).
+				// A publisher's value of the header stays until the first return (4.0.5).
 				a.publish(q, amqp.Publishing{Headers: amqp.Table{"x-delivery-count": int64(17)}})
 				counts := b.ReturnCountsAsDelivery || how != "nack"
-				lost := limit + 1 // deliveries, the last of which is lost by its return
+				lost := limit + 1 // deliveries, the last of which is lost when returned
 				switch {
 				case limit < 0 && b.NegativeDeliveryLimitDrops:
 					lost = 1
@@ -462,14 +462,14 @@ func TestWhatAReturnCounts(t *testing.T) {
 	}
 }
 
-// deliverOnce takes the only message of a queue on a connection of its own, and gives it back.
+// deliverOnce takes the only message of a queue on its own connection, and returns it.
 func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, there bool) {
 	a.Helper()
 	connection := must.Get(dial.AMQP(node.AMQP()))(a)
 	defer connection.Close()
 	channel, err := connection.Channel()
 	must.Do(a, err)
-	const comeback = 300 * time.Millisecond // of what was given back before
+	const comeback = 300 * time.Millisecond // for messages returned earlier
 	var d amqp.Delivery
 	for began := time.Now(); !there && time.Since(began) < comeback; {
 		d, there, err = channel.Get(q.Name, false)

@@ -27,7 +27,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// node is the broker of all tests in this package; each test has queues of its own on it.
+// node is the broker for all tests in this package; each test has its own queues on it.
 var node *demo.Node
 
 func TestMain(m *testing.M) {
@@ -62,7 +62,7 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// patience bounds every wait of a test: on a machine that has four times too much to do, a flood takes a minute.
+// patience bounds every wait of a test: on a machine with four times too much to do, a flood takes a minute.
 const patience = 2 * time.Minute
 
 func behaviour() model.Behaviour { return model.BehaviourOf(model.ParseVersion(node.Version())) }
@@ -77,8 +77,7 @@ func clientOf(t testing.TB, n *demo.Node) *broker.Client {
 	return newClient(t, broker.Options{URL: n.AMQP()})
 }
 
-// newClient is a client that is closed at the test's end. Where a test does not say how long it may take to connect, it
-// has the time that any wait has.
+// newClient is a client that is closed at the test's end. By default it may take as long to connect as any other wait.
 func newClient(t testing.TB, o broker.Options) *broker.Client {
 	t.Helper()
 	if o.Timeout == 0 {
@@ -89,7 +88,7 @@ func newClient(t testing.TB, o broker.Options) *broker.Client {
 	return c
 }
 
-// app is an application on the broker that plays publisher and reader, and looks at what is there, without the code
+// app is an application on the broker that acts as publisher and reader, and checks what is there, without the code
 // under test.
 type app struct {
 	testing.TB
@@ -130,7 +129,7 @@ func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) model
 	return model.QueueRef{VHost: "/", Name: name}
 }
 
-// moving is a failed queue with messages in it, and the queue of the worker that they go to.
+// moving is a failed queue with messages, and the queue of the worker that they go to.
 func (a *app) moving(kind model.QueueType, messages ...amqp.Publishing) (from, to *model.Queue) {
 	a.Helper()
 	from, to = described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
@@ -141,7 +140,7 @@ func (a *app) moving(kind model.QueueType, messages ...amqp.Publishing) (from, t
 func (a *app) deleteQueue(name string) {
 	channel, err := a.connection.Channel()
 	if err != nil {
-		return // the broker was taken away
+		return // the broker was shut down
 	}
 	defer channel.Close()
 	if _, err := channel.QueueDelete(name, false, false, false); err != nil {
@@ -188,7 +187,7 @@ func (a *app) ready(queue model.QueueRef) int {
 	return depth.Of(a, channel, queue.Name)
 }
 
-// await waits until so many messages are ready.
+// await waits until this many messages are ready.
 func (a *app) await(queue model.QueueRef, n int) {
 	a.Helper()
 	a.until(func() error {
@@ -199,7 +198,7 @@ func (a *app) await(queue model.QueueRef, n int) {
 	})
 }
 
-// until waits until try finds nothing wrong.
+// until waits until try returns no error.
 func (a *app) until(try func() error) {
 	a.Helper()
 	deadline := time.Now().Add(patience)
@@ -229,7 +228,7 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 	return got
 }
 
-// consume takes n messages, and what more has come until then, and leaves them with the channel.
+// consume takes n messages, and any more that have come until then, and leaves them with the channel.
 func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got []amqp.Delivery) {
 	a.Helper()
 	must.Do(a, channel.Qos(n+1, 0, false))
@@ -293,7 +292,7 @@ func count(n int, without ...int) []string {
 	return all
 }
 
-// described is a queue as the management API would tell it.
+// described is a queue as the management API would report it.
 func described(ref model.QueueRef, kind model.QueueType) *model.Queue {
 	return &model.Queue{QueueRef: ref, Type: kind, Durable: true, Consumers: model.Some[int64](0)}
 }
@@ -312,7 +311,7 @@ func peekAt(t testing.TB, c *broker.Client, p peek.Plan) looked {
 	t.Helper()
 	peeked, err := c.Peek(t.Context(), p)
 	for deadline := time.Now().Add(patience); errors.Is(err, model.ErrQueueSilent) && time.Now().Before(deadline); {
-		peeked, err = c.Peek(t.Context(), p) // as the sentence says: the broker is very busy
+		peeked, err = c.Peek(t.Context(), p) // as the error says: the broker is very busy
 	}
 	must.Do(t, err)
 	defer peeked.Messages.Close()
@@ -324,10 +323,10 @@ func peekAt(t testing.TB, c *broker.Client, p peek.Plan) looked {
 	return looked{peeked, all}
 }
 
-// kinds are the types of queue that messages can be taken out of.
+// kinds are the queue types that messages can be taken from.
 var kinds = []model.QueueType{model.Classic, model.Quorum}
 
-// forEachKind runs a test with each of them, side by side, and beside other tests.
+// forEachKind runs a test with each of them in parallel, and beside other tests.
 func forEachKind(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	t.Parallel()
 	sideBySide(t, test)
@@ -347,15 +346,14 @@ func sideBySide(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	}
 }
 
-// forEachKindAlone is for what looks at all of this process: its goroutines, its files.
+// forEachKindAlone is for tests that examine the whole process: its goroutines, its files.
 func forEachKindAlone(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) { test(t, kind) })
 	}
 }
 
-// topology is what a snapshot told of some queues, and of exchanges that are bound to the last of them with the key
-// "k".
+// topology has some queues, and exchanges that are bound to the last of them with the key "k".
 func topology(queues []*model.Queue, exchanges ...string) *model.Topology {
 	return topologyOf(node.Version(), queues, exchanges...)
 }
@@ -410,7 +408,7 @@ func execute(t testing.TB, c *broker.Client, run plan.Run) plan.Account {
 	return must.Get(c.Execute(ctx, run, nil))(t)
 }
 
-// outcome is the part of an account that can be compared.
+// outcome is the comparable part of an account.
 type outcome struct {
 	Planned, Moved, Dropped, Refused, Returned, Unknown, Gone int
 	Stopped                                                   bool

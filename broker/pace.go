@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// pace holds a rate. golang.org/x/time/rate does, too, but ends before its time when the next turn lies behind ctx's
+// pace keeps a rate. golang.org/x/time/rate would, too, but it gives up early when the next turn is after ctx's
 // deadline: an execution would stop without a reason.
 type pace struct {
-	rate float64 // a second; 0 is no limit
+	rate float64 // per second; 0 is no limit
 	next time.Time
 }
 

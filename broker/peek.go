@@ -13,9 +13,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Peek looks at the messages at the head of a queue, exactly as the plan says, and gives them back before it returns.
-// Positions count from 1. A cancelled context ends it early, with what was read and the context's error; the plan's
-// timeout ends it early without one. An error about the queue wraps model.ErrQueueGone, ErrQueueDown,
+// Peek looks at the messages at the head of a queue, exactly as the plan says, and returns them to the queue before it
+// ends. Positions count from 1. A cancelled context ends it early, with what was read and the context's error; the
+// plan's timeout ends it early without one. An error about the queue wraps model.ErrQueueGone, ErrQueueDown,
 // ErrQueueExclusive, ErrConsumeRefused or ErrQueueBusy.
 func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
 	peeked := peek.Peeked{Plan: plan, TakenAt: time.Now()}
@@ -27,7 +27,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 	if err != nil {
 		return peeked, fmt.Errorf("peek: %w", err)
 	}
-	peeked.TakenAt = time.Now() // what is read was there by now: it is of the depth that was just counted
+	peeked.TakenAt = time.Now() // what is read was there by now: it is part of the depth just counted
 	want := plan.Limit
 	if plan.Method != peek.Stream {
 		peeked.Depth = model.Some(src.depth)
@@ -44,7 +44,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 	}
 	peeked.Messages, peeked.Stopped, peeked.Rescued, peeked.Highest = kept, look.stopped, rescued, src.highest
 	if !kept.InMemory() {
-		debug.FreeOSMemory() // what the deliveries took
+		debug.FreeOSMemory() // frees what the deliveries used
 	}
 	var reached *peek.LimitReached
 	var ended *peek.LookEnded
@@ -63,7 +63,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 		return peeked, fmt.Errorf("peek: %w", err)
 	case errors.Is(context.Cause(limited), errTimeout) && kept.Len() < want && peeked.Stopped == "":
 		peeked.Stopped = fmt.Sprintf("reading stopped after %s", model.ShortDuration(plan.Timeout))
-	case kept.Len() < want && peeked.Stopped == "" && plan.Method != peek.Stream: // which keeps no count of its own
+	case kept.Len() < want && peeked.Stopped == "" && plan.Method != peek.Stream: // a stream has no count of its own
 		peeked.Fewer = true
 		peeked.Stopped = fmt.Sprintf("no more are ready: of the %s counted before, some expired, or consumers "+"took them",
 			model.Plural(src.depth, "message"))
@@ -103,8 +103,7 @@ func (l *look) take(ctx context.Context) error {
 	return nil
 }
 
-// keep takes a message in. Beyond MaxBytes, or when there is no room on the disk, it is only held until the end, like
-// the others.
+// keep takes in a message. Beyond MaxBytes, or with a full disk, it is only held until the end, like the others.
 func (l *look) keep(_ uint64, m *message.Message) {
 	l.pages.took(m.BodyBytes)
 	switch {

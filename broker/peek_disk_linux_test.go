@@ -24,7 +24,7 @@ func openSpools(t *testing.T) (open []string) {
 	return open
 }
 
-// TestPeekFileHasNoNameAndGoes: nobody else can open what was read, and nothing of it stays.
+// No other process can open what was read, and nothing of it stays.
 func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	a, c := newApp(t), client(t)

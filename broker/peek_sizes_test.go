@@ -54,7 +54,7 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 	})
 }
 
-// wantAllSeen wants a look to have seen all of n messages but the first of them, which somebody else holds.
+// wantAllSeen wants a look to have seen all of n messages except the first of them, which are held elsewhere.
 func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	t.Helper()
 	depth, _ := peeked.Depth.Get()
@@ -67,7 +67,7 @@ func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	}
 }
 
-// wantCounts checks the counters of a message that was looked at so many times, and is now delivered again.
+// wantCounts checks the counters of a message that was looked at this often, and is now delivered again.
 func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64) {
 	t.Helper()
 	deliveries, _ := model.Table(d.Headers).Integer("x-delivery-count")
@@ -82,7 +82,7 @@ func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64
 	}
 }
 
-// TestPeekBesideAConsumer: what a consumer holds stays with it, and it gets the rest in its order.
+// A consumer keeps what it holds, and gets the rest in order.
 func TestPeekBesideAConsumer(t *testing.T) {
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
@@ -113,7 +113,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 	})
 }
 
-// TestPeekBesideABusyConsumer: a consumer that works all the time gets every message, while others look.
+// A busy consumer gets every message, while others look.
 func TestPeekBesideABusyConsumer(t *testing.T) {
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
@@ -145,10 +145,10 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 			peeked, err := c.Peek(t.Context(), planPeek(described, peek.Want{Limit: n, Timeout: time.Second}))
 			var limit peek.RefusedLook
 			switch {
-			case errors.As(err, &limit): // the looks came to the delivery limit before the worker came to the end
+			case errors.As(err, &limit): // the looks reached the delivery limit before the worker was done
 				seen = <-worked
 				continue
-			case errors.Is(err, model.ErrQueueSilent): // the machine stands still
+			case errors.Is(err, model.ErrQueueSilent): // the machine is stalled
 				continue
 			case err != nil:
 				t.Fatal(err)
@@ -182,7 +182,7 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 		messages[i] = random(r, i+1)
 	}
 	messages[n-1].Headers = everyType()
-	messages[n-2].Body = make([]byte, 300_000) // larger than what waits to be written
+	messages[n-2].Body = make([]byte, 300_000) // larger than the write buffer
 	a.publish(q, messages...)
 	var want []message.Message
 	must.Get(c.Read(t.Context(), planPeek(described(q, model.Classic), peek.Want{ForAction: true}),

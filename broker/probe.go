@@ -15,11 +15,11 @@ import (
 
 const (
 	probeLooks = 100 * time.Millisecond // between two looks for a probe in a queue
-	probeFound = 5 * time.Second        // within which a probe that has passed its DLX is in the queues behind it
+	probeFound = 5 * time.Second        // how soon a probe that has passed its DLX must be in the queues behind it
 )
 
-// Probe sends the probe of a plan, follows it, and takes it out again where nobody consumes it. tell gets each step as
-// it happens. An error means that nothing was sent. A cancelled context ends the waiting: the probe is taken out of the
+// Probe sends the probe of a plan, follows it, and removes it from queues without consumers. tell gets each step as it
+// happens. An error means that nothing was sent. Cancelling the context ends the wait: the probe is removed from the
 // buffer, and the result says so.
 func (c *Client) Probe(
 	ctx context.Context, planned trace.ProbePlan, tell func(trace.ProbeStep),
@@ -53,11 +53,11 @@ type probe struct {
 	client  *Client
 	plan    *trace.ProbePlan
 	tell    func(trace.ProbeStep)
-	passed  chan passing             // at most once at each tapped exchange for each death: far fewer than it holds
+	passed  chan passing             // at most one for each tapped exchange and death: far fewer than it holds
 	ready   map[model.QueueRef]int64 // messages at the last look, where looks count
 	sent    time.Time
-	entered time.Time // as well as it is known
-	// by the broker, so that it is not known to have entered any later; zero: it was not
+	entered time.Time // as far as known
+	// by the broker, so that it entered no later; zero: it was not
 	confirmed time.Time
 	result    trace.ProbeResult
 }
@@ -81,7 +81,7 @@ func (p *probe) nobodyElse(ctx context.Context) error {
 	if p.plan.ToConsumers {
 		return nil
 	}
-	for _, r := range p.plan.Removals[1:] { // the first is of the buffer
+	for _, r := range p.plan.Removals[1:] { // the first is for the buffer
 		counts, err := p.client.Count(ctx, []model.QueueRef{r.From})
 		if err != nil {
 			return err
@@ -97,8 +97,7 @@ func (p *probe) nobodyElse(ctx context.Context) error {
 	return nil
 }
 
-// follow taps the exchanges that the probe passes, and returns when the tap works. ended is closed when nothing is
-// tapped any more.
+// follow taps the exchanges that the probe passes, and returns when the tap works. ended is closed when the tap ends.
 func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
 	done := make(chan struct{})
 	if len(p.plan.Tap.Bindings) == 0 {
@@ -130,7 +129,7 @@ func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
 	}
 }
 
-// send publishes the probe. An error means that no queue has it.
+// send publishes the probe. An error means that it is in no queue.
 func (p *probe) send(ctx context.Context) error {
 	publishing := p.plan.Publishing()
 	m := &message.Message{
@@ -146,7 +145,7 @@ func (p *probe) send(ctx context.Context) error {
 		return err
 	}
 	p.sent = time.Now()
-	err = w.publish(ctx, &flight{message: m, publishing: &publishing}) // which waits for the confirm of a first message
+	err = w.publish(ctx, &flight{message: m, publishing: &publishing}) // it waits for the confirm of a first message
 	at := time.Now()
 	if e := w.finish(); e != nil && err == nil {
 		err = e
@@ -167,7 +166,7 @@ func (p *probe) send(ctx context.Context) error {
 	return fmt.Errorf("the probe was not sent: %w", err)
 }
 
-// await follows the probe until it is where it should be, or the time is over.
+// await follows the probe until it has arrived, or the time is over.
 func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 	over := time.NewTimer(time.Until(p.sent.Add(p.plan.Timeout)))
 	defer over.Stop()
@@ -210,7 +209,7 @@ func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 	}
 }
 
-// arrive looks for the probe behind its DLX: where nobody consumes, it is found and taken out.
+// arrive looks for the probe behind its DLX: where there are no consumers, it is found and removed.
 func (p *probe) arrive(ctx context.Context) {
 	expired := p.result.Steps[len(p.result.Steps)-1].After
 	for _, r := range p.plan.Reaches {
@@ -257,7 +256,7 @@ func (p *probe) was(where string) bool {
 	return false
 }
 
-// collect takes the probe out of queues where it was not found yet, and returns in how many it was now.
+// collect removes the probe from queues where it was not found yet, and returns in how many it was now.
 func (p *probe) collect(ctx context.Context, removals []plan.Plan) int {
 	found := 0
 	for _, r := range removals {
@@ -275,8 +274,8 @@ func (p *probe) collect(ctx context.Context, removals []plan.Plan) int {
 	return found
 }
 
-// news reports whether a queue holds another number of messages than at the last look: where each look counts, it is
-// looked at only then.
+// news reports whether a queue's depth has changed since the last look: where each look counts, it is only looked at
+// then.
 func (p *probe) news(ctx context.Context, queue model.QueueRef) bool {
 	counts, err := p.client.Count(ctx, []model.QueueRef{queue})
 	ready, answered := counts[queue].Ready.Get()
@@ -287,9 +286,8 @@ func (p *probe) news(ctx context.Context, queue model.QueueRef) bool {
 	return ready > 0
 }
 
-// giveUp says where the probe was seen last and what that means, and takes it out if it can be found and that harms
-// nobody: while the messages in front of it are held, those behind whose TTL has run out would expire at once, and pass
-// them.
+// giveUp says where the probe was last seen and what that means, and removes it if it can be found without harm: while
+// the messages ahead of it are held, overdue ones behind them would expire at once, and overtake them.
 func (p *probe) giveUp(why string) {
 	ctx, stop := context.WithTimeout(context.Background(), probeFound)
 	defer stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// Importable returns a check for messages that are to be imported into a queue: its error says why the broker would end
-// the connection for one.
+// Importable returns a check for messages that are to be imported into a queue: its error says why the broker would
+// close the connection because of one.
 func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error) {
 	held, release, err := c.Hold(ctx, into.VHost)
 	if err != nil {
@@ -28,8 +28,8 @@ func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*mes
 	}, nil
 }
 
-// publishable refuses what would end the channel or the connection on which user publishes, and with it all that is
-// under way.
+// publishable refuses what would close the channel or the connection on which user publishes, and with it everything in
+// flight.
 func publishable(p *message.Publishing, user string, connection *amqp.Connection) error {
 	q := &p.Properties
 	version, _ := connection.Properties["version"].(string)

@@ -11,9 +11,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Read looks at every message that is in a queue when it begins, from the head on, and gives them back before it
-// returns. each gets one at a time, and may keep it; an error of each ends it and is returned. Only the messages of one
-// page are in memory at a time, whatever the queue holds. The error wraps a *peek.LimitReached when the queue's
+// Read looks at every message that is in a queue when it begins, from the head, and returns them to the queue before it
+// ends. each gets one at a time, and may keep it; an error of each ends the reading and is returned. Only the messages
+// of one page are in memory at a time, whatever the queue holds. The error wraps a *peek.LimitReached when the queue's
 // delivery limit ended it.
 func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
 	var read peek.Read
@@ -56,7 +56,7 @@ type reading struct {
 	source *source
 	each   func(*message.Message) error
 	pages  pages
-	failed error // that each returned
+	failed error // returned by each
 }
 
 func (r *reading) all(ctx context.Context) error {
@@ -90,10 +90,10 @@ func (r *reading) take(_ uint64, m *message.Message) {
 	letGo(m)
 }
 
-// hugeBody is how many bytes are worth a collection of their own: the next body would come on top of them.
+// hugeBody is the size in bytes that is worth a garbage collection: the next body would need as much again.
 const hugeBody = 32 << 20
 
-// letGo frees a body that is not needed any more.
+// letGo frees a body that is no longer needed.
 func letGo(m *message.Message) {
 	huge := len(m.Body) >= hugeBody
 	if m.DropBody(); huge {

@@ -20,10 +20,10 @@ import (
 // rescuePatience is how long a rescue waits: everything that its look has taken is held meanwhile.
 var rescuePatience = patience{confirm: 10 * time.Second, alarm: 5 * time.Second, cancel: 10 * time.Second}
 
-// rescuer keeps messages that would be lost when they are given back: each is complete in the journal first, then a
-// copy is published to the end of its queue, through the default exchange, with a confirm and mandatory, and only then
-// is the original acknowledged. What could not be copied is acknowledged when the journal has it, so that it is in one
-// place.
+// rescuer keeps messages that would be lost when returned: each is first written to the journal completely, then a copy
+// is published to the end of its queue, through the default exchange, mandatory and with a confirm, and only then is
+// the original acknowledged. A message that could not be copied is acknowledged when the journal has it, so that it is
+// in one place.
 type rescuer struct {
 	client  *Client
 	source  *source
@@ -31,12 +31,12 @@ type rescuer struct {
 	journal *writer // nil: there is none, or it cannot be written
 	window  *window // nil: nothing can be published
 	acks    *acknowledger
-	why     error           // not everything could be copied
+	why     error           // why not everything could be copied
 	tried   map[uint64]bool // tags
-	kept    map[uint64]bool // of these, those that the journal has
+	kept    map[uint64]bool // those of them that are in the journal
 }
 
-// rescue rescues what the source holds at its delivery limit and nobody acts on.
+// rescue rescues the held messages that are at their delivery limit and not acted on.
 func (s *source) rescue() {
 	tags := s.brink.unclaimed()
 	if s.rescuer != nil {
@@ -53,7 +53,7 @@ func (s *source) rescue() {
 	}
 }
 
-// newRescuer begins a record, and connects for publishing. Where that fails it keeps what it can.
+// newRescuer begins a record, and connects for publishing. If that fails it keeps what it can.
 func (c *Client) newRescuer(s *source) *rescuer {
 	queue := s.plan.Queue
 	r := &rescuer{
@@ -74,7 +74,7 @@ func (c *Client) newRescuer(s *source) *rescuer {
 		return r
 	}
 	r.acks = startAcknowledger(s, r.ledger, plan.Moved, r.fail)
-	const tries = 3 // of a broker that is busy
+	const tries = 3 // for a busy broker
 	copied := func(f *flight) { r.acks.add(f.tag, f.message) }
 	for range tries {
 		if r.window, err = openWindow(context.Background(), c, rescuePatience, queue.VHost, nil, r.ledger,
@@ -88,7 +88,7 @@ func (c *Client) newRescuer(s *source) *rescuer {
 
 var errLost = errors.New("it was lost")
 
-// fail notes why not everything can be copied. The first reason counts.
+// fail records why not everything can be copied. The first reason counts.
 func (r *rescuer) fail(err error) {
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
@@ -150,7 +150,7 @@ func (r *rescuer) copy(ctx context.Context, f *flight) error {
 	return r.window.publish(ctx, f)
 }
 
-// finish waits until everything is settled, and tells how it ended.
+// finish waits until everything is settled, and returns the result.
 func (r *rescuer) finish() peek.Rescued {
 	if r.window != nil {
 		r.fail(r.window.finish())
@@ -168,7 +168,7 @@ func (r *rescuer) finish() peek.Rescued {
 		} else {
 			out.Lost++
 		}
-		r.source.brink.acknowledged(tag, false) // there is nothing else to be done
+		r.source.brink.acknowledged(tag, false) // there is nothing else to do
 	}
 	if !r.source.holding.IsClosed() && out.Kept > 0 {
 		r.fail(cmp.Or(r.source.sync(), r.source.flush()))
@@ -186,7 +186,7 @@ func (r *rescuer) finish() peek.Rescued {
 	return out
 }
 
-// rescueAll rescues what is left at the limit, and tells how that ended. Each round may take one more message (flush).
+// rescueAll rescues what is left at the limit, and returns the result. Each round may take one more message (flush).
 func (s *source) rescueAll() (rescued peek.Rescued) {
 	const rounds = 5
 	for range rounds {
@@ -200,11 +200,11 @@ func (s *source) rescueAll() (rescued peek.Rescued) {
 	return rescued
 }
 
-// nowhere is a queue that cannot exist: RabbitMQ keeps names that begin with "amq." for itself.
+// nowhere is a queue that cannot exist: RabbitMQ reserves names that begin with "amq.".
 const nowhere = "amq.dlxtop.nowhere"
 
-// canRescue proves that a message at its delivery limit could be rescued, before one is taken: that it can be written
-// down, and that the user may publish to the default exchange. It is asked once for each vhost. The error is a
+// canRescue proves that a message at its delivery limit could be rescued, before one is taken: that the journal is
+// writable, and that the user may publish to the default exchange. It runs once for each vhost. The error is a
 // *peek.RescueImpossible, or that of ctx.
 func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 	c.mu.Lock()
@@ -231,9 +231,9 @@ func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 	return nil
 }
 
-// canPublish publishes messages without content that no queue gets. RabbitMQ returns them to users who may publish to
-// the default exchange, and closes the channel of others (403; all versions). They are two: in an alarm RabbitMQ still
-// takes a connection's first one, and reads no further (4.0.5). They have a connection of their own.
+// canPublish publishes empty messages that reach no queue. RabbitMQ returns them to users who may publish to the
+// default exchange, and closes the channel of others (403; all versions). There are two: in an alarm RabbitMQ still
+// accepts a connection's first one, but reads no further (4.0.5). They have their own connection.
 func (c *Client) canPublish(ctx context.Context, vhost string) error {
 	connection, conn, channels, err := c.DialChannels(ctx, vhost, "dlxtop may publish", 1)
 	if err != nil {

@@ -40,8 +40,7 @@ func insisting(q *model.Queue, s model.Settings) peek.Plan {
 	return peek.OfQueue(q, s, behaviour(), peek.Want{Insist: true})
 }
 
-// TestRescueThatIsRefused: the queue does not take a copy of what is at its limit. The journal has it, and brings it
-// back.
+// The queue does not accept a copy of what is at its limit. The journal has it, and brings it back.
 func TestRescueThatIsRefused(t *testing.T) {
 	t.Parallel()
 	if !behaviour().ReturnCountsAsDelivery {
@@ -64,7 +63,7 @@ func TestRescueThatIsRefused(t *testing.T) {
 		}
 		return nil
 	})
-	n = a.ready(q.QueueRef) // some of the test's own may have come in
+	n = a.ready(q.QueueRef) // some of the test's own may have arrived
 	c, j := journaled(t, false)
 	before := a.ready(q.QueueRef)
 	peeked := peekAt(t, c, insisting(q, s))
@@ -74,7 +73,7 @@ func TestRescueThatIsRefused(t *testing.T) {
 	a.await(q.QueueRef, before-peeked.Rescued.Kept)
 	const elsewhere = `{"pattern":"^no such queue$","definition":{"max-length":1},"apply-to":"queues"}`
 	manage.Do(t, node.API(), http.MethodPut, policy, elsewhere)
-	a.until(func() error { // each undo brings back what the queue takes again
+	a.until(func() error { // each undo brings back what the queue accepts again
 		if a.ready(q.QueueRef) >= n {
 			return nil
 		}
@@ -88,8 +87,8 @@ func TestRescueThatIsRefused(t *testing.T) {
 	assert.Equal(t, len(seen), 40, "of 40 messages are left")
 }
 
-// TestRescueThatIsNotPossible: without the right to publish, or without a journal that can be written, nothing is
-// taken. Who insists nevertheless loses nothing that could be kept.
+// Without the right to publish, or without a writable journal, nothing is taken. Insisting nevertheless loses nothing
+// that could be kept.
 func TestRescueThatIsNotPossible(t *testing.T) {
 	t.Parallel()
 	if !behaviour().ReturnCountsAsDelivery {
@@ -152,7 +151,7 @@ func TestRescueInTheLastMoment(t *testing.T) {
 	c := newClient(t, broker.Options{URL: address, Journal: j})
 	plan := peek.OfQueue(q, s, behaviour(), peek.Want{ForAction: true, Insist: true})
 	read, err := c.Read(context.Background(), plan, func(m *message.Message) error {
-		if m.Position == n { // what is under way is out of reach
+		if m.Position == n { // messages in flight are out of reach
 			cable.cut()
 		}
 		return nil
@@ -164,7 +163,7 @@ func TestRescueInTheLastMoment(t *testing.T) {
 	wantAll(t, a, q.QueueRef, n)
 }
 
-// TestUndoOfARescue: what is at the end of its queue is not brought back once more.
+// A message at the end of its queue is not brought back once more.
 func TestUndoOfARescue(t *testing.T) {
 	t.Parallel()
 	if !behaviour().ReturnCountsAsDelivery {
@@ -182,8 +181,7 @@ func TestUndoOfARescue(t *testing.T) {
 	wantAll(t, a, q.QueueRef, n)
 }
 
-// TestRescueOfOddHeaders: a copy has the headers of its original byte for byte, also those that amqp091-go does not
-// read.
+// A copy has the headers of its original byte for byte, including those that amqp091-go does not read.
 func TestRescueOfOddHeaders(t *testing.T) {
 	t.Parallel()
 	if !behaviour().ReturnCountsAsDelivery {
@@ -202,7 +200,7 @@ func TestRescueOfOddHeaders(t *testing.T) {
 	a.await(q.QueueRef, peeked.Rescued.Copied)
 	for _, m := range raw.drain(q.Name) {
 		published, got := sorted(t, tables[m.id], counters...), sorted(t, m.table, counters...)
-		own := m.id == "L" || m.id == "a name twice" // quorum queues deliver these otherwise, copied or not
+		own := m.id == "L" || m.id == "a name twice" // quorum queues deliver these differently, copied or not
 		assert.That(t, (bytes.Equal(got, published) || own) && string(m.body) == "body of "+m.id,
 			"%s is delivered as %.60q instead of %.60q", m.id, got, published)
 		delete(tables, m.id)
@@ -211,7 +209,7 @@ func TestRescueOfOddHeaders(t *testing.T) {
 		"%d are missing, %d in the journal", len(tables), peeked.Rescued.Kept)
 }
 
-// noLookInAnAlarm: a broker that blocks publishers would not take the copy of a rescue, so nothing is taken.
+// noLookInAnAlarm: a broker that blocks publishers would not accept the copy of a rescue, so nothing is taken.
 func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	if !behaviour().ReturnCountsAsDelivery {
 		return // nothing is ever rescued
@@ -241,7 +239,7 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 		"in the alarm: %v", err)
 	watermark(`{absolute, "2GB"}`, "")
 	lifted = true
-	a.until(func() error { // it takes a moment until it is over
+	a.until(func() error { // it takes a moment to end
 		peeked, err := c.Peek(t.Context(), peek.OfQueue(q, s, behaviour(), peek.Want{}))
 		if err != nil {
 			return err
@@ -254,8 +252,7 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	})
 }
 
-// lostIsTold: a connection that is lost is told at once, also one that was made again by itself; one that is closed is
-// none.
+// lostIsTold: a lost connection is reported at once, even one that reconnected by itself; a closed one is not.
 func lostIsTold(t *testing.T, n *demo.Node) {
 	c := clientOf(t, n)
 	must.Do(t, c.Check(t.Context(), "/"))
@@ -283,8 +280,8 @@ func lostIsTold(t *testing.T, n *demo.Node) {
 	assert.That(t, err == nil, "a connection that was closed is told as lost: %v", err)
 }
 
-// TestReturnsThatCountTowardsTheLimit: which way of giving a message back counts towards the delivery limit of a quorum
-// queue differs. What the findings say of a loop stands on it.
+// Ways of returning a message differ in whether they count towards the delivery limit of a quorum queue. What the
+// findings say of a loop relies on that.
 func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
 	const limit, many = 3, 30
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery

@@ -13,8 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// acknowledgeArrived takes out of the queue what has arrived in its target already, of the record that this execution
-// goes on with. It reports whether the rest can begin.
+// acknowledgeArrived acknowledges the originals of messages that have already arrived in their target, for the record
+// that this execution resumes. It reports whether the rest can begin.
 func (x *execution) acknowledgeArrived(ctx context.Context) bool {
 	g := x.plan.Resuming
 	if g == nil || len(g.Acks) == 0 {
@@ -31,8 +31,8 @@ func (x *execution) acknowledgeArrived(ctx context.Context) bool {
 	return true
 }
 
-// acknowledgeAll looks for originals from the head of the queue on. Some that were there when the plan looked may not
-// be there now: a consumer took them, or they are held and come back. Then the rest waits for another resume.
+// acknowledgeAll looks for originals from the head of the queue. Some that were there when the plan looked may not be
+// there now: a consumer took them, or they are held and will come back. Then the rest waits for another resume.
 func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) error {
 	wanted := map[message.Fingerprint][]plan.Arrived{}
 	for _, a := range arrived {
@@ -62,7 +62,7 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 				break
 			}
 		}
-		for _, tag := range tags { // not before: an anchor would take the next message
+		for _, tag := range tags { // not earlier: an anchor would take the next message
 			if err := x.source.acknowledge(tag, false, 1); err != nil {
 				return err
 			}
@@ -95,8 +95,8 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 	return nil
 }
 
-// Resume goes on with a record: it writes down what was found out, acknowledges what has arrived, and then does the
-// rest. Errors and accounts are those of Execute, Undo and Import.
+// Resume resumes a record: it records what was found out, acknowledges what has arrived, and then does the rest. Errors
+// and accounts are those of Execute, Undo and Import.
 func (c *Client) Resume(ctx context.Context, p resume.Run, progress func(plan.Account)) (plan.Account, error) {
 	switch {
 	case p.Refusal.Refused():

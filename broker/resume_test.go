@@ -28,7 +28,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// resumeWant is what the program gives to plan a resume.
+// resumeWant is what the program passes to plan a resume.
 func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain []plan.Record) resume.Want {
 	return resume.Want{
 		Chain: chain, User: c.User(), Broker: c.Address(), Insist: true,
@@ -46,7 +46,7 @@ func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain
 	}
 }
 
-// resume goes on with a record as the program does, on a topology of these queues.
+// resumed resumes a record as the program does, on a topology of these queues.
 func resumed(
 	ctx context.Context,
 	c *broker.Client,
@@ -81,7 +81,7 @@ func resumed(
 	return p, account, err
 }
 
-// resumer goes on with the last record of a journal. The victim's variable says of what.
+// resumer resumes the last record of a journal. The victim's variable says which journal.
 func resumer(kind, url, from, to, path string) int {
 	j := journal.New(journal.Options{Path: path})
 	c, err := broker.New(broker.Options{URL: url, Journal: j})
@@ -107,7 +107,7 @@ func resumer(kind, url, from, to, path string) int {
 	return 0
 }
 
-// killedRun is an action that is killed, and gone on with until it comes to its end.
+// killedRun is an action that is killed, and resumed until it is complete.
 type killedRun struct {
 	*app
 	operation plan.Operation
@@ -138,7 +138,7 @@ func (k *killedRun) messages() []amqp.Publishing {
 	return messages
 }
 
-// run runs one process, and kills it so long after it began.
+// run runs one process, and kills it this long after it began.
 func (k *killedRun) run(t *testing.T, operation plan.Operation, moment time.Duration) (ran time.Duration, said string) {
 	command := victimOf(operation, k.kind, node.AMQP(), k.from.Name, k.to.Name, k.path)
 	command.Env = append(command.Env, victimVariable+"_API="+node.API())
@@ -183,8 +183,8 @@ func (k *killedRun) whole(t *testing.T) (twice, lost int) {
 	return twice, lost
 }
 
-// TestResumed kills replays, moves and drops at random moments, and what goes on with them, too: at the end each
-// message is where it belongs once, twins as often as they were there.
+// TestResumed kills replays, moves and drops at random moments, and their resumes, too: in the end each message is
+// where it belongs once, twins as often as they were there.
 func TestResumed(t *testing.T) {
 	t.Parallel()
 	rounds := (size.Rounds(1) + 2) / 3
@@ -214,8 +214,8 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// killAndResume kills an action, half of the time also the first resume, and goes on until it ends. took is how long an
-// action takes: one that ends before it is killed tells better.
+// killAndResume kills an action, half of the time also the first resume, and continues until it ends. took is how long
+// an action takes: one that ends before it is killed gives a better estimate.
 func (k *killedRun) killAndResume(t *testing.T, r *rand.Rand, took *time.Duration) (kills, twice, lost int) {
 	moments := []time.Duration{seed.Within(r, *took)}
 	if r.IntN(2) == 0 {
@@ -259,7 +259,7 @@ func (k *killedRun) records() ([]plan.Record, error) {
 	return records, errors.Join(err)
 }
 
-// dying is a journal whose program is as good as killed from some moment on: what it writes after that is not there.
+// dying is a journal whose program is as good as killed from some moment on: later writes are lost.
 type dying struct {
 	*journal.Journal
 	outcomes int    // that are written before
@@ -295,7 +295,7 @@ func lastRecord(t *testing.T, j *journal.Journal) plan.Record {
 	return records[0]
 }
 
-// wantResumed goes on with the last record, and wants that to be all.
+// wantResumed resumes the last record, and wants it to be complete.
 func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan, plan.Account) {
 	t.Helper()
 	j := journal.New(journal.Options{Path: path})
@@ -312,8 +312,8 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	return made, account
 }
 
-// TestResumeOfAnUndo: an undo that died goes on, and brings back each message once: from the journal, and from where
-// a replay had sent it.
+// An undo that died is resumed, and brings back each message once: from the journal, and from where a replay had sent
+// it.
 func TestResumeOfAnUndo(t *testing.T) {
 	t.Parallel()
 	for _, operation := range both {
@@ -362,7 +362,7 @@ func wantOnce(t *testing.T, deliveries []amqp.Delivery, n int) {
 	}
 }
 
-// TestResumeOfAnImport: an import that died goes on behind what is in the queue, and not with another file.
+// An import that died continues after what is in the queue, and not with another file.
 func TestResumeOfAnImport(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 900
@@ -413,7 +413,7 @@ func TestResumeOfAnImport(t *testing.T) {
 	})
 }
 
-// TestResumeTwiceAtOnce: of two resumes planned at the same time one goes on, and the other is refused.
+// Of two resumes planned at the same time one runs, and the other is refused.
 func TestResumeTwiceAtOnce(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 600
@@ -448,7 +448,7 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// diedReplay is a replay that died in its middle.
+// diedReplay is a replay that died halfway.
 func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int64) {
 	t.Helper()
 	s = newUndoRace(t, plan.Replay, kind)
@@ -487,8 +487,8 @@ func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *jou
 	return s, c, j, id
 }
 
-// TestResumeOfHeldOriginals: originals that the plan saw, and that another look holds when it runs, are not taken for
-// gone. The next resume takes them out.
+// Originals that the plan saw, and that another look holds during the run, do not count as gone. The next resume takes
+// them out.
 func TestResumeOfHeldOriginals(t *testing.T) {
 	t.Parallel()
 	const n = 600
@@ -515,8 +515,7 @@ func TestResumeOfHeldOriginals(t *testing.T) {
 	wantOnce(t, s.drain(s.to.QueueRef, n), n)
 }
 
-// TestResumeWithAConsumer: what a consumer of the target may have taken is not decided; it stays unknown, or as is
-// chosen.
+// Messages that a consumer of the target may have taken are undecided; they stay unknown, or as chosen.
 func TestResumeWithAConsumer(t *testing.T) {
 	t.Parallel()
 	for _, choice := range []resume.Choice{"", resume.PublishAgain, resume.LeaveThem} {
@@ -554,8 +553,7 @@ func TestResumeWithAConsumer(t *testing.T) {
 	}
 }
 
-// TestPlanOfHeldOriginals: what a consumer holds of a queue may come back. A resume and an undo that are planned
-// meanwhile do not take it for gone.
+// Messages that a consumer holds may come back. A resume and an undo planned meanwhile do not count them as gone.
 func TestPlanOfHeldOriginals(t *testing.T) {
 	t.Parallel()
 	const n = 600

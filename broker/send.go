@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// parcel is a message that is in no queue, with what is published of it and what the journal says of that.
+// parcel is a message that is in no queue, with what is published for it and its journal entry.
 type parcel struct {
 	message    *message.Message
 	publishing *message.Publishing
@@ -28,9 +28,9 @@ type sending struct {
 	bytes  int
 }
 
-// Import publishes messages into a queue, byte for byte, through the default exchange; messages calls with each of
-// them, which then is this call's. The journal keeps which they are, not what is in them. An error of messages ends it
-// early, and is in Account.Stopped. An error means that nothing was done.
+// Import publishes messages into a queue, byte for byte, through the default exchange; messages calls its argument with
+// each of them, which then belongs to this call. The journal keeps which they are, not their content. An error of
+// messages ends it early, and is in Account.Stopped. An error means that nothing was done.
 func (c *Client) Import(
 	ctx context.Context, planned resume.ImportPlan, messages func(func(*message.Message) error) error,
 	progress func(plan.Account),
@@ -65,9 +65,9 @@ func (c *Client) Import(
 	}, progress)
 }
 
-// Undo takes a record back: it publishes what the journal holds into the queue that it came from, and takes back what
-// is still where it was sent to. It is written into the journal like every other action. An error means that nothing
-// was done; what ends it early is in Account.Stopped.
+// Undo undoes a record: it publishes what the journal holds into the queue that it came from, and takes back what is
+// still where it was sent. It is recorded in the journal like every other action. An error means that nothing was done;
+// what ends it early is in Account.Stopped.
 func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {
 	total := plan.Account{Operation: plan.Undo, From: p.Back, Planned: p.Planned()}
 	attempt := fmt.Sprintf("undo %d", p.Record.ID)
@@ -105,7 +105,7 @@ func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.A
 		}
 		account, left, err := c.execute(ctx, take.On(nil), tell)
 		if err != nil || account.Stopped != "" || !take.Undoing.Gone.Restores() {
-			left.Positions = nil // the journal does not have what was not found, or it may be there
+			left.Positions = nil // the journal does not have the messages that were not found, or they may be there
 		}
 		account.Gone -= len(left.Positions)
 		if err := part(account, err); err != nil {
@@ -119,7 +119,7 @@ func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.A
 	return total, nil
 }
 
-// restore publishes what the journal holds of the entries that are claimed.
+// restore publishes what the journal holds of the claimed entries.
 func (c *Client) restore(
 	ctx context.Context, planned *plan.UndoPlan, claim plan.Claim, progress func(plan.Account),
 ) (plan.Account, error) {
@@ -129,7 +129,7 @@ func (c *Client) restore(
 		Operation: plan.Undo, From: planned.Back, Planned: n, Undoes: planned.Record.ID,
 		Intent: &plan.Intent{Recipients: []plan.Recipient{planned.Into}, KeepDelay: planned.Delayed},
 	}
-	var claimed []int // in their order
+	var claimed []int // in order
 	begin := func() (w *writer, err error) {
 		w, claimed, err = c.claim(ctx, record, claim)
 		l.note(func(a *plan.Account) { a.Planned = len(claimed) })
@@ -151,8 +151,8 @@ func (c *Client) restore(
 	}, progress)
 }
 
-// send publishes parcels and settles them. With a journal everything is in it first: begin begins the record. An error
-// means that nothing was done.
+// send publishes parcels and settles them. With a journal everything is written to it first: begin begins the record.
+// An error means that nothing was done.
 func (c *Client) send(
 	ctx context.Context, into plan.Recipient, l *ledger, begin func() (*writer, error),
 	parcels func(func(parcel) error) error, progress func(plan.Account),
@@ -194,7 +194,7 @@ func (c *Client) send(
 	return account, nil
 }
 
-// add takes one parcel in. After an error there is nothing more to add.
+// add takes in one parcel. After an error nothing more can be added.
 func (s *sending) add(ctx context.Context, p parcel) error {
 	if err := publishable(p.publishing, s.client.User(), s.window.connection); err != nil {
 		s.ledger.refuse(p.message, err.Error())
@@ -207,7 +207,7 @@ func (s *sending) add(ctx context.Context, p parcel) error {
 	return nil
 }
 
-// flush writes the intentions down and publishes.
+// flush writes the intentions and publishes.
 func (s *sending) flush(ctx context.Context) error {
 	batch := s.batch
 	s.batch, s.bytes = nil, 0

@@ -29,7 +29,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// stage is one execution that a fault strikes, with everything that is needed to tell afterwards where each message is.
+// stage is one execution under a fault, with everything needed to find out afterwards where each message is.
 type stage struct {
 	*app
 	node      *demo.Node
@@ -38,11 +38,11 @@ type stage struct {
 	n         int
 	rate      float64
 	from, to  *model.Queue
-	exchange  string // that leads to the target; "" is the default exchange
+	exchange  string // leads to the target; "" is the default exchange
 	key       string
-	aside     []model.QueueRef // where messages of the target go by its overflow
-	destroyed bool             // what was in the target is gone with it
-	user      *url.Userinfo    // that dlxtop connects as
+	aside     []model.QueueRef // where messages of the target go when it overflows
+	destroyed bool             // what was in the target is lost with it
+	user      *url.Userinfo    // dlxtop connects as this user
 	cable     *cable
 	path      string        // of the journal
 	patience  time.Duration // with a broker that confirms nothing
@@ -53,15 +53,15 @@ type stage struct {
 	under   *underWay
 }
 
-// underWay is what the account says until the end.
+// underWay is what the account says during the run.
 type underWay struct {
 	sync.Mutex
 	moved  int
-	waited string // all that it said it was waiting for
+	waited string // everything that it said it was waiting for
 	ended  bool
 }
 
-// progress is how many messages were moved or dropped until now, what was waited for, and whether it is over.
+// progress is how many messages were moved or dropped so far, what was waited for, and whether it has ended.
 func (s *stage) progress() (moved int, waited string, ended bool) {
 	s.under.Lock()
 	defer s.under.Unlock()
@@ -83,7 +83,7 @@ func newStage(t *testing.T, n *demo.Node, operation plan.Operation, kind model.Q
 	return s
 }
 
-// suffix tells the queues of stages of one test apart.
+// suffix distinguishes the queues of stages in one test.
 func (s *stage) suffix(what string) string { return fmt.Sprintf("%s.%s.%s", s.operation, s.kind, what) }
 
 // retarget declares the target again, with these arguments.
@@ -135,7 +135,7 @@ func (s *stage) run(t *testing.T) {
 	s.under.ended = true
 }
 
-// verdict is what became of the messages of one or more stages.
+// verdict is what happened to the messages of one or more stages.
 type verdict struct {
 	rounds, struck, messages, lost, twice, mostTwice, unknown, mostUnknown int
 }
@@ -156,7 +156,7 @@ func (v *verdict) String() string {
 		v.rounds, v.struck, v.messages, v.lost, v.twice, v.mostTwice, v.unknown, v.mostUnknown)
 }
 
-// judge looks where each message is, and compares that with the account and with the journal, message by message.
+// judge finds out where each message is, and compares that with the account and with the journal, message by message.
 func (s *stage) judge() verdict {
 	s.Helper()
 	entries := s.entries()
@@ -237,7 +237,7 @@ func (s *stage) judge() verdict {
 	return v
 }
 
-// entries are what the journal says of each message.
+// entries are the journal's entries by message.
 func (s *stage) entries() map[string]plan.Entry {
 	s.Helper()
 	j := journal.New(journal.Options{Path: s.path})
@@ -254,7 +254,7 @@ func (s *stage) entries() map[string]plan.Entry {
 	return entries
 }
 
-// settled waits until what broken connections held is back, and what they had sent is in.
+// settled waits until what broken connections held is back, and what they sent has arrived.
 func (s *stage) settled() {
 	s.Helper()
 	a := &s.account
@@ -280,7 +280,7 @@ func (s *stage) settled() {
 	})
 }
 
-// find takes all messages out of a queue, and counts them by their ids.
+// find takes all messages out of a queue, and counts them by id.
 func (s *stage) find(q model.QueueRef) map[string]int {
 	s.Helper()
 	found := map[string]int{}
@@ -290,11 +290,11 @@ func (s *stage) find(q model.QueueRef) map[string]int {
 	return found
 }
 
-// moments are how many bytes executions send that nothing strikes, by what they are.
+// moments are how many bytes executions send without a fault, by alike.
 var moments sync.Map
 
-// moment is a random moment of an execution like this one, in bytes that it has sent: however busy the machine is, it
-// comes. The execution is used up to find out how many there are, if that is not known yet.
+// moment is a random moment of an execution like this one, in bytes that it has sent, so that it comes however busy the
+// machine is. If the total is not known yet, the execution is used up to find out.
 func (s *stage) moment(t *testing.T) int64 {
 	t.Helper()
 	sent, ok := moments.Load(s.alike())
@@ -305,12 +305,12 @@ func (s *stage) moment(t *testing.T) int64 {
 	return s.random.Int64N(sent.(int64) * 4 / 5) // the rest may be its end
 }
 
-// alike is what stages have in common that send about as many bytes.
+// alike is the key that stages share which send about as many bytes.
 func (s *stage) alike() string {
 	return fmt.Sprint(s.operation, s.kind, s.n, s.rate, s.cable.latency, s.node.AMQP())
 }
 
-// unstruck prepares the next run after one that nothing struck, and returns how many bytes that sent.
+// unstruck prepares the next run after one without a fault, and returns how many bytes that sent.
 func (s *stage) unstruck(t *testing.T) (sent int64) {
 	t.Helper()
 	must.That(t, s.account.Complete(), "nothing strikes it: %v %+v", s.err, s.account)
@@ -321,8 +321,8 @@ func (s *stage) unstruck(t *testing.T) (sent int64) {
 	return s.cable.bytes.Swap(0)
 }
 
-// runUntilStruck runs it until it is struck, if something is to strike: how many bytes one sends depends on how many
-// acknowledgements go together, so that the moment may be beyond its end. Then it comes in the first half of the next.
+// runUntilStruck runs it until its fault strikes, if it has one: how many bytes a run sends depends on how many
+// acknowledgements are combined, so the moment may be beyond its end. Then it comes in the first half of the next.
 func (s *stage) runUntilStruck(t *testing.T) {
 	t.Helper()
 	for range 5 {
@@ -331,7 +331,7 @@ func (s *stage) runUntilStruck(t *testing.T) {
 		if strikes == nil {
 			return
 		}
-		if strikes.begun.Load() { // it may have ended what ran before it came to its own end
+		if strikes.begun.Load() { // it may have ended the previous run early
 			<-strikes.done
 			return
 		}
@@ -341,13 +341,13 @@ func (s *stage) runUntilStruck(t *testing.T) {
 	t.Fatal("it was over before it was struck, five times")
 }
 
-// rough is a node for what would disturb other tests: it is stopped, alarmed, or configured otherwise.
+// rough is a node for tests that would disturb others: it is stopped, alarmed, or configured differently.
 var rough struct {
 	sync.Mutex
 	*demo.Node
 }
 
-// roughNode is the rough node, for one test at a time. It leaves it as it was.
+// roughNode is the rough node, for one test at a time, which must restore it.
 func roughNode(t *testing.T) *demo.Node {
 	t.Helper()
 	rough.Lock()
@@ -360,8 +360,8 @@ func roughNode(t *testing.T) *demo.Node {
 	return rough.Node
 }
 
-// TestOnARoughNode runs what needs the rough node for a short time, one after the other: tests that wait for it take
-// the places of others that could run.
+// TestOnARoughNode runs the tests that need the rough node for a short time, one after the other: waiting for it would
+// take the place of others that could run.
 func TestOnARoughNode(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
@@ -376,8 +376,8 @@ func TestOnARoughNode(t *testing.T) {
 	}
 }
 
-// TestGoneIsNotWhatIsNotListedYet: the list of connections does not have the newest ones. A program that was killed as
-// soon as it published is waited for although the list does not show its connection yet.
+// The list of connections lacks the newest ones. A program that was killed right after publishing is waited for
+// although the list does not show its connection yet.
 func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// topologyNow is what the broker has now.
+// topologyNow is the broker's current topology.
 func topologyNow(t testing.TB) *model.Topology {
 	t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
@@ -28,7 +28,7 @@ func topologyNow(t testing.TB) *model.Topology {
 	return model.NewTopology(s)
 }
 
-// tapping is a tap under way, and what it has shown.
+// tapping is a running tap, and what it has shown.
 type tapping struct {
 	*app
 	stop   context.CancelFunc
@@ -40,7 +40,7 @@ type tapping struct {
 	counts trace.TapCounts
 }
 
-// startTap starts a tap and waits until it works. Each row goes through slow first, if that is not nil.
+// startTap starts a tap and waits until it works. Each row first goes through slow, unless that is nil.
 func startTap(a *app, c *broker.Client, topology *model.Topology, plan trace.TapPlan, slow func()) *tapping {
 	a.Helper()
 	must.That(a, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
@@ -83,7 +83,7 @@ func startTapOf(a *app, c *broker.Client, slow func(), exchanges ...string) *tap
 	return startTap(a, c, topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: exchanges}), slow)
 }
 
-// fanout is an exchange that a queue is bound to.
+// fanout is an exchange with a queue bound to it.
 func fanout(t *testing.T, name string) (a *app, x string, worker model.QueueRef) {
 	a = newApp(t)
 	x, worker = a.exchange(name, "fanout", false, nil), a.queue("worker", model.Classic)
@@ -91,7 +91,7 @@ func fanout(t *testing.T, name string) (a *app, x string, worker model.QueueRef)
 	return a, x, worker
 }
 
-// untilCounted waits until nothing is wrong with the counts of a tap.
+// untilCounted waits until the counts of a tap are right.
 func (tap *tapping) untilCounted(try func() error) {
 	tap.Helper()
 	tap.until(func() error {
@@ -101,7 +101,7 @@ func (tap *tapping) untilCounted(try func() error) {
 	})
 }
 
-// awaitEnd waits until a tap ends, and says why.
+// awaitEnd waits until a tap ends, and returns why.
 func (tap *tapping) awaitEnd() error {
 	tap.Helper()
 	select {
@@ -119,7 +119,7 @@ func (tap *tapping) seen() []trace.Passed {
 	return append([]trace.Passed(nil), tap.rows...)
 }
 
-// awaitRows waits until so many messages were seen.
+// awaitRows waits until this many messages were seen.
 func (tap *tapping) awaitRows(n int) []trace.Passed {
 	tap.Helper()
 	tap.until(func() error {
@@ -162,8 +162,8 @@ func (a *app) bind(queue model.QueueRef, exchange, key string, arguments amqp.Ta
 	must.Do(a, a.channel.QueueBind(queue.Name, key, exchange, false, arguments))
 }
 
-// A tap sees what its exchange hands on, each message once, whatever the type; what reached nobody still reaches
-// nobody: it goes to the alternate exchange, and a publisher who asked is told.
+// A tap sees what its exchange routes, each message once, whatever the type; a message that reached no queue still does
+// not: it goes to the alternate exchange, and a mandatory publish is returned.
 func TestTapSeesWhatIsHandedOn(t *testing.T) {
 	for _, kind := range []string{"direct", "fanout", "topic", "headers", "internal"} {
 		t.Run(kind, func(t *testing.T) {
@@ -240,7 +240,7 @@ func awaitNoTap(t testing.TB) {
 	}
 }
 
-// A tap may also see what no queue takes: the dead letters that are lost.
+// A tap may also see what no queue receives: dead letters that are lost.
 func TestTapSeesWhatNoQueueTakes(t *testing.T) {
 	for _, kind := range []string{"direct", "fanout", "topic", "headers"} {
 		t.Run(kind, func(t *testing.T) {
@@ -298,8 +298,8 @@ func TestTapCountsWhatItMisses(t *testing.T) {
 	a.await(worker, n)
 }
 
-// The first message that cannot be unrouted any more …: what changes is followed, an exchange that is declared again is
-// found again, and one that is gone ends the tap.
+// A tap follows changes: messages that become routable, an exchange that is declared again; one that is gone ends the
+// tap.
 func TestTapFollowsWhatChanges(t *testing.T) {
 	a := newApp(t)
 	x, worker := a.exchange("x", "direct", false, nil), a.queue("worker", model.Classic)
@@ -364,8 +364,7 @@ func TestTapWithoutRights(t *testing.T) {
 			strings.Contains(err.Error(), "set_permissions") && !strings.Contains(err.Error(), "secret"),
 			"without %s it says %v", name, err)
 	}
-	// Nothing more than what it says that it needs; without a right on the default exchange it cannot count what it
-	// misses.
+	// It needs no more rights than it says; without a right on the default exchange it cannot count what it misses.
 	least := `{"configure":"^dlxtop\\.tap-","write":"^dlxtop\\.tap-","read":"^(dlxtop\\.tap-.*|` + x + `)$"}`
 	busy := make(chan struct{})
 	plan.MaxMessages = 10
@@ -382,7 +381,7 @@ func TestTapWithoutRights(t *testing.T) {
 	awaitNoTap(t)
 }
 
-// TestTapThatIsCutOff: whoever loses a tap is not told that it missed nothing.
+// A tap that is cut off does not claim that it missed nothing.
 func TestTapThatIsCutOff(t *testing.T) {
 	a, x, _ := fanout(t, "x")
 	cable, address := newCable(t, 0)
@@ -399,7 +398,7 @@ func TestTapThatIsCutOff(t *testing.T) {
 		"%+v: %q", tap.counts, tap.counts.MissedWords())
 }
 
-// TestTapOfUnconvertible: RabbitMQ ends the connection of a tap that is to get such a message, and the tap says why.
+// RabbitMQ closes the connection of a tap that should receive such a message, and the tap says why.
 func TestTapOfUnconvertible(t *testing.T) {
 	skipUnlessConverted(t)
 	a, x, worker := fanout(t, "x")
@@ -411,11 +410,11 @@ func TestTapOfUnconvertible(t *testing.T) {
 	a.await(worker, 1)
 }
 
-// TestTapThatIsStoppedBehind: what had passed when a tap was stopped is seen, or counts as missed.
+// Messages that had passed when a tap was stopped are seen, or count as missed.
 func TestTapThatIsStoppedBehind(t *testing.T) {
 	a, x, worker := fanout(t, "x")
 	const n = 1000
-	slow := func() { time.Sleep(2 * time.Millisecond) } // a terminal over a slow line
+	slow := func() { time.Sleep(2 * time.Millisecond) } // a terminal on a slow line
 	tap := startTapOf(a, client(t), slow, x)
 	a.send(x, "", numbered(n)...)
 	a.await(worker, n)

@@ -21,11 +21,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// With the exchange in front of the buffers tapped too, dlxtop knows when each message is to leave: of 1,000 messages
-// with random TTLs, 95 of a hundred leave within 100 ms of it. In one buffer they wait for each other; in the others
-// the buffer's TTL is lower than some of theirs. On a machine that is busy with other things the broker is late by
-// itself, as its confirms show: then it is measured again, and at last the broker's own lateness, on its four ways, is
-// granted.
+// With the exchange in front of the buffers tapped too, dlxtop knows when each message will leave: of 1,000 messages
+// with random TTLs, 95 % leave within 100 ms of it. In one buffer they wait for each other; in the others the buffer's
+// TTL is lower than some of theirs. On a busy machine the broker itself is late, as its confirms show: then it is
+// measured again, and finally the broker's own lateness, on its four ways, is allowed for.
 func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 	const n, rounds, most, calm = 1000, 4, 100 * time.Millisecond, 10 * time.Millisecond
 	a := newApp(t)
@@ -94,8 +93,8 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 	}
 }
 
-// A tap changes nothing on the flow that it watches: every message arrives once, in its order, and none is missing that
-// the tap does not report.
+// A tap changes nothing in the flow that it watches: every message arrives once, in order, and any that the tap does
+// not show is reported.
 func TestTapChangesNothing(t *testing.T) {
 	const rate = 2000
 	n := rate * size.Of(2, 20)
@@ -148,7 +147,7 @@ func TestTapChangesNothing(t *testing.T) {
 	}
 }
 
-// publishAt publishes n messages with the key "in", so many a second, and tells its end.
+// publishAt publishes n messages with the key "in" at a rate per second, and signals its end.
 func publishAt(a *app, exchange string, n, rate int) (published <-chan error) {
 	ended := make(chan error, 1)
 	go func() {
@@ -170,7 +169,7 @@ func publishAt(a *app, exchange string, n, rate int) (published <-chan error) {
 	return ended
 }
 
-// tapOfABrokerThatGoesAway: it ends with a sentence, and the broker has nothing of it when it is back.
+// tapOfABrokerThatGoesAway: it ends with a sentence, and leaves nothing on the broker when that is back.
 func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 	a := newAppOn(t, own)
 	plan := trace.TapPlan{
@@ -190,7 +189,7 @@ func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 	again.end()
 }
 
-// Whatever a message has in it, the tap shows it, and goes on.
+// Whatever a message contains, the tap shows it, and continues.
 func TestTapOfBadMessages(t *testing.T) {
 	a, x, _ := fanout(t, "x\x1b[2J\u202e")
 	tap := startTapOf(a, client(t), nil, x)
@@ -263,7 +262,7 @@ func probe(a *app, plan trace.ProbePlan) trace.ProbeResult {
 	return result
 }
 
-// A probe enters by the front exchange, waits its TTL, arrives at the worker, and is taken out again; nothing else is
+// A probe enters through the front exchange, waits its TTL, arrives at the worker, and is removed; nothing else is
 // touched.
 func TestProbe(t *testing.T) {
 	t.Parallel()
@@ -296,7 +295,7 @@ func TestProbeThroughTheDefaultExchange(t *testing.T) {
 	a.await(worker, 0)
 }
 
-// Where applications consume, a probe is sent only when that is wanted, also when they have come since it was planned.
+// Where applications consume, a probe is only sent if that was agreed to, even if they came after it was planned.
 func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -320,7 +319,7 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 	}
 }
 
-// A probe that does not arrive is told from where it was last, and taken out if it can be.
+// The result says where a probe that does not arrive was last, and it is removed if possible.
 func TestProbeThatDoesNotArrive(t *testing.T) {
 	t.Parallel()
 	t.Run("held up", func(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// journaled is a client with a journal of its own.
+// journaled is a client with its own journal.
 func journaled(t testing.TB, full bool) (*broker.Client, *journal.Journal) {
 	t.Helper()
 	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
@@ -59,7 +59,7 @@ func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queu
 	return must.Get(undoPlan(t.Context(), c, j, id, node.Version(), queues))(t)
 }
 
-// undoPlan looks at the queue when the outcome of some messages is not known, as the program does.
+// undoPlan looks at the queue when the outcome of some messages is unknown, as the program does.
 func undoPlan(
 	ctx context.Context, c *broker.Client, j *journal.Journal, id int64, version string, queues []*model.Queue,
 ) (plan.UndoPlan, error) {
@@ -85,7 +85,7 @@ func undoPlan(
 
 // random is a message with random properties, a random body, and headers of every type, nested, with a history in
 // x-death. Its priority is at most 4: quorum queues serve higher ones before messages without any (4.0.5, 4.3.6), and
-// the tests count on an order.
+// the tests rely on an order.
 func random(r *rand.Rand, id int) amqp.Publishing {
 	short := func() string {
 		b := make([]byte, r.IntN(12))
@@ -140,7 +140,7 @@ func randomValue(r *rand.Rand, depth int) any {
 	case 8:
 		return int64(n)
 	case 9:
-		return math.Float32frombits(uint32(n) &^ 0x7f800000) // NaN is not equal to itself
+		return math.Float32frombits(uint32(n) &^ 0x7f800000) // NaN does not equal itself
 	case 10:
 		return math.Float64frombits(n &^ 0x7ff0000000000000)
 	case 11:
@@ -163,7 +163,7 @@ func randomValue(r *rand.Rand, depth int) any {
 	return fmt.Sprintf("%x\xff\x00", n)
 }
 
-// wantSame compares messages with those of a queue where nothing happened, everything that a publisher can set.
+// wantSame compares messages with those of an untouched queue, in everything that a publisher can set.
 func wantSame(t testing.TB, want, got []amqp.Delivery) {
 	t.Helper()
 	must.Equal(t, len(want), len(got), "messages")
@@ -238,14 +238,14 @@ func TestUndoOfAReplay(t *testing.T) {
 				messages := randomMessages(t, n)
 				a.publish(from.QueueRef, messages...)
 				a.publish(untouched, messages...)
-				a.publish(to.QueueRef, numbered(200)...) // what was sent lies behind others
+				a.publish(to.QueueRef, numbered(200)...) // sent messages are behind others
 				made := replayTo(t, from, to, plan.Selection{})
 				made.Mark = true
 				account := execute(t, c, made)
 				wantOutcome(t, account, outcome{Planned: n, Moved: n})
 				a.publish(to.QueueRef, numbered(3)...)
 
-				channel := a.open() // a consumer takes the first of them, and all that was there before
+				channel := a.open() // a consumer takes the first of them, and everything that was there before
 				for range 200 + taken {
 					_, ok, err := channel.Get(to.Name, true)
 					must.That(t, ok && err == nil, "%v %v", ok, err)
@@ -283,7 +283,7 @@ func (f *failing) Write(id int64, entries []plan.Entry, settled []plan.Settled) 
 	return f.Recorder.Write(id, entries, settled)
 }
 
-// TestWithoutJournalNothingIsDone: what could not be written down stays where it is.
+// What could not be recorded stays where it is.
 func TestWithoutJournalNothingIsDone(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
@@ -310,8 +310,7 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 	})
 }
 
-// TestOutcomesThatCannotBeWritten: an execution whose outcomes are not written down does not go on for long, and does
-// not wait for ever.
+// An execution whose outcomes cannot be recorded soon stops, and does not wait for ever.
 func TestOutcomesThatCannotBeWritten(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(2500, 5000)

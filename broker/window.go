@@ -17,19 +17,19 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// largeBody is how many bytes a body may have to be published beside others: a broker does not announce the most that
-// it takes (max_message_size), it closes the channel.
+// largeBody is the body size in bytes up to which a message may be published beside others: a broker does not announce
+// its maximum (max_message_size), it closes the channel.
 const largeBody = 1 << 20
 
-// windowSize is how many publishes are under way: what keeps a broker busy, and what is uncertain after a lost
+// windowSize is how many publishes may be in flight: enough to keep a broker busy, but uncertain after a lost
 // connection.
 const windowSize = 1000
 
-// publishes names the connections that publish; the session of their client is behind it.
+// publishes names the connections that publish; their client's session is appended.
 const publishes = "dlxtop replay"
 
-// window publishes messages on a connection of its own, as a broker in alarm stops reading from connections that
-// publish, and settles each when the broker has confirmed, refused or returned it.
+// window publishes messages on its own connection, as a broker in alarm stops reading from publishing connections, and
+// settles each when the broker has confirmed, refused or returned it.
 type window struct {
 	connection *amqp.Connection
 	wire       *wire.Conn
@@ -39,7 +39,7 @@ type window struct {
 	into       []plan.Recipient
 	moved      func(*flight) // gets what was confirmed and not returned; called in the order of publishing
 
-	slots   chan struct{} // one for each publish under way
+	slots   chan struct{} // one for each publish in flight
 	sent    chan *flight  // in the order of publishing; as large as slots, so it never blocks
 	returns chan amqp.Return
 	closed  chan *amqp.Error
@@ -51,10 +51,10 @@ type window struct {
 
 	mu       sync.Mutex
 	idle     *sync.Cond
-	flying   []*flight   // from the oldest that is not settled on
+	flying   []*flight   // from the oldest unsettled one
 	failure  error       // why it is dead, in words
 	refusal  *amqp.Error // the broker's words when it closed the channel because of a publish
-	several  bool        // more than one was under way when the channel was closed
+	several  bool        // more than one was in flight when the channel was closed
 	activity atomic.Int64
 }
 
@@ -64,16 +64,16 @@ type flight struct {
 	message    *message.Message
 	publishing *message.Publishing
 	confirm    *amqp.DeferredConfirmation
-	sent       message.Fingerprint // of the message as it was published; worked out when something is returned
+	sent       message.Fingerprint // of the published message; computed when something is returned
 	worked     bool
 	returned   string // the broker's words
 }
 
-// errNacked is a nack that does not mean that no queue has the message.
+// errNacked is a nack that does not prove that no queue has the message.
 var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whether a queue has the message")
 
-// openWindow connects for publishing to a vhost, until ctx ends and what is under way is settled. into are the queues
-// that may be reached.
+// openWindow connects for publishing to a vhost, until ctx ends and everything in flight is settled. into are the
+// queues that may be reached.
 func openWindow(
 	ctx context.Context, c *Client, patience patience, vhost string, into []plan.Recipient, l *ledger,
 	moved func(*flight),
@@ -104,14 +104,14 @@ func openWindow(
 	return w, nil
 }
 
-// publish publishes one message, or waits for room to do so. After an error nothing more can be published, and this one
+// publish publishes one message, waiting for room if needed. After an error nothing more can be published, and this one
 // was not.
 func (w *window) publish(ctx context.Context, f *flight) error {
 	if err := w.take(ctx); err != nil {
 		return err
 	}
-	// The first message to an exchange goes alone, and so does a large one: when the broker closes the channel for it,
-	// it is clear for which.
+	// The first message to an exchange is sent alone, and so is a large one: if the broker closes the channel because of
+	// it, it is clear which one it was.
 	alone := !w.known[f.publishing.Exchange] || len(f.publishing.Body) > largeBody
 	if alone {
 		w.quiet()
@@ -150,7 +150,7 @@ func (w *window) send(f *flight) error {
 	if len(w.flying) == 0 {
 		w.touch()
 	}
-	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call returns
+	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call ends
 	w.mu.Unlock()
 	p := f.publishing
 	w.wire.Carry(p)
@@ -168,7 +168,7 @@ func (w *window) send(f *flight) error {
 	return w.why()
 }
 
-// quiet waits until nothing is under way. The watch sees to it that this ends.
+// quiet waits until nothing is in flight. The watch makes sure that this ends.
 func (w *window) quiet() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,11 +177,11 @@ func (w *window) quiet() {
 	}
 }
 
-// settle waits for the oldest publish under way, again and again.
+// settle settles the oldest publish in flight, again and again.
 func (w *window) settle() {
 	defer close(w.over)
 	for f := range w.sent {
-		<-f.confirm.Done() // a closed channel is the end of it, too
+		<-f.confirm.Done() // a closed channel ends it, too
 		w.takeReturns()
 		w.touch()
 		switch {
@@ -206,9 +206,9 @@ func (w *window) settle() {
 	}
 }
 
-// settleClosed settles a message whose confirm did not come before the channel was closed. When the broker closed the
-// channel because of a publish, and only one was under way, that one is refused; else any of them may have gone
-// through.
+// settleClosed settles a message whose confirm did not come before the channel was closed. If the broker closed the
+// channel because of a publish, and only one was in flight, that one is refused; otherwise any of them may have
+// arrived.
 func (w *window) settleClosed(f *flight) {
 	w.die(nil)
 	w.mu.Lock()
@@ -223,7 +223,7 @@ func (w *window) settleClosed(f *flight) {
 		"its publish was not confirmed before the channel was closed: it may be in both queues")
 }
 
-// publishWords are the broker's words for a publish that it does not take, with the next step where a right is missing.
+// publishWords are the broker's words for a refused publish, with the next step if a right is missing.
 func publishWords(e *amqp.Error) string {
 	if link.ReasonOf(link.OnPublish, e) == link.NoWriteRight {
 		return link.Words(e) + ": grant write on it (rabbitmqctl set_permissions), or use another user"
@@ -271,8 +271,8 @@ func (w *window) match(r *amqp.Return) {
 			f.returned = reason
 			return
 		}
-		// A broker may add headers and a timestamp to what comes in (message interceptors). Returns come in the order
-		// of publishing.
+		// A broker may add headers and a timestamp to a message (message interceptors). Returns come in the order of
+		// publishing.
 		if similar == nil && p.Exchange == back.Exchange && p.RoutingKey == back.RoutingKey &&
 			p.Properties.MessageID == back.Properties.MessageID && string(p.Body) == string(back.Body) {
 			similar = f
@@ -282,7 +282,7 @@ func (w *window) match(r *amqp.Return) {
 		similar.returned = reason
 		return
 	}
-	// Never seen, and to be sure that nothing is lost by it: none of those under way counts as moved.
+	// This was never seen, but to be sure that nothing is lost by it, none of those in flight counts as moved.
 	for _, f := range w.flying {
 		if f.returned == "" {
 			f.returned = "the broker returned a message that looks the same as this one"
@@ -292,13 +292,13 @@ func (w *window) match(r *amqp.Return) {
 
 func (w *window) touch() { w.activity.Store(time.Now().UnixNano()) }
 
-// abort ends the connection at once, whatever it waits for; what is under way becomes uncertain.
+// abort closes the connection at once, whatever it waits for; everything in flight becomes uncertain.
 func (w *window) abort(why error) {
 	w.die(why)
 	w.wire.Cut()
 }
 
-// die notes that nothing more can be published, and why: nil is what the broker said when it closed the channel. The
+// die records that nothing more can be published, and why: nil is what the broker said when it closed the channel. The
 // first reason counts.
 func (w *window) die(why error) {
 	w.mu.Lock()
@@ -331,8 +331,7 @@ func (w *window) why() error {
 	return w.failure
 }
 
-// finish waits until everything that was published is settled, and disconnects. The error is why it ended early, if it
-// did.
+// finish waits until everything published is settled, and disconnects. The error is why it ended early, if it did.
 func (w *window) finish() error {
 	close(w.sent)
 	w.running.Wait()
@@ -344,13 +343,13 @@ func (w *window) finish() error {
 }
 
 type patience struct {
-	confirm time.Duration // for any confirm, while some are due
-	alarm   time.Duration // for an alarm of the broker to pass
-	cancel  time.Duration // for the confirms under way, after the user cancelled
+	confirm time.Duration // for any confirm, while some are outstanding
+	alarm   time.Duration // for an alarm of the broker to end
+	cancel  time.Duration // for outstanding confirms, after the user cancelled
 }
 
-// silence is how long nothing is confirmed before that is shown. A quorum queue that was deleted, for one, leaves what
-// is under way to it unconfirmed (3.10.8).
+// silence is how long nothing is confirmed before that is shown. A deleted quorum queue, for one, leaves publishes in
+// flight unconfirmed (3.10.8).
 const silence = 2 * time.Second
 
 var defaultPatience = patience{confirm: 30 * time.Second, alarm: time.Minute, cancel: 10 * time.Second}
