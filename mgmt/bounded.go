@@ -8,19 +8,19 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// What is read of one answer. The full list of 10,000 queues has 9 MB, their bindings 2 MB (4.3.6); brokers have up to
-// some ten thousand queues, and more than a hundred thousand do not come within the timeout.
+// The limits for one answer. The full list of 10,000 queues has 9 MB, their bindings 2 MB (4.3.6); brokers have up to
+// some ten thousand queues, and more than a hundred thousand do not arrive within the timeout.
 var defaultSizes = sizes{object: 16 << 20, list: 128 << 20, element: 16 << 20, elements: 500_000}
 
-// sizes are the most that is read of each kind of answer.
+// sizes are the limits for each kind of answer.
 type sizes struct {
 	object   int64 // bytes
 	list     int64 // bytes
-	element  int64 // bytes of one element: what declares a queue has at most some 100 kB
+	element  int64 // bytes of one element: a queue's declaration has at most some 100 kB
 	elements int
 }
 
-// endlessError is an answer of which more came than any broker has to tell.
+// endlessError is an answer larger than any broker's.
 type endlessError struct{ what string }
 
 // Error implements error.
@@ -29,7 +29,7 @@ func (e endlessError) Error() string { return "the answer has more than " + e.wh
 // bytesOf is a limit in words.
 func bytesOf(limit int64) string { return message.Size(limit) + "B" }
 
-// bounded ends with an endlessError behind limit bytes.
+// bounded ends with an endlessError after limit bytes.
 type bounded struct {
 	io.ReadCloser
 	read, limit int64
@@ -50,10 +50,10 @@ type elements struct {
 	io.Reader
 	most    sizes
 	begun   int
-	current int64 // bytes since the current one has begun
+	current int64 // bytes since the current one began
 }
 
-// begin says that a further element begins, as far as it was not read ahead.
+// begin marks the beginning of an element, except for what was read ahead.
 func (e *elements) begin() error {
 	e.current = 0
 	if e.begun++; e.begun > e.most.elements {

@@ -1,8 +1,8 @@
-// Package mgmt reads a broker through its management API and hands it on as package model's values.
+// Package mgmt reads a broker through its management API and returns package model's values.
 //
-// Its decoders are tolerant: one odd element or field is unknown, and loses no list. Lists are read element by element,
-// to be in memory once. Every request goes through one transport, with a context, a timeout, connections that are kept,
-// and an answer's own words in the error.
+// Its decoders are tolerant: an odd element or field is unknown, but does not lose the list. Lists are decoded element
+// by element, so that they are in memory once. Every request goes through one transport, with a context, a timeout,
+// kept connections, and the answer's own words in the error.
 package mgmt
 
 import (
@@ -25,30 +25,30 @@ import (
 // defaultTimeout bounds one request: the full list of 10,000 queues takes about 2 s on 4.3.6.
 const defaultTimeout = 10 * time.Second
 
-// Options name a broker's management API.
+// Options describe a broker's management API.
 type Options struct {
 	URL            string        // http(s)://[user:pass@]host:port, a path prefix is allowed
-	User, Password string        // used when the URL carries none
+	User, Password string        // used when the URL has none
 	VHost          string        // only this vhost; "" is all that the user may see
 	TLS            *tls.Config   // nil: the system's defaults
-	Timeout        time.Duration // of one request; 0 is 10 s; up to four times as long after one that took longer
+	Timeout        time.Duration // of one request; 0 is 10 s; up to four times as long after a slower one
 }
 
 // Client polls one broker. It is safe for concurrent use.
 type Client struct {
-	endpoint  string // scheme, host, port and prefix: no credentials, no slash at its end
-	address   string // host:port, as errors name it
+	endpoint  string // scheme, host, port and prefix: no credentials, no trailing slash
+	address   string // host:port, as in errors
 	user      string
 	password  string
 	vhost     string
 	timeout   time.Duration
 	longer    atomic.Int64                            // how often the timeout was doubled
-	polled    atomic.Bool                             // there was a snapshot
-	consumed  atomic.Pointer[map[model.QueueRef]bool] // queues that others than dlxtop consumed in the last snapshot
+	polled    atomic.Bool                             // a snapshot was taken
+	consumed  atomic.Pointer[map[model.QueueRef]bool] // queues with consumers other than dlxtop in the last snapshot
 	most      sizes
 	transport *http.Transport
 	clock     clock                  // the broker's
-	cluster   atomic.Pointer[string] // that the first answer named; nil before
+	cluster   atomic.Pointer[string] // named by the first answer; nil before
 }
 
 // New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never
@@ -76,11 +76,11 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close drops the connections that are kept for the next poll. Requests in flight go on until their context ends.
+// Close drops the connections kept for the next poll. Requests in flight continue until their context ends.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Check asks the broker who it is and whether the user may look at it: the cheapest way to know that a poll would work.
-// Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// Check asks the broker who it is and whether the user may look at it: the cheapest way to find out that a poll would
+// work. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
 func (c *Client) Check(ctx context.Context) (model.Overview, error) {
 	overview, err := c.overview(ctx)
 	if err == nil {
@@ -95,7 +95,7 @@ func (c *Client) Check(ctx context.Context) (model.Overview, error) {
 	return overview, nil
 }
 
-// seesSomething finds out whether the user sees the chosen vhost, or any vhost at all: every vhost has exchanges.
+// seesSomething finds out whether the user sees the selected vhost, or any vhost at all: every vhost has exchanges.
 func (c *Client) seesSomething(ctx context.Context) error {
 	var page struct {
 		Total field[int64] `json:"total_count"`
@@ -110,7 +110,7 @@ func (c *Client) seesSomething(ctx context.Context) error {
 	return nil
 }
 
-// whoAmI is the name and the tags of the user that the broker took us for.
+// whoAmI is the name and the tags of the user, according to the broker.
 func (c *Client) whoAmI(ctx context.Context) (name string, tags []string, err error) {
 	var me struct {
 		Name field[string]   `json:"name"`
@@ -120,7 +120,7 @@ func (c *Client) whoAmI(ctx context.Context) (name string, tags []string, err er
 	return me.Name.value, me.Tags.value, err
 }
 
-// inVHost is the path of a list: of the chosen vhost only, or of all that the user may see.
+// inVHost is the path of a list: for the selected vhost only, or for all that the user may see.
 func (c *Client) inVHost(list string) string {
 	if c.vhost == "" {
 		return list
@@ -128,11 +128,11 @@ func (c *Client) inVHost(list string) string {
 	return list + "/" + url.PathEscape(c.vhost)
 }
 
-// mostLonger is how often the timeout is doubled.
+// mostLonger is how often the timeout may be doubled.
 const mostLonger = 2
 
-// request runs one request under the client's timeout. A broker that was asked and did not answer in time gets more for
-// the next request: a poll that ended at the same time again and again would never show a large broker that is busy.
+// request runs one request under the client's timeout. After a timeout, the next request gets more time: a poll that
+// always ended at the same time would never show a large, busy broker.
 func (c *Client) request(ctx context.Context, do func(context.Context) error) error {
 	longer := c.longer.Load()
 	timeout := c.timeout << longer
@@ -153,7 +153,7 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 	return context.Cause(ctx)
 }
 
-// get sends one request of our own, of whose answer limit bytes are read. ctx must live until the body is closed.
+// get sends a request of our own, and reads at most limit bytes of the answer. ctx must live until the body is closed.
 func (c *Client) get(ctx context.Context, path string, query url.Values, limit int64) (*http.Response, error) {
 	target := c.endpoint + "/api/" + path
 	if len(query) > 0 {
@@ -167,11 +167,11 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, limit i
 	return (&http.Client{Transport: bound{c.transport, &c.clock, limit}}).Do(req)
 }
 
-// parseURL accepts what people write for the API: also with a slash, "/api" or the web UI's "/#/" at its end.
+// parseURL accepts what people write for the API: also with a slash, "/api" or the web UI's "/#/" at the end.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		// What url.Parse says of it may quote a part of the password.
+		// url.Parse's error may quote a part of the password.
 		return nil, errors.New("the URL of the management API cannot be read: write http://user:password@host:15672, " +
 			"with special characters in user and password percent-encoded (@ is %40, / is %2F)")
 	}
@@ -194,7 +194,7 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// addressOf is host:port, with the port that the scheme implies when the URL has none.
+// addressOf is host:port, with the scheme's default port when the URL has none.
 func addressOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// dateAge is how old a Date may be that is written into an answer: it has whole seconds, cut off, and the server
-	// renews it by a timer of a second that keeps no step with the clock.
+	// dateAge is the maximum age of an answer's Date: it is truncated to seconds, and the server renews it by a one-second
+	// timer that is not in step with the clock.
 	dateAge = 2 * time.Second
-	// measurements are how many answers are looked at together: some minutes of polls, in which no clock drifts by much.
+	// measurements are how many answers are combined: some minutes of polls, in which no clock drifts much.
 	measurements = 256
 )
 
-// clock estimates how far the broker's clock is ahead of this machine's. Each answer bounds it from both sides, and the
-// bounds of many together are narrower. It is safe for concurrent use.
+// clock estimates how far the broker's clock is ahead of this machine's. Each answer bounds it from both sides, and
+// many together give narrower bounds. It is safe for concurrent use.
 type clock struct {
 	mu      sync.Mutex
 	answers [measurements]bounds
@@ -28,13 +28,13 @@ type clock struct {
 // bounds are the least and the most that the broker's clock can be ahead.
 type bounds struct{ least, most time.Duration }
 
-// measure takes the Date of an answer in. sent and received are by this machine's clock.
+// measure takes in the Date of an answer. sent and received are by this machine's clock.
 func (c *clock) measure(header string, sent, received time.Time) {
 	date, err := http.ParseTime(header)
 	if err != nil {
 		return
 	}
-	// Wall clock times: what is looked for is how far the clocks differ, not how long anything took.
+	// Wall clock times: the question is how far the clocks differ, not how long anything took.
 	b := bounds{date.Sub(received.Round(0)), date.Add(dateAge).Sub(sent.Round(0))}
 	if b.most < b.least {
 		return // this machine's clock was set back in between
@@ -46,8 +46,8 @@ func (c *clock) measure(header string, sent, received time.Time) {
 	c.known = min(c.known+1, measurements)
 }
 
-// ahead is the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be the same,
-// unknown before the first answer. Answers that contradict the newer ones are left out: a clock was set in between.
+// ahead is the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be equal,
+// unknown before the first answer. It ignores answers that contradict newer ones: a clock was set in between.
 func (c *clock) ahead() (skew model.Opt[time.Duration], within time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// errNoVHost is a user who sees no vhost at all, or not the chosen one.
+// errNoVHost means that the user sees no vhost at all, or not the selected one.
 var errNoVHost = errors.New("no vhost is visible")
 
-// slowError is a request that the client's own timeout ended.
+// slowError means that the client's own timeout ended a request.
 type slowError struct {
 	after    time.Duration
 	accepted atomic.Bool // there was a connection
@@ -30,8 +30,7 @@ type slowError struct {
 // Error implements error.
 func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e.after) }
 
-// connectError says what stopped a poll as a *model.ConnectError. A cancelled ctx is nobody's fault and stays what it
-// is.
+// connectError explains what stopped a poll as a *model.ConnectError. A cancelled ctx is returned unchanged.
 func (c *Client) connectError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("poll %s: %w", c.address, ctx.Err())
@@ -53,7 +52,7 @@ func (c *Client) connectError(ctx context.Context, err error) error {
 
 // answered explains a refusal. RabbitMQ says "not_authorized" when it does not accept the login (with the reason "Login
 // failed" in 3.10, "Not_Authorized" in 4.x; no body at all without credentials), and "not_authorised" when it knows the
-// user who may not do it. A vhost that the user may not see is 401 up to 4.0 and 404 in 4.3.
+// user, who lacks the right. A vhost that the user may not see is 401 up to 4.0 and 404 in 4.3.
 func (c *Client) answered(e *answerError) *model.ConnectError {
 	switch {
 	case e.Leads != "":
@@ -87,7 +86,7 @@ func (c *Client) notAllowed(e *answerError) *model.ConnectError {
 	return c.failed(model.APINotAllowed, e.Error())
 }
 
-// tlsTrouble explains what went wrong with TLS, or with one side speaking something else, and is nil for all else.
+// tlsTrouble explains problems with TLS, or with a side speaking something else, and is nil for all others.
 func (c *Client) tlsTrouble(err error) *model.ConnectError {
 	var (
 		record    tls.RecordHeaderError
@@ -121,7 +120,7 @@ func (c *Client) tlsTrouble(err error) *model.ConnectError {
 	return nil
 }
 
-// unreachable explains the rest: what no broker answered, or what no broker answers.
+// unreachable explains the rest: no answer, or one that no broker would give.
 func (c *Client) unreachable(err error) *model.ConnectError {
 	var (
 		dns      *net.DNSError
@@ -155,12 +154,12 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 	return c.failed(model.APINotReached, innermost(err).Error())
 }
 
-// failed is a trouble with this API, and what the other side says.
+// failed is a trouble with this API, and the other side's words.
 func (c *Client) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
 	return trouble.With(model.ConnectValues{At: c.address, User: c.user, VHost: c.vhost, Detail: detail})
 }
 
-// innermost is an error without the request's line, which the address already tells.
+// innermost is an error without the request's line, as the address is already named.
 func innermost(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err

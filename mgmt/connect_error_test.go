@@ -28,7 +28,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// answering is a port that says the same bytes to everybody.
+// answering is a port that sends the same bytes to every client.
 func answering(t *testing.T, bytes string) string {
 	t.Helper()
 	return dial.Serve(t, dial.Listen(t), func(conn net.Conn) {
@@ -140,7 +140,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 			model.TLSMismatch,
 			"expects TLS", "https://",
 		},
-		// What a RabbitMQ 3.10.8 with TLS answers to plain HTTP: an alert.
+		// RabbitMQ 3.10.8 with TLS answers plain HTTP with an alert.
 		{
 			"plain to RabbitMQ's TLS port",
 			Options{URL: "http://guest:guest@" + answering(t, "\x15\x03\x03\x00\x02\x02\x0a")},
@@ -209,7 +209,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	})
 }
 
-// What needs another machine, another version or a library of certificates than a test has.
+// Cases that need another machine, another version or more certificates than a test has.
 func TestAnswersInOtherWords(t *testing.T) {
 	c := client(t, Options{URL: "http://u:secret@h:15672", VHost: "v"})
 	for _, test := range []struct {
@@ -244,10 +244,10 @@ func TestAnswersInOtherWords(t *testing.T) {
 	}
 }
 
-// A redirect leads nowhere, whoever it points to: the password would go there, and the answers would be believed.
+// A redirect is never followed, whatever it points to: the password would go there, and the answers would be believed.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	b := realBroker(t)
-	var followed atomic.Int64 // requests that came by a redirect, with a real broker's answers
+	var followed atomic.Int64 // requests that came through a redirect, with a real broker's answers
 	elsewhere := httptest.NewServer(b.proxy(func(_ string, body []byte) []byte { followed.Add(1); return body }))
 	defer elsewhere.Close()
 	target := strings.Replace(elsewhere.URL, "http://", "http://guest:secret@", 1)
@@ -274,7 +274,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	assert.Equal(t, followed.Load(), 0, "requests came by a redirect")
 }
 
-// TestAnAnswerAfterAHangUp: a busy node may close a connection that it has just accepted (seen on 3.10.8).
+// A busy node may close a connection that it has just accepted (seen on 3.10.8).
 func TestAnAnswerAfterAHangUp(t *testing.T) {
 	b := realBroker(t)
 	api := b.proxy(nil)
@@ -291,7 +291,7 @@ func TestAnAnswerAfterAHangUp(t *testing.T) {
 	assert.That(t, err == nil && asked.Load() == 3, "asked %d times: %v", asked.Load(), err)
 }
 
-// ended is a connection that tells when the client has closed it.
+// ended is a connection that signals when the client has closed it.
 type ended struct {
 	net.Conn
 	closed chan struct{}
@@ -304,7 +304,7 @@ func (e *ended) Close() error {
 	return e.Conn.Close()
 }
 
-// TestAnAnswerAfterAnEarlyHangUp: the connection may end before the request is begun, too.
+// The connection may end before the request is begun, too.
 func TestAnAnswerAfterAnEarlyHangUp(t *testing.T) {
 	b := realBroker(t)
 	early := dial.Serve(t, dial.Listen(t), func(conn net.Conn) { conn.Close() })
@@ -326,8 +326,8 @@ func TestAnAnswerAfterAnEarlyHangUp(t *testing.T) {
 	assert.That(t, err == nil && dialed >= 3, "connected %d times: %v", dialed, err)
 }
 
-// A list of queues with a stream that is just being declared is 500 for as long as that takes (3.10.8: it has no
-// process yet). Here its coordinator stands still for 600 ms, as on a busy node.
+// The queue list is 500 while a stream in it is being declared (3.10.8: it has no process yet). Here the stream
+// coordinator is suspended for 600 ms, as on a busy node.
 func TestListWhileAStreamStarts(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("starting")
@@ -377,15 +377,15 @@ func awaitFile(t *testing.T, path string) {
 	}
 }
 
-// TestDownIsAskedAgain: a queue that one list has as down is believed to be when the next one says so, too, or when its
-// node is known not to run.
+// A queue that one list shows as down counts as down when the next one shows it, too, or when its node is known to be
+// down.
 func TestDownIsAskedAgain(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("down")
 	b.put("queues/"+vhost+"/q", `{"durable":true}`)
 	for _, test := range []struct {
 		name  string
-		lists int // that have it as down
+		lists int // that show it as down
 		stops bool
 		want  model.Outage
 	}{

@@ -47,7 +47,7 @@ func TestDecodeQueue(t *testing.T) {
 	ref := model.QueueRef{VHost: "/", Name: "q"}
 	for _, test := range []struct {
 		name   string
-		fields string // beside name and vhost
+		fields string // in addition to name and vhost
 		want   model.Queue
 		odd    string
 	}{
@@ -176,7 +176,7 @@ func TestListOfWordsHasAnAnd(t *testing.T) {
 	}
 }
 
-// One queue as 4.3.6 tells it when asked for queueColumns.
+// One queue as reported by 4.3.6 for queueColumns.
 const recorded = `{"arguments":{"x-dead-letter-exchange":"master","x-dead-letter-routing-key":"k","x-message-ttl":30000,"x-queue-type":"classic"},
 "auto_delete":false,"consumers":1,"durable":true,"effective_policy_definition":{"message-ttl":30000},"exclusive":false,"message_bytes_ready":12288,
 "messages_ready":12,"messages_unacknowledged":0,"message_stats":{"ack":0,"deliver_get":1,"deliver_no_ack":0,"get_no_ack":1,"publish":1,
@@ -200,7 +200,7 @@ func BenchmarkDecodeTenThousandQueues(b *testing.B) {
 	}
 }
 
-// recordedAnswer is what a real node of a version answered for one path, with other names for the node.
+// recordedAnswer is the answer of a real node of a version for one path, with the node's name replaced.
 func recordedAnswer(tb testing.TB, version, part string) []byte {
 	tb.Helper()
 	return must.Get(os.ReadFile(filepath.Join("testdata", "api", version, part+".json")))(tb)
@@ -208,14 +208,14 @@ func recordedAnswer(tb testing.TB, version, part string) []byte {
 
 var recordedVersions = []string{"3.10.8", "4.0.5", "4.3.6"}
 
-// checkWords checks that an error can be shown: one printable line, and not a long one whatever the input was.
+// checkWords checks that an error can be shown: one printable line of bounded length.
 func checkWords(t *testing.T, err error) {
 	t.Helper()
 	text := err.Error()
 	assert.That(t, model.Printable(text) == text && len(text) <= 1000, "the error cannot be shown: %q", text)
 }
 
-// A list loses nothing but what cannot be read, and says so: each of its elements is a queue, or is told.
+// Only unreadable elements of a list are lost, and reported: each element is a queue, or is reported.
 func FuzzQueueList(f *testing.F) {
 	for _, version := range recordedVersions {
 		f.Add(recordedAnswer(f, version, "queues"))
@@ -261,7 +261,7 @@ func checkQueue(t *testing.T, q *model.Queue) {
 	assert.That(t, q.Type != "", "queue %q has no type", q.Name)
 }
 
-// A table is read as JSON has it, whole numbers whole, and is the same when it is written and read again.
+// A table is decoded as in JSON, integers exactly, and survives being written and read again.
 func FuzzTable(f *testing.F) {
 	for _, table := range []string{
 		`{}`, `[]`, `null`, `{"x-dead-letter-exchange":"master","x-message-ttl":30000,"x-queue-type":"quorum"}`,
@@ -273,7 +273,7 @@ func FuzzTable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if !json.Valid(text) {
-			return // the decoder hands on what is well-formed
+			return // the decoder only passes on well-formed JSON
 		}
 		text = bytes.TrimSpace(text)
 		var table model.Table
@@ -290,7 +290,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// A refusal is told in one printable sentence, whatever stands in it.
+// A refusal is one printable sentence, whatever it contains.
 func FuzzRefusal(f *testing.F) {
 	for _, body := range []string{
 		`{"error":"not_authorized","reason":"Login failed"}`, `{"error":"not_authorized","reason":"Not_Authorized"}`,
@@ -321,7 +321,7 @@ func FuzzRefusal(f *testing.F) {
 	})
 }
 
-// answers is a management API that gives these bytes for each path, and none of its business what they are.
+// answers is a management API that returns these bytes for each path, whatever they are.
 type answers struct {
 	date  string
 	parts map[string][]byte // by the end of the path
@@ -336,8 +336,7 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// What a poll read, whatever it was, makes a topology with its flows and findings; what it could not read makes one
-// sentence.
+// The result of any poll makes a topology with flows and findings; an unreadable part makes one sentence.
 func FuzzAnswers(f *testing.F) {
 	parts := []string{"overview", "queues", "exchanges", "bindings", "policies", "operator-policies", "whoami"}
 	add := func(date string, of func(part string) []byte) {
@@ -392,7 +391,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// What is not too deep stays as it is, however it is read, and JSON stays JSON.
+// Anything not too deep stays unchanged, however it is read, and JSON stays JSON.
 func FuzzShallow(f *testing.F) {
 	deep := strings.Repeat(`{"t":[`, 60) + `"]}\"[",{}` + strings.Repeat(`]}`, 60)
 	for _, text := range []string{
@@ -436,8 +435,8 @@ func depthOf(text []byte) (deepest int) {
 	}
 }
 
-// One queue whose arguments are tables in tables used to take half a minute of a processor at each poll (10,000 levels
-// in 70 kB, which RabbitMQ takes from everybody who may declare a queue).
+// One queue whose arguments are nested tables used to take half a minute of CPU at each poll (10,000 levels in 70 kB,
+// which RabbitMQ accepts from anyone who may declare a queue).
 func TestADeepTableIsReadOnce(t *testing.T) {
 	const levels = 9900
 	for _, nested := range []struct{ open, shut string }{{`{"t":`, `}`}, {`[`, `]`}} {
@@ -449,19 +448,19 @@ func TestADeepTableIsReadOnce(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		must.That(t, err == nil && len(odd) == 0 && len(queues) == 1 && queues[0].Arguments["x-message-ttl"] == int64(5),
 			"%d queues, odd %.200q, %v", len(queues), odd, err)
-		// Read again at each level, it is some 700 MB.
+		// Reading again at each level would allocate some 700 MB.
 		took := after.TotalAlloc - before.TotalAlloc
 		assert.That(t, took <= 200<<20, "it took %d MB of memory in all", took>>20)
 	}
 }
 
-// Texts in arguments may be any bytes, the dead-letter routing key too: the API writes them in base64, and dlxtop has
-// what they are. (The routing key of a binding may not: RabbitMQ ends the connection, 501.)
+// Texts in arguments may be any bytes, including the dead-letter routing key: the API writes them in base64, and dlxtop
+// decodes them. (The routing key of a binding may not: RabbitMQ closes the connection, 501.)
 func TestBinaryRoutingKeys(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("binary")
 	channel := dial.Channel(t, b.AMQP()+vhost)
-	// the second is what somebody wrote himself
+	// the second was literally written like that
 	const key, written = "\xff\x00\xfeorders", "Not UTF-8, base64 is: b3JkZXJz"
 	for name, arguments := range map[string]amqp.Table{
 		"other":  nil,

@@ -14,8 +14,8 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// TestALateConnection: a node that is too busy to accept connections leaves them to the kernel, which has room for a
-// few, and clients try again after 1, 3 and 7 s. Who waits longer than 5 s gets an answer.
+// TestALateConnection: a node too busy to accept connections leaves them to the kernel, which has room for a few, and
+// clients retry after 1, 3 and 7 s. A client that waits longer than 5 s gets an answer.
 func TestALateConnection(t *testing.T) {
 	t.Parallel()
 	b := realBroker(t)
@@ -30,7 +30,7 @@ func TestALateConnection(t *testing.T) {
 	assert.That(t, err == nil, "an API that accepts connections after 6 s: %v", err)
 }
 
-// crowded is a listener that has no room for another connection until one is accepted.
+// crowded is a listener without room for another connection until one is accepted.
 func crowded(t *testing.T) (listener net.Listener, address string) {
 	t.Helper()
 	socket := must.Get(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0))(t)

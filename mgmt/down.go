@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// askAgain asks a second time for the state of queues that are listed as down although their node is not known to be: a
-// queue that was just declared can be in the list as down (seen twice on 4.0.5).
+// askAgain rereads the state of queues that are listed as down although their node is not known to be: a queue that was
+// just declared can be listed as down (seen twice on 4.0.5).
 func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
 	doubted, stopped := map[model.QueueRef]*model.Queue{}, map[string]bool{}
 	for i := range s.Nodes {

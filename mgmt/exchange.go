@@ -27,13 +27,13 @@ type exchangeElement struct {
 const exchangeColumns = "name,vhost,type,durable,auto_delete,internal,arguments,policy,messages_delayed," +
 	"message_stats.publish_in_details.rate"
 
-// exchanges reads the exchange list. missing tells, in words, what of it could not be read.
+// exchanges reads the exchange list. missing says what of it could not be read.
 func (c *Client) exchanges(ctx context.Context) (exchanges []model.Exchange, missing []string, err error) {
 	return getParts(ctx, c, c.inVHost("exchanges"), url.Values{"columns": {exchangeColumns}}, "an exchange",
 		func(e *exchangeElement) (*model.Exchange, []string) { return e.exchange(c.vhost) })
 }
 
-// exchange is the element as the model has it, or nil when it cannot be told which exchange it is.
+// exchange converts the element; nil when it is unclear which exchange it is.
 func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []string) {
 	if !e.VHost.known && vhost != "" {
 		e.VHost.value, e.VHost.known = vhost, true

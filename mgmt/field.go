@@ -11,12 +11,12 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// field is a value that may be absent, null, or of another kind than expected (Erlang writes "undefined" and [] where
-// others write null and {}). Decoding it never fails: an odd value is an unknown one.
+// field is a value that may be absent, null, or of an unexpected kind (Erlang writes "undefined" and [] where others
+// write null and {}). Decoding it never fails: an odd value is unknown.
 type field[T any] struct {
 	value T
 	known bool
-	odd   bool // it was there, and was not a T
+	odd   bool // it was present, but not a T
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -50,7 +50,7 @@ func (f *field[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// opt is the value as the model has it.
+// opt is the value as an Opt.
 func (f field[T]) opt() model.Opt[T] {
 	if !f.known {
 		return model.Unknown[T]()
@@ -58,7 +58,7 @@ func (f field[T]) opt() model.Opt[T] {
 	return model.Some(f.value)
 }
 
-// decodeText reads a string; one without escapes is most often there as it is.
+// decodeText decodes a string; without escapes it is mostly copied.
 func decodeText(b []byte) (text string, err error) {
 	if len(b) >= 2 && b[0] == '"' && bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
 		return string(b[1 : len(b)-1]), nil
@@ -70,8 +70,8 @@ func decodeText(b []byte) (text string, err error) {
 // noEntries is the table of most bindings, and of many queues.
 var noEntries = model.Table{}
 
-// decodeTable reads an object whose whole numbers stay whole. Erlang's empty list is an empty object. It reads its text
-// once, however deep it is nested: RabbitMQ takes arguments with tables in tables of 10,000 levels and more.
+// decodeTable decodes an object, and keeps integers exact. Erlang's empty list is an empty object. It reads its text
+// once, however deep it is nested: RabbitMQ accepts arguments with 10,000 and more levels of tables.
 func decodeTable(b []byte) (model.Table, error) {
 	switch string(b) {
 	case "{}", "[]":
@@ -119,8 +119,8 @@ func (e *entry) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// decodeNumber keeps a whole number whole when it fits, also one that RabbitMQ writes as 1.0; what no float64 can hold
-// keeps its text.
+// decodeNumber keeps an integer exact if it fits, even when RabbitMQ writes it as 1.0; a number that no float64 can
+// hold stays text.
 func decodeNumber(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i
@@ -135,7 +135,7 @@ func decodeNumber(text string) any {
 	return f
 }
 
-// tableOf is a decoded object as a table. Numbers are json.Number.
+// tableOf converts a decoded object to a table. Numbers are json.Number.
 func tableOf(object map[string]any) model.Table {
 	table := make(model.Table, len(object))
 	for key, v := range object {

@@ -15,8 +15,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/findings"
 )
 
-// Each finding says that a broker misbehaves in some way: here one really does, and the finding is there; and where it
-// behaves, the finding stays silent.
+// Each finding says that a broker misbehaves in some way: here one really does, and the finding is there; when it
+// behaves, the finding is silent.
 var truths = map[string]func(t *testing.T, s *stage){
 	"MissingDLX": func(t *testing.T, s *stage) {
 		s.queue("a", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "nope"})
@@ -156,7 +156,7 @@ var truths = map[string]func(t *testing.T, s *stage){
 		<-deliveries // ten minutes early
 		s.finds("buffer-with-consumers", "w.delay")
 	},
-	// A worker that publishes its failures to a retry buffer, with the headers they came with, and gives up by the count.
+	// A worker that publishes its failures to a retry buffer, with their original headers, and gives up by the count.
 	"UncountedRetries": func(t *testing.T, s *stage) {
 		s.queue("w", nil)
 		s.queue("w.retry", buffer(20, "w"))
@@ -192,7 +192,7 @@ var truths = map[string]func(t *testing.T, s *stage){
 			t.Errorf("without its dead-letter exchange it is a loss, but the level is %s", f.Level)
 		}
 		s.policy("mixed", ".*", `{"message-ttl":50,"dead-letter-exchange":"","dead-letter-routing-key":"nowhere"}`)
-		must.Do(s.t, s.take("classic").Ack(false)) // a TTL holds for what comes after it
+		must.Do(s.t, s.take("classic").Ack(false)) // a TTL only applies to later messages
 		s.told("classic", "mixed")
 		s.publishUntil("classic", "classic", 0)
 		must.Do(s.t, deleteQueue(s.channel, "dead"))
@@ -311,7 +311,7 @@ var truths = map[string]func(t *testing.T, s *stage){
 		s.queue("b", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "a"}) // a worker that rejects
 		s.publish("a", nil)
 		for range 3 {
-			must.Do(s.t, s.take("b").Reject(false)) // round and round: a rejection keeps it alive
+			must.Do(s.t, s.take("b").Reject(false)) // in circles: a rejection keeps it alive
 		}
 		s.take("b")
 		s.silent("cycle-cut")
@@ -325,8 +325,8 @@ var truths = map[string]func(t *testing.T, s *stage){
 		s.awaitDepth("w.failed", 1)
 		s.silent("rejected-loop")
 	},
-	// A worker that gives back what it gets is a loop; one that works, one that was restarted with its hands full, and one
-	// that holds what it got are not.
+	// A worker that requeues everything is a loop; one that works, one that was restarted while holding many, and one that
+	// holds its messages are not.
 	"RequeueLoop": func(t *testing.T, s *stage) {
 		for _, kind := range []string{"classic", "quorum"} {
 			for _, queue := range []string{"loop.", "works.", "restarted."} {
@@ -357,13 +357,13 @@ var truths = map[string]func(t *testing.T, s *stage){
 			s.consume("restarted."+kind, 100, hold)
 		}
 		for _, kind := range []string{"classic", "quorum"} {
-			// The count of consumers may be told later than the rates (4.0.5).
+			// The count of consumers may be reported later than the rates (4.0.5).
 			f := s.finds("requeue-loop", "loop."+kind)
 			assert.That(t, strings.Contains(f.Evidence, "acknowledged 0.0/s"), "%+v", f)
 		}
 		s.silent("requeue-loop", "works.classic", "works.quorum", "restarted.classic", "restarted.quorum")
 	},
-	// A worker that an application polls is not one that nothing consumes, whether it finds messages or none.
+	// A worker that an application polls is not one without consumers, whether it finds messages or none.
 	"Poller": func(t *testing.T, s *stage) {
 		s.queue("polled", nil)
 		s.queue("buffer", buffer(50, "polled"))
@@ -403,26 +403,26 @@ func deleteQueue(channel *amqp.Channel, name string) error {
 	return err
 }
 
-// publishUntil publishes a message to one queue, and waits until another one, or the same, has so many.
+// publishUntil publishes a message to one queue, and waits until another one, or the same, has this depth.
 func (s *stage) publishUntil(to, queue string, depth int) {
 	s.t.Helper()
 	s.publish(to, nil)
 	s.awaitDepth(queue, depth)
 }
 
-// told waits until a queue's policy is told.
+// told waits until a queue's policy is reported.
 func (s *stage) told(queue, policy string) {
 	s.t.Helper()
 	pollUntil(s.t, s.poll, "the policy is told",
 		func(snapshot *model.Snapshot) bool { return find(s.t, snapshot, queue).Policy == policy })
 }
 
-// buffer are the arguments of a queue whose messages go to another one after a time, in milliseconds.
+// buffer are the arguments of a queue whose messages go to another one after a time in milliseconds.
 func buffer(ttl int64, to string) amqp.Table {
 	return amqp.Table{"x-message-ttl": ttl, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": to}
 }
 
-// consume gives each message that a queue has to do, on a channel of its own, until the returned function ends it.
+// consume passes each message of a queue to do, on its own channel, until end is called.
 func (s *stage) consume(queue string, prefetch int, do func(amqp.Delivery)) (end func()) {
 	s.t.Helper()
 	return dial.Work(s.t, s.b.AMQP()+s.vhost, queue, prefetch, do)

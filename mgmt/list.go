@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// errOtherJSON is JSON of another shape than the management API's.
+// errOtherJSON is JSON of another form than the management API's.
 var errOtherJSON = errors.New("the answer is JSON, but not the management API's")
 
 // getObject reads one object.
@@ -30,8 +30,8 @@ func (c *Client) getObject(ctx context.Context, path string, query url.Values, i
 	})
 }
 
-// getList reads a list and hands it on element by element; each must not keep the pointer. odd tells, in words, the
-// elements that are no objects at all.
+// getList reads a list and passes on each element; each must not keep the pointer. odd describes elements that are not
+// objects.
 func getList[T any](ctx context.Context, c *Client, path string, query url.Values, each func(*T)) (odd []string,
 	err error,
 ) {
@@ -47,8 +47,8 @@ func getList[T any](ctx context.Context, c *Client, path string, query url.Value
 	return odd, err
 }
 
-// getParts reads a list whose elements are parts of a snapshot: what names one in a sentence. missing tells, in words,
-// what could not be read.
+// getParts reads a list whose elements are parts of a snapshot; what names one in a sentence. missing says what could
+// not be read.
 func getParts[T, Part any](
 	ctx context.Context, c *Client, path string, query url.Values, what string, part func(*T) (*Part, []string),
 ) (parts []Part, missing []string, err error) {
@@ -69,7 +69,7 @@ func getParts[T, Part any](
 	return parts, missing, nil
 }
 
-// unread says which fields of a part cannot be read; nothing when all can.
+// unread says which fields of a part could not be read; nothing when all could.
 func unread(part string, fields map[string]bool) []string {
 	maps.DeleteFunc(fields, func(_ string, odd bool) bool { return !odd })
 	if len(fields) == 0 {
@@ -78,8 +78,8 @@ func unread(part string, fields map[string]bool) []string {
 	return []string{fmt.Sprintf("%s: its %s cannot be read", part, words(slices.Collect(maps.Keys(fields))))}
 }
 
-// decodeList decodes an array without holding it: one element of the wrong kind loses only itself. A body that breaks
-// off is an error, since nobody knows what the rest was.
+// decodeList decodes an array without holding it: an element of the wrong kind is skipped. A truncated body is an
+// error, because the rest is unknown.
 func decodeList[T any](r io.Reader, most sizes, each func(*T)) (odd []string, err error) {
 	source := &elements{Reader: r, most: most}
 	decoder := json.NewDecoder(source)
@@ -97,7 +97,7 @@ func decodeList[T any](r io.Reader, most sizes, each func(*T)) (odd []string, er
 		}
 		element = zero
 		err := decoder.Decode(&element)
-		// Fields are tolerant themselves: a kind that does not fit is that of the element, and the decoder is behind it.
+		// Fields are tolerant, so a type error is that of the element, and the decoder is positioned after it.
 		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
 			odd = append(odd, fmt.Sprintf("element %d of the list is a JSON %s, not an object", i, kind.Value))
 			continue
@@ -113,7 +113,7 @@ func decodeList[T any](r io.Reader, most sizes, each func(*T)) (odd []string, er
 	return odd, nil
 }
 
-// unexpectedEnd makes a body that ends too early one error, wherever it ended.
+// unexpectedEnd makes one error of any body that ends too early.
 func unexpectedEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -31,16 +31,16 @@ import (
 // after 10 s.
 const patience = 2 * time.Minute
 
-// choosingExchanges are the plugins whose exchanges choose among their bindings by a rule of their own; they come with
-// the server.
+// choosingExchanges are plugins whose exchanges choose among their bindings by a rule of their own; they come with the
+// server.
 var choosingExchanges = []string{"rabbitmq_consistent_hash_exchange", "rabbitmq_random_exchange", "rabbitmq_sharding"}
 
-// testNode is the one node of this package's tests.
+// testNode is the only node of this package's tests.
 var testNode = shared.Node{Options: demo.Options{Plugins: choosingExchanges}}
 
 func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
 
-// broker is the real node as a test sees it.
+// broker is the real node for a test.
 type broker struct {
 	*demo.Node
 	t *testing.T
@@ -63,13 +63,13 @@ func (b broker) post(path, body string) {
 	manage.Do(b.t, b.API(), http.MethodPost, path, body)
 }
 
-// vhost creates a vhost that lives as long as the test.
+// vhost creates a vhost for the duration of the test.
 func (b broker) vhost(name string) string {
 	b.t.Helper()
 	return manage.VHost(b.t, b.API(), name)
 }
 
-// as is the API's URL with another user in it.
+// as is the API's URL with another user.
 func (b broker) as(user, password string) string {
 	u := must.Get(url.Parse(b.API()))(b.t)
 	u.User = url.UserPassword(user, password)
@@ -84,8 +84,8 @@ func client(t *testing.T, o Options) *Client {
 	return c
 }
 
-// before puts a proxy before the real node that may change its answers to some paths: for what no RabbitMQ can be made
-// to say.
+// before puts a proxy in front of the real node that may change its answers to some paths: for answers that no RabbitMQ
+// can be made to give.
 func (b broker) before(change func(path string, body []byte) []byte) *httptest.Server {
 	b.t.Helper()
 	server := httptest.NewServer(b.proxy(change))
@@ -101,7 +101,7 @@ func (b broker) proxy(change func(path string, body []byte) []byte) *httputil.Re
 			r.SetURL(target)
 			r.Out.Header.Del("Accept-Encoding")
 		},
-		// The node hung up, and so does this: not an answer 502 of its own.
+		// The node hung up, and so does this, instead of answering 502 itself.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ModifyResponse: func(resp *http.Response) error {
 			body, err := io.ReadAll(resp.Body)
@@ -125,7 +125,7 @@ func through(address string) string {
 	return strings.Replace(address, "://", "://guest:guest@", 1)
 }
 
-// damage replaces the element of a list that has the name; replace gets its object.
+// damage replaces the element of a list with this name; replace gets its object.
 func damage(t *testing.T, list []byte, name string, replace func(map[string]any) any) []byte {
 	t.Helper()
 	var elements []any
@@ -143,7 +143,7 @@ func damage(t *testing.T, list []byte, name string, replace func(map[string]any)
 	return damaged
 }
 
-// stage is a vhost of its own in which a test makes the broker misbehave.
+// stage is a vhost in which a test makes the broker misbehave.
 type stage struct {
 	t       *testing.T
 	b       broker
@@ -154,7 +154,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	t.Parallel() // they wait for the broker's statistics most of the time
+	t.Parallel() // they mostly wait for the broker's statistics
 	b := realBroker(t)
 	name := strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name())
 	s := &stage{t: t, b: b, vhost: b.vhost(name)}
@@ -184,7 +184,7 @@ func (s *stage) policy(name, pattern, definition string) {
 		pattern, definition))
 }
 
-// publish puts a message into a queue and reports whether the broker took it.
+// publish puts a message into a queue and reports whether the broker accepted it.
 func (s *stage) publish(queue string, headers amqp.Table) bool {
 	s.t.Helper()
 	return s.confirmed("", queue, amqp.Publishing{Headers: headers, Body: []byte("m")})
@@ -205,7 +205,7 @@ func (s *stage) awaitDepth(queue string, want int) {
 	must.Await(s.t, fmt.Sprintf("%d messages in %s", want, queue), func() bool { return s.depth(queue) == want })
 }
 
-// take takes one message out of a queue, waiting for it.
+// take waits for a message of a queue and takes it.
 func (s *stage) take(queue string) amqp.Delivery {
 	s.t.Helper()
 	var got amqp.Delivery
@@ -218,7 +218,7 @@ func (s *stage) take(queue string) amqp.Delivery {
 	return got
 }
 
-// finds awaits a finding about a queue, and returns it.
+// finds waits for a finding about a queue, and returns it.
 func (s *stage) finds(code, queue string) findings.Finding {
 	s.t.Helper()
 	var found findings.Finding
@@ -234,8 +234,8 @@ func (s *stage) finds(code, queue string) findings.Finding {
 	return found
 }
 
-// silent checks that there is no finding of a code, of these queues or of any, once everything is known about every
-// queue. What was mended a moment ago may still be in the statistics: it has to go.
+// silent checks that there is no finding of a code, about these queues or any, once everything is known about every
+// queue. What was just fixed may still be in the statistics: it has to disappear.
 func (s *stage) silent(code string, queues ...string) {
 	s.t.Helper()
 	pollUntil(s.t, s.poll, "all queues are known, and no finding "+code, func(snapshot *model.Snapshot) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// nodeElement is one node of the list. One that does not run has a name only.
+// nodeElement is one node of the list. A node that is down only has a name.
 type nodeElement struct {
 	Name       field[string]   `json:"name"`
 	Running    field[bool]     `json:"running"`
@@ -23,7 +23,7 @@ type nodeElement struct {
 const nodeColumns = "name,running,mem_alarm,disk_free_alarm,mem_used,mem_limit,disk_free,disk_free_limit,partitions"
 
 // nodes reads the nodes of the cluster; nil when they cannot be read. A user needs the tag monitoring for it (401
-// otherwise, 3.10.8 to 4.3.6): that most users have it not is no fault of the poll.
+// otherwise, 3.10.8 to 4.3.6): most users lack it, so that is not an error of the poll.
 func (c *Client) nodes(ctx context.Context) []model.Node {
 	nodes := []model.Node{}
 	_, err := getList(ctx, c, "nodes", url.Values{"columns": {nodeColumns}}, func(e *nodeElement) {

@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// overviewElement is the part of the overview that is used. A user with only the management tag does not get the node.
+// overviewElement is the used part of the overview. A user with only the management tag does not get the node.
 type overviewElement struct {
 	Version   field[string] `json:"rabbitmq_version"`
 	Erlang    field[string] `json:"erlang_version"`
@@ -19,7 +19,7 @@ type overviewElement struct {
 
 const overviewColumns = "rabbitmq_version,erlang_version,node,cluster_name,rates_mode,disable_stats"
 
-// overview asks the broker what it is. User and tags are another request: whoAmI.
+// overview reads the broker's overview. User and tags are another request: whoAmI.
 func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	var object field[overviewElement]
 	if err := c.getObject(ctx, "overview", url.Values{"columns": {overviewColumns}}, &object); err != nil {
@@ -46,8 +46,8 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	}, nil
 }
 
-// sameCluster wants all answers to be of the cluster of the first one: an address may belong to another broker after a
-// while.
+// sameCluster requires all answers to be from the cluster of the first one: an address may lead to another broker
+// later.
 func (c *Client) sameCluster(name string) error {
 	if name == "" || c.cluster.CompareAndSwap(nil, &name) || *c.cluster.Load() == name {
 		return nil

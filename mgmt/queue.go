@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// rate is the part of a statistic that is used: {"rate": 1.5}.
+// rate is the used part of a statistic: {"rate": 1.5}.
 type rate struct {
 	Rate field[float64] `json:"rate"`
 }
@@ -32,7 +32,7 @@ type queueElement struct {
 	Definition     field[model.Table]    `json:"effective_policy_definition"`
 	State          field[string]         `json:"state"`
 	Node           field[string]         `json:"node"`
-	Leader         field[string]         `json:"leader"` // of a replicated queue, null when it has none
+	Leader         field[string]         `json:"leader"` // of a replicated queue, null without one
 	Members        field[[]string]       `json:"members"`
 	Online         field[[]string]       `json:"online"`
 	Ready          field[int64]          `json:"messages_ready"`
@@ -46,10 +46,10 @@ type queueElement struct {
 	Stats          field[queueStats]     `json:"message_stats"`
 }
 
-// queueStats are the totals since the broker counts, and what they grew by a second.
+// queueStats are the totals since the broker began to count, and their growth per second.
 type queueStats struct {
 	Publish       field[int64] `json:"publish"`
-	Deliver       field[int64] `json:"deliver_get"` // all of deliver, deliver_no_ack, get and get_no_ack
+	Deliver       field[int64] `json:"deliver_get"` // sum of deliver, deliver_no_ack, get and get_no_ack
 	DeliverNoAck  field[int64] `json:"deliver_no_ack"`
 	GetNoAck      field[int64] `json:"get_no_ack"`
 	Ack           field[int64] `json:"ack"`
@@ -60,10 +60,10 @@ type queueStats struct {
 	RedeliverRate field[rate]  `json:"redeliver_details"`
 	GetRate       field[rate]  `json:"get_details"`
 	GetNoAckRate  field[rate]  `json:"get_no_ack_details"`
-	GetEmptyRate  field[rate]  `json:"get_empty_details"` // asked while nothing was ready
+	GetEmptyRate  field[rate]  `json:"get_empty_details"` // gets without a ready message
 }
 
-// pollRate is how often somebody asked with basic.get, whether a message was there or not.
+// pollRate is the rate of basic.get, with or without a message.
 func (s *queueStats) pollRate() model.Opt[float64] {
 	got, noAck, empty := s.GetRate.value.Rate, s.GetNoAckRate.value.Rate, s.GetEmptyRate.value.Rate
 	if !got.known && !noAck.known && !empty.known {
@@ -72,7 +72,7 @@ func (s *queueStats) pollRate() model.Opt[float64] {
 	return model.Some(got.value + noAck.value + empty.value)
 }
 
-// deliveredNoAck is what consumers and gets took without an acknowledgement.
+// deliveredNoAck is what consumers and gets took without acknowledgement.
 func (s *queueStats) deliveredNoAck() model.Opt[int64] {
 	if !s.DeliverNoAck.known && !s.GetNoAck.known {
 		return model.Unknown[int64]()
@@ -80,7 +80,7 @@ func (s *queueStats) deliveredNoAck() model.Opt[int64] {
 	return model.Some(s.DeliverNoAck.value + s.GetNoAck.value)
 }
 
-// queueColumns names the fields of queueElement: the broker then leaves the other two thirds of the list out.
+// queueColumns are the fields of queueElement: the broker then omits the other two thirds of the list.
 const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_details,arguments," +
 	"policy,operator_policy,effective_policy_definition,state,node,leader,members,online," +
 	"messages_ready,messages_unacknowledged,consumers,message_bytes_ready,messages_dlx,messages_delayed," +
@@ -91,13 +91,13 @@ const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_de
 	"message_stats.ack_details.rate,message_stats.redeliver_details.rate," +
 	"message_stats.get_details.rate,message_stats.get_no_ack_details.rate,message_stats.get_empty_details.rate"
 
-// totalsOnly asks for lists without statistics, with counts that the queues themselves keep: it works when statistics
-// are switched off, and is current where statistics lag.
+// totalsOnly requests lists without statistics, with counts kept by the queues themselves: it works when statistics are
+// switched off, and is current where statistics lag.
 func totalsOnly() url.Values {
 	return url.Values{"disable_stats": {"true"}, "enable_queue_totals": {"true"}}
 }
 
-// queues reads the queue list. missing tells, in words, what of it could not be read.
+// queues reads the queue list. missing says what of it could not be read.
 func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queue, missing []string, err error) {
 	query := url.Values{}
 	if statsOff {
@@ -109,9 +109,9 @@ func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queu
 		func(e *queueElement) (*model.Queue, []string) { return e.queue(c.vhost, now) })
 }
 
-// fill gives queues what the broker tells without statistics: those that have none yet (some seconds after their
-// declaration) their counts and policy, without which a fresh buffer would look as if it had no TTL and no DLX; in a
-// current list each queue its policy.
+// fill adds what the broker reports without statistics: counts and policy for queues that have none yet (some seconds
+// after their declaration), without which a new buffer would seem to have no TTL and no DLX; in a current list the
+// policy of each queue.
 func (c *Client) fill(ctx context.Context, queues []model.Queue, current bool) error {
 	wanted := map[model.QueueRef]*model.Queue{}
 	for i := range queues {
@@ -147,8 +147,8 @@ func (c *Client) fill(ctx context.Context, queues []model.Queue, current bool) e
 // fresh reports whether a queue has no statistics yet.
 func fresh(q *model.Queue) bool { return q.PolicyDefinition == nil && !q.Ready.Known() }
 
-// queue is the element as the model has it, or nil when it cannot be told which queue it is. odd names what could not
-// be read and would change how the queue is understood; an odd number is just unknown.
+// queue converts the element; nil when it is unclear which queue it is. odd lists unreadable fields that would change
+// how the queue is understood; an odd number is just unknown.
 func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd []string) {
 	if !e.VHost.known && vhost != "" {
 		e.VHost.value, e.VHost.known = vhost, true
@@ -200,7 +200,7 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		DeliveredNoAck:   stats.deliveredNoAck(),
 		Acked:            stats.Ack.opt(),
 		CountedAt:        now,
-		OwnedByAnother:   e.Exclusive.value || owned, // our connections declare no queues: an owner is always somebody else
+		OwnedByAnother:   e.Exclusive.value || owned, // our connections declare no queues, so an owner is always another one
 	}
 	if seconds, ok := e.HeadTimestamp.opt().Get(); ok {
 		q.HeadTimestamp = model.Some(time.Unix(seconds, 0))
@@ -208,7 +208,7 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 	return q, odd
 }
 
-// kind is the queue's type: as told, else as asked for by argument, else classic.
+// kind is the queue's type: as reported, otherwise from the argument, otherwise classic.
 func (e *queueElement) kind() model.QueueType {
 	if e.Type.value != "" {
 		return model.QueueType(e.Type.value)

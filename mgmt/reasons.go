@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// reason is why an answer is no success, where the status and the error's name leave that open: then only RabbitMQ's
-// words tell.
+// reason is why a request failed, if status and error name leave that open: then only RabbitMQ's words say it.
 type reason string
 
 const (
 	unknownReason reason = ""
 	wantsTLS      reason = "wants TLS"
 	noTag         reason = "no tag"     // the user may not use the management API
-	localOnly     reason = "local only" // the user is let in from the broker's machine
+	localOnly     reason = "local only" // the user may only connect from the broker's machine
 )
 
-// reasons are what RabbitMQ's words mean, the first that fits.
+// reasons map RabbitMQ's words to their meaning; the first match counts.
 var reasons = []struct {
 	status int    // 0: any
-	text   string // that the words hold, in lower case
+	text   string // contained in the words, in lower case
 	reason reason
 	said   string // an example, with the versions that it was measured on
 }{
@@ -28,7 +27,7 @@ var reasons = []struct {
 	{0, "localhost", localOnly, "not_authorised: User can only log in via localhost (not measured)"},
 }
 
-// reasonOf is why an answer is no success, as far as its words tell.
+// reasonOf is why a request failed, as far as the answer's words say.
 func reasonOf(e *answerError) reason {
 	words := strings.ToLower(e.Reason)
 	for _, r := range reasons {
@@ -39,8 +38,8 @@ func reasonOf(e *answerError) reason {
 	return unknownReason
 }
 
-// protocol is what a port speaks in place of HTTP, as net/http tells in the words of its error: "malformed HTTP
-// response", with the first bytes in quotes.
+// protocol is what a port speaks instead of HTTP, as net/http's error says: "malformed HTTP response", with the first
+// bytes in quotes.
 type protocol int
 
 const (
@@ -50,7 +49,7 @@ const (
 	speaksOther
 )
 
-// protocolOf reads the words of net/http.
+// protocolOf recognizes the protocol in net/http's error.
 func protocolOf(err error) protocol {
 	words := err.Error()
 	switch {
@@ -64,5 +63,5 @@ func protocolOf(err error) protocol {
 	return speaksOther
 }
 
-// beginsAMQP reports whether a record that is none of TLS begins as AMQP does.
+// beginsAMQP reports whether an invalid TLS record begins like AMQP.
 func beginsAMQP(header []byte) bool { return strings.HasPrefix(string(header), "AMQP") }

@@ -18,9 +18,9 @@ type bindingElement struct {
 	PropertiesKey   string             `json:"properties_key"`
 }
 
-// bindings reads the bindings of the chosen vhost, or of all that the user may see; that of each queue to the default
-// exchange, which every queue has, is not among them. A binding may name what has vanished since: it is left as the
-// broker told it. With one that cannot be read nothing is known: what is said of ways must hold for all.
+// bindings reads the bindings of the selected vhost, or of all that the user may see, without those to the default
+// exchange, which every queue has. A binding may name something that no longer exists: it is kept as reported. If one
+// is unreadable, nothing is known: what is said about routes must hold for all.
 func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
 	bindings := []model.Binding{}
 	odd := false
@@ -48,7 +48,7 @@ func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
 	return slices.Clip(bindings), nil
 }
 
-// texts are those of a list, each in memory once: names and keys come again and again.
+// texts interns texts: names and keys are repeated often.
 type texts map[string]string
 
 func (t texts) once(text string) string {
@@ -59,7 +59,7 @@ func (t texts) once(text string) string {
 	return text
 }
 
-// policyElement is one policy of a list, of users or of operators.
+// policyElement is one policy or operator policy of a list.
 type policyElement struct {
 	VHost      string             `json:"vhost"`
 	Name       string             `json:"name"`
@@ -69,8 +69,7 @@ type policyElement struct {
 	Definition field[model.Table] `json:"definition"`
 }
 
-// policies reads the users' policies, or those that operators put above them. With one that cannot be read nothing is
-// known.
+// policies reads the users' policies, or the operators'. If one is unreadable, nothing is known.
 func (c *Client) policies(ctx context.Context, operator bool) ([]model.Policy, error) {
 	list := "policies"
 	if operator {
@@ -93,10 +92,10 @@ func (c *Client) policies(ctx context.Context, operator bool) ([]model.Policy, e
 	return policies, nil
 }
 
-// applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker tells queues'
-// effective definition itself, but not of fresh queues, nor with its statistics off, and late: there, and in a current
-// list, the named policy is the best that is known, unless an operator policy is named beside it, whose merge only the
-// broker knows.
+// applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker itself reports
+// queues' effective definitions, but not for new queues, nor without statistics, and late: in those cases, and in a
+// current list, the named policy is the best that is known, unless an operator policy is named, too: only the broker
+// knows how they merge.
 func applyDefinitions(s *model.Snapshot, current bool) {
 	type key struct{ vhost, name string }
 	definitions := map[key]model.Table{}

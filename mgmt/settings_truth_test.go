@@ -25,8 +25,8 @@ import (
 )
 
 // TestSettingsAreWhatTheBrokerDoes declares queues with random arguments, policies and operator policies, of both
-// types, and compares what happens to a message with the effective settings that the model works out. There
-// are 40 such queues a round (`make truth`: 2,000). DLXTOP_SEED repeats a run.
+// types, and compares what happens to a message with the effective settings of the model. There are 40 such queues a
+// round (`make truth`: 2,000). DLXTOP_SEED repeats a run.
 func TestSettingsAreWhatTheBrokerDoes(t *testing.T) {
 	queues := max(40, 40*size.Rounds(0))
 	number := seed.Number(t)
@@ -44,7 +44,7 @@ func TestSettingsAreWhatTheBrokerDoes(t *testing.T) {
 	t.Logf("%d cases, %d disagreements", cases, wrong)
 }
 
-// settingsTrial is one vhost with queues whose settings are random.
+// settingsTrial is a vhost with queues whose settings are random.
 type settingsTrial struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -61,7 +61,7 @@ const (
 // chance is true once in n times.
 func (s *settingsTrial) chance(n int) bool { return s.random.IntN(n) == 0 }
 
-// settings are random values under the names of a policy.
+// settings are random values by policy key.
 func (s *settingsTrial) settings(operator bool) map[string]any {
 	d := map[string]any{}
 	if s.chance(2) {
@@ -125,7 +125,7 @@ func (s *settingsTrial) declare(b broker, name string) {
 	if s.chance(3) {
 		other := s.settings(false)
 		if s.chance(2) {
-			other["delivery-limit"] = 5 // classic queues do not support it: the whole policy is skipped for them
+			other["delivery-limit"] = 5 // classic queues do not support it: they skip the whole policy
 		}
 		s.policy(b, "policies", name+"-high", name, 2, other)
 	}
@@ -149,10 +149,10 @@ func (s *settingsTrial) declare(b broker, name string) {
 	s.subject = append(s.subject, name)
 }
 
-// fate is what became of the messages that were put into a queue one after the other.
+// fate is what happened to messages that were put into a queue one after the other.
 type fate struct {
 	refused bool // one was refused: reject-publish
-	left    int  // messages still there when all short TTLs have ended
+	left    int  // messages still there after all short TTLs
 	dead    []string
 }
 
@@ -160,17 +160,17 @@ func (f fate) String() string {
 	return fmt.Sprintf("refused %v, %d still there, dead letters %v", f.refused, f.left, f.dead)
 }
 
-// refuses reports whether a queue refuses messages when it has one.
+// refuses reports whether a queue holding one message refuses more.
 func refuses(s model.Settings) bool {
 	return s.MaxLength.Set && s.MaxLength.Value == 1 && s.Overflow.Value == "reject-publish"
 }
 
-// predicted is the fate that a queue's effective settings mean for so many messages that it accepted.
+// predicted is the fate by a queue's effective settings for this number of accepted messages.
 func predicted(s model.Settings, name string, accepted int) fate {
 	f := fate{refused: refuses(s), left: accepted}
 	leaving := 0
 	if s.MaxLength.Set && s.MaxLength.Value == 1 && !f.refused {
-		leaving, f.left = accepted-1, 1 // the older ones, for the last
+		leaving, f.left = accepted-1, 1 // the older ones make room for the last
 	}
 	if s.TTL.Set && s.TTL.Value == soon*time.Millisecond {
 		leaving += f.left
@@ -195,7 +195,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 		settings := topology.Settings(model.QueueRef{VHost: s.vhost, Name: name})
 		var f fate
 		accepted := 0
-		// A quorum queue refuses late by some messages: its limit is a soft one.
+		// A quorum queue only refuses some messages later: its limit is a soft one.
 		for most := map[bool]int{false: 2, true: 200}[refuses(settings)]; accepted < most && !f.refused; {
 			taken := dial.Send(s.t, s.channel, "", name, amqp.Publishing{MessageId: name})
 			if f.refused = !taken; taken {
@@ -206,7 +206,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 		want[name] = predicted(settings, name, accepted)
 		letters += len(want[name].dead)
 	}
-	// The last message's TTL ends after all others: a queue of the same TTL tells when.
+	// The last message's TTL ends after all others: a queue with the same TTL shows when.
 	_, err := s.channel.QueueDeclare("clock", true, false, false, false, amqp.Table{"x-message-ttl": int64(4 * soon)})
 	must.Do(s.t, err)
 	dial.Send(s.t, s.channel, "", "clock", amqp.Publishing{})
@@ -228,7 +228,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 	for _, name := range s.subject {
 		f := got[name]
 		w := want[name]
-		// A queue may count what has left it for a moment still.
+		// A queue may still count messages for a moment after they left.
 		f.left, f.dead = s.depth(name), dead[name]
 		for deadline := time.Now().Add(5 * time.Second); f.left > w.left && time.Now().Before(deadline); {
 			f.left = s.depth(name)
@@ -308,7 +308,7 @@ func TestFindingBlockedHead(t *testing.T) {
 	topology := model.NewTopology(pollUntil(t, s.poll, "the buffers are known",
 		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "falling").Consumers.Known() }))
 	falling := model.QueueRef{VHost: s.vhost, Name: "falling"}
-	now := time.Now().Add(time.Second) // timestamps are whole seconds
+	now := time.Now().Add(time.Second) // timestamps have whole seconds
 	found := findings.In(topology, falling, lookAt(now, messages...))
 	assert.That(t, len(found) == 1 && found[0].Code == "head-of-line-blocked" &&
 		strings.Contains(found[0].Message, "2 messages"), "two messages wait for the first: %+v", found)
@@ -322,7 +322,7 @@ func lookAt(at time.Time, messages ...message.Message) peek.Peeked {
 	return peek.Peeked{Messages: message.MessageList(messages), TakenAt: at}
 }
 
-// received is a message as a look would have it, as far as these findings go.
+// received converts a delivery, as far as these findings need it.
 func received(d amqp.Delivery) message.Message {
 	headers := model.Table{}
 	for key, v := range d.Headers {
@@ -365,8 +365,8 @@ func TestFindingCopies(t *testing.T) {
 	}
 }
 
-// copyKeys declares two workers whose failures wait in one buffer that CC leads into, and its dead letters by their
-// first key out of it, as Rascal's documentation has it. hold makes the buffer keep what it gets.
+// copyKeys declares two workers whose failures wait in one buffer that they reach through CC, and leave by their first
+// key, as in Rascal's documentation. hold makes the buffer keep its messages.
 func copyKeys(s *stage, hold time.Duration) {
 	for _, name := range []string{"delay", "retry"} {
 		s.exchange("topic", name, nil)
@@ -385,8 +385,8 @@ func (s *stage) retries(key string) {
 	s.confirmed("delay", key, amqp.Publishing{Headers: amqp.Table{"CC": []any{"delay.5s"}}, Body: []byte("m")})
 }
 
-// A buffer that messages leave by a key of their own, which no binding shows, is a part of the flows behind it. What
-// the broker counts at a worker shows that they arrive.
+// A buffer whose messages leave by their own key, which no binding shows, is a part of the flows behind it. The
+// broker's counts at a worker show that they arrive.
 func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 	s := newStage(t)
 	copyKeys(s, 50*time.Millisecond)
@@ -408,7 +408,7 @@ func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 	}
 }
 
-// Messages that were looked at, in the buffer or behind it, show where they go, and which will be lost.
+// Peeked messages, in the buffer or behind it, show where they go, and which will be lost.
 func TestMessagesShowTheirWays(t *testing.T) {
 	s := newStage(t)
 	copyKeys(s, time.Hour)
@@ -439,7 +439,7 @@ func TestMessagesShowTheirWays(t *testing.T) {
 		strings.Contains(lost[0].Message, "1 message will be lost"), "one message keeps a key that leads nowhere: %+v", lost)
 }
 
-// modelTable is a table of headers with nested tables as the model has them.
+// modelTable converts a table of headers with nested tables.
 func modelTable(t amqp.Table) model.Table {
 	out := model.Table{}
 	for key, v := range t {

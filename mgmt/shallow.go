@@ -2,17 +2,17 @@ package mgmt
 
 import "io"
 
-// deepest is how many levels of JSON are read. encoding/json ends at 10,000 with an error, and with it goes the whole
-// list that has one such element: who may declare a queue can give it arguments of 25,000 levels (3.10.8, 4.0.5,
-// 4.3.6). Settings are in the first level of arguments, which is the fourth of a list.
+// deepest is how many levels of JSON are read. encoding/json fails at 10,000, and the whole list with such an element
+// is lost: anyone who may declare a queue can give it arguments of 25,000 levels (3.10.8, 4.0.5, 4.3.6). Settings are
+// in the first level of arguments, which is the fourth of a list.
 const deepest = 100
 
-// shallow is JSON with nothing in the objects and arrays that are deeper than deepest. What is no JSON stays none.
+// shallow is JSON without the contents of objects and arrays deeper than deepest. Invalid JSON stays invalid.
 type shallow struct {
 	io.ReadCloser
 	open    int  // brackets
-	text    bool // inside of a string
-	escaped bool // behind its backslash
+	text    bool // inside a string
+	escaped bool // after a backslash in it
 }
 
 // Read implements io.Reader.
@@ -24,7 +24,7 @@ func (s *shallow) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// keep moves what is not too deep to the beginning of b, and returns how much that is.
+// keep moves what is not too deep to the beginning of b, and returns its size.
 func (s *shallow) keep(b []byte) (n int) {
 	for _, c := range b {
 		inside := s.open // the brackets around c

@@ -11,15 +11,15 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Snapshot is one poll. The overview and the queue list are needed; what else cannot be read is nil and named in
-// Missing. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// Snapshot is one poll. The overview and the queue list are required; other parts that cannot be read are nil and named
+// in Missing. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
 func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	return c.snapshot(ctx, false)
 }
 
-// Current is a Snapshot with the policies that queues have now, at the price of one list more: statistics, from which a
-// poll takes them, tell a policy that was set, changed or deleted up to 5 s later (3.10.8, 4.0.5, 4.3.6). An operator
-// policy is current only from 4.3: before, the broker has it in statistics alone.
+// Current is a Snapshot with the current policies of queues, at the cost of one more list: statistics, from which a
+// poll takes them, show a policy that was set, changed or deleted up to 5 s late (3.10.8, 4.0.5, 4.3.6). An operator
+// policy is current only from 4.3: before, the broker only has it in statistics.
 func (c *Client) Current(ctx context.Context) (*model.Snapshot, error) { return c.snapshot(ctx, true) }
 
 func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, error) {
@@ -29,7 +29,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 		return nil, c.connectError(ctx, err)
 	}
 
-	// Each part has a place of its own for what it misses: they run at the same time, and the order stays the same.
+	// Each part has its own list of what is missing: they run concurrently, and the order stays the same.
 	var missingOf struct{ user, queues, exchanges, bindings, policies, operator []string }
 	var operator []model.Policy
 	group, polling := errgroup.WithContext(ctx)
@@ -78,7 +78,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 		err = c.askAgain(ctx, s)
 	}
 	if err == nil {
-		err = ctx.Err() // the optional parts do not report that they were cut short
+		err = ctx.Err() // the optional parts do not report being cut short
 	}
 	if err == nil && s.Exchanges != nil && len(s.Exchanges) == 0 && len(missingOf.exchanges) == 0 {
 		err = errNoVHost // every vhost has exchanges
@@ -103,8 +103,8 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	return s, nil
 }
 
-// atOnce is how many requests of a snapshot are in flight: one in a poll that follows another one, as nobody waits for
-// it and the broker has other work.
+// atOnce is how many requests of a snapshot run in parallel: one in a poll that follows another one, as no user waits
+// for it and the broker has other work.
 func (c *Client) atOnce(current bool) int {
 	if !current && c.polled.Load() {
 		return 1
@@ -113,7 +113,7 @@ func (c *Client) atOnce(current bool) int {
 }
 
 // vhostsOf are the vhosts that a snapshot covers. A user with the monitoring tag may list all vhosts and yet read the
-// queues of none: those that count are the ones whose exchanges were told.
+// queues of none: only those count whose exchanges were reported.
 func (c *Client) vhostsOf(s *model.Snapshot) []string {
 	if c.vhost != "" {
 		return []string{c.vhost}
@@ -133,7 +133,7 @@ func (c *Client) vhostsOf(s *model.Snapshot) []string {
 	return vhosts
 }
 
-// whyMissing says in a sentence why a part of the poll is not there.
+// whyMissing says in a sentence why a part of the poll is missing.
 func (c *Client) whyMissing(ctx context.Context, err error) string {
 	if answer, ok := asAnswer(err); ok && (answer.Status == 401 || answer.Status == 403) {
 		return fmt.Sprintf("user %s may not read them (%s)", c.user, answer)

@@ -32,7 +32,7 @@ func poll(t *testing.T, c *Client) *model.Snapshot {
 	return must.Get(c.Snapshot(t.Context()))(t)
 }
 
-// pollUntil polls until the snapshot is as wanted: statistics come late.
+// pollUntil polls until the snapshot is as wanted: statistics are late.
 func pollUntil(t *testing.T, c *Client, what string, wanted func(*model.Snapshot) bool) *model.Snapshot {
 	t.Helper()
 	var s *model.Snapshot
@@ -112,7 +112,7 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 		cmp.AllowUnexported(model.Opt[time.Duration]{})), "Check says %+v, %v; the snapshot %+v", checked, err, o)
 }
 
-// wantPubsubBindings wants the bindings that the scenario pubsub declares, and no others.
+// wantPubsubBindings wants exactly the bindings that the scenario pubsub declares.
 func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 	t.Helper()
 	var bindings []string
@@ -198,7 +198,7 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	vhost := b.vhost("fresh")
 	b.put("policies/"+vhost+"/ttl", `{"pattern":"^fresh","definition":{"message-ttl":60000},"apply-to":"queues"}`)
 	c := client(t, Options{URL: b.API(), VHost: vhost})
-	// The statistics of the moment in which it was made may overtake the poll on a slow machine: then it is not fresh.
+	// On a slow machine, the statistics from its declaration may overtake the poll: then it is not fresh.
 	var name string
 	var q *model.Queue
 	tries := 0
@@ -291,7 +291,7 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 		"restricted to one vhost: %+v", one)
 }
 
-// TestAnotherClusterAtTheSameAddress: what one broker tells is not taken for what another one told before.
+// What one broker reports is not mixed with what another one reported before.
 func TestAnotherClusterAtTheSameAddress(t *testing.T) {
 	b := realBroker(t)
 	var moved atomic.Bool
@@ -375,7 +375,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 	}
 }
 
-// TestOneOddBindingLosesAll: what is said of a way must hold for all bindings.
+// What is said about routes must hold for all bindings.
 func TestOneOddBindingLosesAll(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("oddbinding")
@@ -397,8 +397,8 @@ func TestOneOddBindingLosesAll(t *testing.T) {
 	}
 }
 
-// The demo's node keeps statistics, so only its overview is changed; the lists come from the real node, asked as one
-// asks a node without statistics.
+// The demo's node keeps statistics, so only its overview is changed; the lists come from the real node, requested as
+// from a node without statistics.
 func TestCountsWithoutStatistics(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("nostats")
@@ -421,7 +421,7 @@ func TestCountsWithoutStatistics(t *testing.T) {
 		"policy %q %v: the policy list should tell its definition", q.Policy, q.PolicyDefinition)
 }
 
-// RabbitMQ takes a queue whose arguments are nested deeper than encoding/json reads. It must not hide the others.
+// RabbitMQ accepts a queue whose arguments are nested deeper than encoding/json reads. It must not hide the others.
 func TestADeepQueueHidesNoOther(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("deep")
@@ -465,8 +465,8 @@ func TestClockOfOneAnswer(t *testing.T) {
 	}
 }
 
-// Many answers tell better than one: the truth is within what is told, and that is half a second either way. A clock
-// that is set is followed at once.
+// Many answers are more precise than one: the true value is within the bounds, half a second either way. A clock that
+// is set is followed at once.
 func TestClockOfManyAnswers(t *testing.T) {
 	random := seed.Rand(t)
 	for _, ahead := range []time.Duration{0, 400 * time.Millisecond, 3*time.Minute + 12*time.Second +

@@ -23,10 +23,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/story"
 )
 
-// TestStoriesAreWhatTheBrokerDoes lets messages go through random topologies, with cycles in many of them: they expire
-// by the TTL of their queue or their own, are rejected, or published again by a worker that keeps their headers. Before
-// each expiry their story says which queues get them, or that RabbitMQ drops or keeps them. In a buffer of each, what
-// waits says when it leaves at most, or never. There are 40 topologies a round (`make truth`: 2,000).
+// TestStoriesAreWhatTheBrokerDoes sends messages through random topologies, many of them with cycles: they expire by
+// the TTL of their queue or their own, are rejected, or republished by a worker that keeps their headers. Before each
+// expiry their story says which queues get them, or that RabbitMQ drops or keeps them. In a buffer of each, waiting
+// messages say when they leave at the latest, or never. There are 40 topologies a round (`make truth`: 2,000).
 func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
 	const atOnce = 20
 	number, s := seed.Number(t), newStage(t)
@@ -41,10 +41,10 @@ func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
 	t.Logf("%+v", sum)
 }
 
-// tally is what was compared.
+// tally counts what was compared.
 type tally struct{ topologies, stories, dropped, kept, republished, dues, never, wrong int }
 
-// storyRun plays several topologies at once and compares what happens to their messages with their stories.
+// storyRun runs several topologies at once and compares what happens to their messages with their stories.
 type storyRun struct {
 	*stage
 	*tally
@@ -52,8 +52,8 @@ type storyRun struct {
 	connection *amqp.Connection
 	topology   *model.Topology
 	messages   map[string]*storyMessage
-	arrivals   chan amqp.Delivery // of all queues but the buffers: the tag of the consumer is the queue
-	nacks      sync.WaitGroup     // of what is to expire
+	arrivals   chan amqp.Delivery // from all queues but the buffers: the consumer tag is the queue
+	nacks      sync.WaitGroup     // of messages that should expire
 	due        map[string]time.Time
 }
 
@@ -61,7 +61,7 @@ type storyRun struct {
 type storyMessage struct {
 	queues, exchanges []string // those of its topology
 	expected          []string // where it must arrive next; empty: nowhere
-	what              string   // what was said, and what was done
+	what              string   // what the story said, and what was done
 	arrived           []amqp.Delivery
 	steps             int
 	by                time.Time // when it must have arrived
@@ -81,7 +81,7 @@ func (r *storyRun) play(batch, n int) {
 	}
 	snapshot := poll(r.t, r.poll)
 	for i := range snapshot.Queues {
-		q := &snapshot.Queues[i] // none has a consumer but those that look; the policies of new queues are known to be none
+		q := &snapshot.Queues[i] // only looks consume, and the policies of new queues are known to be none
 		q.Consumers, q.PolicyDefinition = model.Some[int64](0), model.Table{}
 	}
 	r.topology = model.NewTopology(snapshot)
@@ -129,7 +129,7 @@ func (r *storyRun) play(batch, n int) {
 	}
 }
 
-// settle waits for what should not arrive: each queue answers after it has sent on what it had.
+// settle waits for unexpected arrivals: each queue answers after it has forwarded what it had.
 func (r *storyRun) settle(taker *amqp.Channel, shapes []*storyMessage) {
 	r.t.Helper()
 	r.nacks.Wait()
@@ -145,7 +145,7 @@ func (r *storyRun) settle(taker *amqp.Channel, shapes []*storyMessage) {
 	}
 }
 
-// declare makes the queues and exchanges of a shape, and a buffer of messages that each bring a TTL.
+// declare declares the queues and exchanges of a shape, and a buffer for messages with their own TTLs.
 func (r *storyRun) declare(name string) *storyMessage {
 	shape := &storyMessage{exchanges: []string{""}}
 	for i := range 3 + r.random.IntN(2) {
@@ -197,7 +197,7 @@ func (r *storyRun) key(shape *storyMessage) string {
 	return r.pick([]string{"a", "b", "c"})
 }
 
-// send publishes with a TTL, or none.
+// send publishes with a TTL, or without.
 func (r *storyRun) send(exchange, key, id string, headers amqp.Table) {
 	r.t.Helper()
 	p := amqp.Publishing{MessageId: id, Headers: headers}
@@ -228,7 +228,7 @@ func (r *storyRun) waits() bool {
 	return len(r.due) > 0
 }
 
-// late gives up what should have arrived long ago.
+// late gives up on messages that should have arrived long ago.
 func (r *storyRun) late() {
 	for id, m := range r.messages {
 		if len(m.expected) > 0 && time.Now().After(m.by) {
@@ -272,14 +272,14 @@ func (r *storyRun) arrives(d amqp.Delivery) {
 	}
 	one := r.random.IntN(len(m.arrived))
 	for i := range m.arrived {
-		if i != one { // one copy goes on
+		if i != one { // one copy continues
 			must.Do(r.t, m.arrived[i].Ack(false))
 		}
 	}
 	r.goOn(m, m.arrived[one])
 }
 
-// goOn lets a message expire, rejects it or publishes it again.
+// goOn lets a message expire, rejects it or republishes it.
 func (r *storyRun) goOn(m *storyMessage, d amqp.Delivery) {
 	r.t.Helper()
 	ref := model.QueueRef{VHost: r.vhost, Name: d.ConsumerTag}
@@ -308,14 +308,14 @@ func (r *storyRun) goOn(m *storyMessage, d amqp.Delivery) {
 		r.predict(m, ref, &seen)
 		r.nacks.Add(1)
 		time.AfterFunc(time.Until(at.Add(ttl+5*time.Millisecond)), func() {
-			_ = d.Nack(false, true) // it expires then
+			_ = d.Nack(false, true) // it then expires
 			r.nacks.Done()
 		})
 	}
 }
 
-// republish does what workers do that retry by themselves: it keeps the headers. From 4.0 nothing distinguishes such a
-// message from a dead letter when it is sent where its newest death led it: those lose x-death here.
+// republish acts like workers that retry by themselves: it keeps the headers. From 4.0 such a message cannot be
+// distinguished from a dead letter when it is sent where its newest death led it: those lose x-death here.
 func (r *storyRun) republish(m *storyMessage, d amqp.Delivery, seen *message.Message) {
 	r.t.Helper()
 	exchange, key, headers := r.pick(m.exchanges), r.key(m), d.Headers
@@ -330,7 +330,7 @@ func (r *storyRun) republish(m *storyMessage, d amqp.Delivery, seen *message.Mes
 	must.Do(r.t, d.Ack(false))
 }
 
-// predict expects what the story of a message says of its next queues.
+// predict expects what a message's story says about its next queues.
 func (r *storyRun) predict(m *storyMessage, ref model.QueueRef, seen *message.Message) {
 	r.t.Helper()
 	look := lookAt(time.Now(), *seen)
@@ -359,7 +359,7 @@ func (r *storyRun) predict(m *storyMessage, ref model.QueueRef, seen *message.Me
 	}
 }
 
-// fill puts messages with TTLs of their own into a buffer, looks at them, and expects those in its sink that leave.
+// fill puts messages with their own TTLs into a buffer, looks at them, and expects those that leave in its sink.
 func (r *storyRun) fill(buffer, sink string) {
 	r.t.Helper()
 	const n = 5
@@ -372,7 +372,7 @@ func (r *storyRun) fill(buffer, sink string) {
 	}
 	var list message.MessageList
 	look := must.Get(r.connection.Channel())(r.t)
-	defer look.Close() // gives them back
+	defer look.Close() // returns them
 	at := time.Now()
 	for {
 		d, ok, err := look.Get(buffer, false)
@@ -384,7 +384,7 @@ func (r *storyRun) fill(buffer, sink string) {
 		m.Position = len(list) + 1
 		list = append(list, m)
 	}
-	if len(list) < n { // some were due already, and the others say nothing of them
+	if len(list) < n { // some were due already, which says nothing about the others
 		for i := range n {
 			id := fmt.Sprintf("%s.%d", buffer, i)
 			if !slices.ContainsFunc(list, func(m message.Message) bool { return m.Properties.MessageID == id }) {
@@ -408,10 +408,10 @@ func (r *storyRun) fill(buffer, sink string) {
 	}
 }
 
-// dueSlack is how late a broker may be beside seven other programs: far later than a due time that is not so.
+// dueSlack is how late a broker may be beside seven other programs: far later than a wrong due time.
 const dueSlack = 20 * time.Second
 
-// seenMessage is a delivery as a look has it.
+// seenMessage converts a delivery as a look does.
 func seenMessage(d amqp.Delivery) message.Message {
 	m := received(d)
 	m.Exchange, m.RoutingKey = d.Exchange, d.RoutingKey
@@ -428,14 +428,14 @@ func names(refs []model.QueueRef) (list []string) {
 	return list
 }
 
-// TestOwnConsumersDoNotCount: while dlxtop looks at a failed queue or a buffer, each keeps its role.
+// While dlxtop looks at a failed queue or a buffer, each keeps its role.
 func TestOwnConsumersDoNotCount(t *testing.T) {
 	s := newStage(t)
 	s.queue("stock", nil)
 	s.queue("stock.failed", nil)
 	s.queue("mail", nil)
 	s.queue("mail.later", buffer(3_600_000, "mail"))
-	// Messages with a TTL of their own wait in it: neither its name nor a setting says so.
+	// Messages with their own TTL wait in it, although neither its name nor a setting says so.
 	s.queue("letters", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail"})
 	s.publish("letters", nil)
 	s.publish("letters", nil)

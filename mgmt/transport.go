@@ -21,12 +21,12 @@ import (
 const (
 	mostAtOnce   = 2                // requests in flight
 	keptIdle     = 30 * time.Second // the broker closes an idle connection after 60 s (Cowboy's default)
-	errorBody    = 4 << 10          // bytes of a refusal that are read: RabbitMQ's take some dozen
-	drainedBytes = 64 << 10         // bytes that are read off to keep a connection; with more left a new one is cheaper
+	errorBody    = 4 << 10          // bytes of a refusal that are read: RabbitMQ's have some dozen
+	drainedBytes = 64 << 10         // bytes read to keep a connection; if more are left, a new one is cheaper
 )
 
-// newTransport keeps connections between polls and asks for gzip, which net/http also undoes (the list of 10,000 queues
-// shrinks from 9 MB to 70 kB). The timeout of a request bounds the way to the broker, too.
+// newTransport keeps connections between polls and asks for gzip, which net/http also decompresses (the list of 10,000
+// queues shrinks from 9 MB to 70 kB). The timeout of a request includes connecting.
 func newTransport(config *tls.Config) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -37,9 +37,9 @@ func newTransport(config *tls.Config) *http.Transport {
 	}
 }
 
-// bound sends the requests of one call: a refusal becomes an *answerError with the broker's words in it. So does a
-// redirect, which net/http would follow, with the password and also in clear: RabbitMQ makes none of what is asked here
-// (3.10.8, 4.0.5, 4.3.6).
+// bound sends the requests of one call: a refusal becomes an *answerError with the broker's words. So does a redirect,
+// which net/http would follow, with the password and even unencrypted: RabbitMQ redirects nothing that is requested
+// here (3.10.8, 4.0.5, 4.3.6).
 type bound struct {
 	base  http.RoundTripper
 	clock *clock // learns from each answer
@@ -49,10 +49,10 @@ type bound struct {
 // RoundTrip implements http.RoundTripper.
 func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.roundTrip(req)
-	// An answer 500 to a GET is often of this moment alone. The API starts the cache of a list with the first request for
-	// it; of two at once, from anybody, one finds it started meanwhile. A list of queues has none for as long as a stream
-	// is being declared (both 3.10.8), which takes its time on a busy machine. Such a machine may also close a connection
-	// that it has just accepted.
+	// An answer 500 to a GET is often temporary. The API starts the cache of a list with the first request for it; of two
+	// simultaneous ones, from any clients, one finds it being started. A list of queues has none while a stream is being
+	// declared (both 3.10.8), which takes time on a busy machine. Such a machine may also close a connection that it has
+	// just accepted.
 	const first, last = 10 * time.Millisecond, 640 * time.Millisecond
 	for pause := first; pause <= last && (hungUp(err) ||
 		err == nil && resp.StatusCode == http.StatusInternalServerError); pause *= 4 {
@@ -77,7 +77,7 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// errHungUp is a connection that ended before an answer began.
+// errHungUp means that a connection ended before an answer began.
 var errHungUp = errors.New("the connection ended before an answer began")
 
 // hungUp reports whether a connection ended before an answer began.
@@ -88,7 +88,7 @@ func hungUp(err error) bool {
 
 // roundTrip sends a request and learns the broker's time from the answer.
 func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
-	// What net/http says of a new connection that ends before the request is written has no name outside it.
+	// net/http's error for a new connection that ends before the request is written is not exported.
 	var connected, answered atomic.Bool
 	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GotConn:              func(httptrace.GotConnInfo) { connected.Store(true) },
@@ -104,8 +104,8 @@ func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// drained reads what is left of a body before it closes it: only then is the connection used again. A JSON decoder
-// stops at the end of the value, before the end of the body.
+// drained reads the rest of a body before closing it: only then is the connection reused. A JSON decoder stops at the
+// end of the value, before the end of the body.
 type drained struct{ io.ReadCloser }
 
 // Close implements io.Closer.
@@ -114,12 +114,12 @@ func (d drained) Close() error {
 	return d.ReadCloser.Close()
 }
 
-// answerError is an answer with a status that is none of success.
+// answerError is an answer with an unsuccessful status.
 type answerError struct {
 	Status int
 	Code   string // RabbitMQ's "error", "" when the body is not RabbitMQ's JSON
-	Reason string // RabbitMQ's "reason", else the beginning of a plain text body
-	Leads  string // of a redirect: where to, without user, password and query
+	Reason string // RabbitMQ's "reason", otherwise the beginning of a plain text body
+	Leads  string // a redirect's target, without user, password and query
 }
 
 // Error implements error.
@@ -130,7 +130,7 @@ func (e *answerError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.Status, http.StatusText(e.Status), e.Reason)
 }
 
-// refusal reads what RabbitMQ says in a refusal: JSON with error and reason, or nothing at all (a 401 without
+// refusal reads RabbitMQ's words in a refusal: JSON with error and reason, or nothing at all (a 401 without
 // credentials).
 func refusal(resp *http.Response) *answerError {
 	e := &answerError{Status: resp.StatusCode}
@@ -150,7 +150,7 @@ func refusal(resp *http.Response) *answerError {
 	return e
 }
 
-// firstWords is the first line of a text that others wrote, printable and short.
+// firstWords is the first line of a foreign text, printable and short.
 func firstWords(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	runes := []rune(text)

@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// wire counts a client's connections and the bytes that came over them.
+// wire counts a client's connections and the bytes received on them.
 type wire struct {
 	connections, received atomic.Int64
 }
@@ -61,12 +61,12 @@ func TestConnectionsAreKept(t *testing.T) {
 		poll(t, c)
 		must.Get(c.Counts(t.Context()))(t)
 	}
-	// A request that begins before the transport has taken the last connection back makes another.
+	// A request that begins before the transport has reclaimed the last connection opens another.
 	n := w.connections.Load()
 	assert.That(t, n <= 2*mostAtOnce, "5 polls took %d connections, not %d at most", n, 2*mostAtOnce)
 }
 
-// TestOneRequestAtATime: a poll behind another one never has two requests in flight.
+// A poll that follows another one never has two requests in flight.
 func TestOneRequestAtATime(t *testing.T) {
 	b := realBroker(t)
 	target := must.Get(url.Parse(b.API()))(t)
@@ -178,7 +178,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// A broker that takes longer than the timeout is asked again with more time, four times as much at most.
+// A broker that takes longer than the timeout is asked again with more time, at most four times as much.
 func TestASlowBrokerGetsMoreTime(t *testing.T) {
 	b := realBroker(t)
 	const limit = time.Second
@@ -234,8 +234,8 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	assert.That(t, errors.As(err, &connect) && strings.Contains(connect.Cause, "broke off"), "half a list: %v", err)
 }
 
-// TestAnswersWithoutEnd: whatever comes for ever is read to a limit and no further, and the error says so and what to
-// do. It was a program with 2.65 GB after 13 s.
+// An endless answer is read to a limit and no further, and the error says so and what to do. Without the limit the
+// program had 2.65 GB after 13 s.
 func TestAnswersWithoutEnd(t *testing.T) {
 	most := sizes{object: 1 << 20, list: 8 << 20, element: 1 << 20, elements: 30_000}
 	queue := `{"name":"` + strings.Repeat("q", 3000) + `","vhost":"/","arguments":{}},`
@@ -245,7 +245,7 @@ func TestAnswersWithoutEnd(t *testing.T) {
 		most                 int64 // bytes that may be read
 	}{
 		{"elements", "[", queue, false, most.list},
-		{"elements, compressed", "[", queue, true, 1 << 30}, // sockets hold much of it
+		{"elements, compressed", "[", queue, true, 1 << 30}, // sockets buffer much of it
 		{"small elements", "[", "{},", false, int64(most.elements) * 4},
 		{"elements of another kind", "[", "1,", false, int64(most.elements) * 4},
 		{"one text", `[{"name":"`, "aaaaaaaaaaaaaaaa", false, most.element * 2},
@@ -285,11 +285,11 @@ func TestAnswersWithoutEnd(t *testing.T) {
 			var connect *model.ConnectError
 			must.That(t, errors.As(err, &connect) && strings.Contains(connect.Cause, "reading stopped after") &&
 				strings.Contains(connect.Next, "--vhost"), "the error is %v", err)
-			const buffered = 16 << 20 // by sockets, and by the compression
+			const buffered = 16 << 20 // by sockets and compression
 			if n := written.Load(); n > test.most+buffered {
 				t.Errorf("%d bytes were taken, of %d", n, test.most)
 			}
-			// All that was ever allocated, garbage included: what is kept at a time is less.
+			// Total allocations, garbage included: the memory in use is less.
 			if n := after.TotalAlloc - before.TotalAlloc; n > 6*uint64(most.list)+buffered {
 				t.Errorf("%d MiB were allocated", n>>20)
 			}
@@ -297,7 +297,7 @@ func TestAnswersWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestOtherAnswersWithoutEnd: the answers that are read as a whole have limits of their own.
+// Answers that are read as a whole have their own limits.
 func TestOtherAnswersWithoutEnd(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := `{"rabbit":"`
@@ -325,14 +325,14 @@ func TestOtherAnswersWithoutEnd(t *testing.T) {
 	}
 }
 
-// forgetCaches brings the API's caches to where they are in a node that was just started: the first request for a list
-// starts one.
+// forgetCaches resets the API's caches to those of a node that has just started: the first request for a list starts
+// one.
 const forgetCaches = `[begin supervisor:terminate_child(rabbit_mgmt_db_cache_sup, Id),` +
 	` supervisor:delete_child(rabbit_mgmt_db_cache_sup, Id) end` +
 	` || {Id, _, _, _} <- supervisor:which_children(rabbit_mgmt_db_cache_sup)].`
 
-// A node that was just started answers 500 to some of the first requests that come at once (3.10.8: 14 of 48); a client
-// gets its list all the same.
+// A node that has just started answers 500 to some of the first simultaneous requests (3.10.8: 14 of 48); a client gets
+// its list all the same.
 func TestFirstRequestsAtOnce(t *testing.T) {
 	b := realBroker(t)
 	var clients []*Client

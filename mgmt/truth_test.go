@@ -19,8 +19,8 @@ import (
 )
 
 // TestRoutingIsWhatTheBrokerDoes builds random topologies on a real broker, reads them through the management API,
-// publishes and dead-letters messages, and compares the queues that receive them with what the model says. There
-// are 40 a round (`make truth`: 2,000). DLXTOP_SEED repeats a run.
+// publishes and dead-letters messages, and compares the queues that receive them with the model's prediction. There are
+// 40 a round (`make truth`: 2,000). DLXTOP_SEED repeats a run.
 func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 	topologies := max(10, 40*size.Rounds(0))
 	number := seed.Number(t)
@@ -49,12 +49,12 @@ type world struct {
 	random    *rand.Rand
 	channel   *amqp.Channel
 	exchanges []string
-	open      []string // those that a client may publish to
+	open      []string // exchanges that a client may publish to
 	kinds     map[string]string
 	queues    []string
 }
 
-// trial is one message: where it was published, and, when it is a dead letter, the queue it left.
+// trial is one message: where it was published and, for a dead letter, the queue it left.
 type trial struct {
 	id       string
 	exchange string
@@ -81,12 +81,12 @@ func (w *world) pattern() string {
 		parts[i] = w.pick([]string{"a", "b", "c", "", "*", "#"})
 	}
 	if n == 3 && strings.Join(parts, "") == "###" {
-		parts[0] = "a" // 4.3 takes at most two # in a pattern (406)
+		parts[0] = "a" // 4.3 accepts at most two # in a pattern (406)
 	}
 	return strings.Join(parts, ".")
 }
 
-// keyTo is a key that has a chance to hit something: a queue's name for the default exchange.
+// keyTo is a key that may hit something: a queue's name for the default exchange.
 func (w *world) keyTo() string {
 	if w.random.IntN(4) == 0 {
 		return w.pick(w.queues)
@@ -132,7 +132,7 @@ func (w *world) declare() {
 			}
 		}
 		w.kinds[x] = kind
-		internal := w.random.IntN(8) == 0 // it takes dead letters, and what other exchanges send on
+		internal := w.random.IntN(8) == 0 // it accepts dead letters, and messages from other exchanges
 		if !internal {
 			w.open = append(w.open, x)
 		}
@@ -225,11 +225,11 @@ func (w *world) compare(connection *amqp.Connection, client *Client) (cases int,
 	return cases + w.compareDeadLetters(topology, &disagreements), disagreements
 }
 
-// compareDeadLetters puts one message into each queue that has a dead-letter exchange, by an exchange that leads only
+// compareDeadLetters puts one message into each queue with a dead-letter exchange, through an exchange that leads only
 // there so that its key can be any, and rejects it.
 func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]string) int {
 	letters, want, arrivals := map[string]trial{}, map[string]model.Route{}, 0
-	var held []amqp.Delivery // all are taken out before the first is rejected, so that none is taken for another
+	var held []amqp.Delivery // all are taken out before the first is rejected, so that they cannot be confused
 	for _, q := range w.queues {
 		ref := model.QueueRef{VHost: "/", Name: q}
 		if !topology.Settings(ref).DLX.Set {
@@ -257,7 +257,7 @@ func (w *world) compareDeadLetters(topology *model.Topology, disagreements *[]st
 	got := map[string][]string{}
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		// A queue answers after it has sent on what was rejected: what is not in the others then was not sent.
+		// A queue answers after it has forwarded rejected messages: what is not in the others then was not sent.
 		for _, q := range w.queues {
 			must.Get(w.channel.QueueDeclarePassive(q, true, false, false, false, nil))(w.t)
 		}
@@ -292,8 +292,8 @@ func (w *world) publish(tr trial) {
 	dial.Send(w.t, w.channel, tr.exchange, tr.keys[0], m)
 }
 
-// drain empties all queues, and tells for each message which queues had it, sorted; a queue that had two copies is
-// there twice.
+// drain empties all queues, and returns for each message the queues that had it, sorted; a queue with two copies is
+// listed twice.
 func (w *world) drain() map[string][]string {
 	got := map[string][]string{}
 	for _, q := range w.queues {
@@ -307,7 +307,7 @@ func (w *world) drain() map[string][]string {
 	return got
 }
 
-// agree reports whether a message went where the model says: exactly there, or, where an exchange chooses, to some of
+// agree reports whether a message went where the model says: exactly there or, where an exchange chooses, to some of
 // the possible queues, once each.
 func agree(want model.Route, got []string) bool {
 	possible := namesOf(want.Queues)

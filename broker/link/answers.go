@@ -8,11 +8,11 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// statLimit is how long RabbitMQ waits for a quorum queue that is declared passively, because its disk is slow for
-// example. One that did not answer counts as empty and without consumers then (3.10.8, 4.0.5, 4.3.6).
+// statLimit is how long RabbitMQ waits for a quorum queue in a passive declare, for example because of a slow disk. A
+// queue that did not answer then counts as empty and without consumers (3.10.8, 4.0.5, 4.3.6).
 const statLimit = 250 * time.Millisecond
 
-// roundTrips are how long the last round trips to a broker took.
+// roundTrips are the durations of the last round trips to a broker.
 type roundTrips struct {
 	mu   sync.Mutex
 	last [32]time.Duration // 0: none yet
@@ -26,15 +26,15 @@ func (r *roundTrips) add(took time.Duration) {
 	r.next = (r.next + 1) % len(r.last)
 }
 
-// shortest is what the way to the broker costs; there was one.
+// shortest is the network's share of a round trip; there must have been one.
 func (r *roundTrips) shortest() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Min(slices.DeleteFunc(slices.Clone(r.last[:]), func(d time.Duration) bool { return d == 0 }))
 }
 
-// Declared declares a queue passively, which counts it. answered is whether the queue itself did: a quorum queue that
-// seems empty and without consumers after statLimit did not, unless the way to the broker takes as long.
+// Declared declares a queue passively, which counts it. answered reports whether the queue itself did: a quorum queue
+// that seems empty and without consumers after statLimit did not, unless every round trip takes that long.
 func (p *Pool) Declared(channel *amqp.Channel, queue string) (q amqp.Queue, answered bool, err error) {
 	began := time.Now()
 	q, err = channel.QueueDeclarePassive(queue, false, false, false, false, nil)
@@ -44,17 +44,17 @@ func (p *Pool) Declared(channel *amqp.Channel, queue string) (q amqp.Queue, answ
 	}
 	answered, err = p.trips.inTime(took, func() (time.Duration, error) {
 		began := time.Now()
-		err := channel.Qos(1, 0, false) // nothing is consumed on a channel that counts: only the round trip
+		err := channel.Qos(1, 0, false) // a channel for counts has no consumers, so this only makes a round trip
 		return time.Since(began), err
 	})
 	return q, answered, err
 }
 
-// inTime reports whether an answer that took this long came from the queue and not from statLimit. A round trip alone
-// may be as long on a slow way to the broker; on a busy machine many of them may be, so that none of the last ones, and
-// of three more, may have been quick. In doubt it was the limit: asking again costs a moment, believing it a queue.
+// inTime reports whether an answer that took this long came from the queue and not from statLimit. On a slow network a
+// round trip alone may take as long; on a busy machine many may, so that none of the last ones, nor of three more, was
+// quick. In doubt it was the limit: asking again costs a moment, a wrong answer a queue.
 func (r *roundTrips) inTime(took time.Duration, roundTrip func() (time.Duration, error)) (bool, error) {
-	if took < statLimit*9/10 { // Erlang's clock may run up to a hundredth faster than ours, to catch up
+	if took < statLimit*9/10 { // Erlang's clock may run up to one percent faster than ours, to catch up
 		r.add(took)
 		return true, nil
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// connectError says in an operator's words why no connection could be made: a *model.ConnectError.
+// connectError explains to an operator why no connection could be made: a *model.ConnectError.
 func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wire.Conn) error {
 	first, readErr := w.Heard()
 	var unsafe *tlsFailure
@@ -29,7 +29,7 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 	if e := p.tlsError(err, first); e != nil {
 		return e
 	}
-	// amqp091-go takes any end of the handshake for a refusal; when time is over it is none.
+	// amqp091-go takes any end of the handshake for a refusal; a timeout is not one.
 	late := timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded)
 	if e := p.loginError(err, vhost); e != nil && (!late || e.Kind != model.Unreachable) {
 		return e
@@ -47,12 +47,12 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 	return p.failed(model.AMQPEnded, Words(err))
 }
 
-// failed is a trouble with this broker, and what the other side says.
+// failed is a trouble with this broker, and the other side's words.
 func (p *Pool) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
 	return trouble.With(model.ConnectValues{At: p.Address(), User: p.uri.Username, Detail: detail})
 }
 
-// speaksHTTP asks the port in HTTP: RabbitMQ's management port says nothing to an AMQP client.
+// speaksHTTP sends an HTTP request to the port: RabbitMQ's management port says nothing to an AMQP client.
 func (p *Pool) speaksHTTP() bool {
 	conn, err := net.DialTimeout("tcp", p.Address(), time.Second)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Pool) unreachable(err error) error {
 	return p.failed(model.AMQPNotReached, err.Error())
 }
 
-// tlsError explains what is wrong with TLS, or its absence; nil when that is not it.
+// tlsError explains a problem with TLS, or with its absence; nil for any other problem.
 func (p *Pool) tlsError(err error, first string) error {
 	if p.uri.Scheme != "amqps" {
 		// A TLS port answers a plain client with an alert record: type 21, version 3.x.
@@ -119,7 +119,7 @@ func (p *Pool) tlsError(err error, first string) error {
 	return nil
 }
 
-// certificateError explains why the broker's certificate does not do; nil when that is not it.
+// certificateError explains why the broker's certificate is not accepted; nil for any other problem.
 func (p *Pool) certificateError(err error) error {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -142,8 +142,8 @@ func (p *Pool) certificateError(err error) error {
 	return p.failed(model.CertificateUntrusted, words)
 }
 
-// loginError explains why the broker did not let the user in; nil when it did not come so far. It is Unreachable when
-// the connection ended without the broker's word.
+// loginError explains why the broker refused the login; nil when it did not get that far. It is Unreachable when the
+// connection ended without an answer.
 func (p *Pool) loginError(err error, vhost string) *model.ConnectError {
 	var e *amqp.Error
 	if !errors.As(err, &e) {

@@ -12,12 +12,12 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// ChannelsNeeded is how many channels a connection has at most where few are allowed: two to look, one to count.
+// ChannelsNeeded is how many channels a connection needs at most when few are allowed: two to look, one to count.
 const ChannelsNeeded = 3
 
-// limitPauses are the pauses between tries where a limit of connections or channels is reached: one that was closed, by
-// dlxtop itself or by the dlxtop that ran before, still counts for 3 to 26 ms (3.10.8, 4.0.5, 4.3.6). Without pauses a
-// broker may never count down (3.10.8).
+// limitPauses are the pauses between attempts when a limit of connections or channels is reached: one that dlxtop, or a
+// previous dlxtop, has just closed still counts for 3 to 26 ms (3.10.8, 4.0.5, 4.3.6). Without pauses a broker may
+// never count down (3.10.8).
 var limitPauses = []time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
 }
@@ -28,9 +28,9 @@ type brokerLimit struct {
 	reached model.ConnectTrouble
 }
 
-// limits are what RabbitMQ ends a connection for with 530, the code of all that is not allowed: only the words say
-// which it is. Names in them are within quotes, and may hold anything. 4.0.5 names the node where it means the user of
-// the channels, so no name is taken from here.
+// limits are those for which RabbitMQ closes a connection with 530, the code for everything that is not allowed: only
+// the text says which limit it is. Names in it are quoted, and may contain anything. 4.0.5 names the node where it
+// means the channels' user, so no name is taken from the text.
 var limits = []brokerLimit{
 	{ // 3.10.8 and 4.0.5 say "of (1)", 4.3.6 "of 1"
 		regexp.MustCompile(`(?s)opened for user '.*' has reached the maximum allowed user limit of \(?(\d+)\)?$`),
@@ -54,8 +54,8 @@ var limits = []brokerLimit{
 	},
 }
 
-// limitReached is what a person can do about the limit of connections or channels that err is; nil when it is none.
-// channelMax is what the connection agreed on with the broker.
+// limitReached is what a user can do about the limit of connections or channels in err; nil for any other error.
+// channelMax is what the connection negotiated with the broker.
 func limitReached(err error, user, vhost string, channelMax int) *model.ConnectError {
 	var e *amqp.Error
 	switch {
@@ -82,18 +82,17 @@ func IsLimit(err error) bool {
 	return errors.As(err, &e) && e.Kind == model.AtLimit
 }
 
-// channelLimit is that a channel goes beyond a limit. RabbitMQ has then ended its connection, unless the limit is that
+// channelLimit means that a channel exceeds a limit. RabbitMQ has then closed its connection, unless the limit is that
 // of the connection itself (3.10.8, 4.0.5, 4.3.6).
 type channelLimit struct{ *model.ConnectError }
 
-// Unwrap is the error to be shown.
+// Unwrap returns the error to be shown.
 func (e channelLimit) Unwrap() error { return e.ConnectError }
 
-// IsChannelLimit reports whether err is a limit of channels.
 func IsChannelLimit(err error) bool { return errors.As(err, &channelLimit{}) }
 
-// Patiently tries again, for less than a second, while a limit is in the way. When ctx ends during a try, the error is
-// the limit that made it necessary.
+// Patiently tries again, for less than a second, while a limit is reached. When ctx ends during an attempt, the error
+// is the limit that made it necessary.
 func Patiently(ctx context.Context, inTheWay func(error) bool, try func() error) error {
 	err := try()
 	for _, pause := range limitPauses {

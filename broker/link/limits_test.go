@@ -17,7 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// What the three versions say, word by word, and what is made of it.
+// The exact words of the three versions, and the resulting errors.
 func TestLimitReached(t *testing.T) {
 	const (
 		notAllowed = "NOT_ALLOWED - "
@@ -74,7 +74,7 @@ func TestLimitReached(t *testing.T) {
 	assert.That(t, got == nil, "that is no error of the broker: %v", got)
 }
 
-// Names of users and vhosts decide nothing, whatever they look like.
+// Names of users and vhosts must not matter, whatever they look like.
 func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 	p := must.Get(New("amqp://ops:secret@localhost", nil, 0))(t)
 	for said, kind := range map[string]model.ConnectKind{
@@ -88,7 +88,7 @@ func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 	}
 }
 
-// A try that the end of the time cuts short does not hide the limit that made it necessary.
+// An attempt that is cut short does not hide the limit that made it necessary.
 func TestALimitIsTheReason(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	limit := &model.ConnectError{Kind: model.AtLimit}
@@ -103,8 +103,8 @@ func TestALimitIsTheReason(t *testing.T) {
 	assert.That(t, errors.Is(err, limit) && tries == 2, "after %d tries: %v", tries, err)
 }
 
-// An answer after the limit is believed only where each round trip takes about as long: one that is slow by chance, on
-// a busy machine, proves nothing.
+// An answer after the limit is only believed where each round trip takes about as long: a single slow one, on a busy
+// machine, proves nothing.
 func TestAnswersInTime(t *testing.T) {
 	const ms = time.Millisecond
 	for _, test := range []struct {
@@ -145,7 +145,7 @@ func TestAnswersInTime(t *testing.T) {
 	assert.That(t, err == net.ErrClosed, "a channel that closed: %v", err)
 }
 
-// A channel may end with deliveries on their way: what was not claimed of them does not outlive the look.
+// A channel may end with deliveries on their way: those that were not claimed do not outlive the look.
 func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
 	near, far := net.Pipe()
 	conn := wire.New(near)
@@ -159,7 +159,7 @@ func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
 	assert.Equal(t, conn.Unclaimed(), 0, "contents wait after the release")
 }
 
-// What the three versions say, and what is made of it. TestReasonsOfTheBroker lets one say it.
+// The words of the three versions, and the resulting reasons. TestReasonsOfTheBroker provokes them on a broker.
 func TestReasons(t *testing.T) {
 	for _, test := range []struct {
 		on   Attempt
@@ -190,7 +190,7 @@ func TestReasons(t *testing.T) {
 		{OnLogin, 403, "ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN.", badLogin},
 		{OnLogin, 530, "NOT_ALLOWED - vhost v not found", noVHost},
 		{OnLogin, 530, "NOT_ALLOWED - access to vhost 'not found' refused for user 'u'", noVHostRight},
-		// What was refused decides what the same words mean.
+		// The meaning of the same words depends on the attempt.
 		{OnLogin, 404, "NOT_FOUND - no queue 'q' in vhost '/'", UnknownReason},
 		{OnQueue, 320, "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'", connectionEnded},
 		{OnQueue, 406, "PRECONDITION_FAILED - whatever", UnknownReason},

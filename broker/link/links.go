@@ -13,9 +13,9 @@ import (
 	"github.com/dlxtop/dlxtop/broker/wire"
 )
 
-// links are the connections to one vhost: one, and further ones while messages are held on it and something else opens
-// a channel. RabbitMQ ends the connection whose channel goes beyond a limit (530; 3.10.8, 4.0.5, 4.3.6), and gives back
-// what is held on it: so no channel is opened where messages are held.
+// links are the connections to one vhost: one, and further ones while it holds messages and something else opens a
+// channel. RabbitMQ closes the connection whose channel exceeds a limit (530; 3.10.8, 4.0.5, 4.3.6), and requeues what
+// it holds: so no channel is opened where messages are held.
 type links struct {
 	mu  sync.Mutex // held while one is made, so that two calls do not make two
 	all []*Link
@@ -25,12 +25,12 @@ type links struct {
 type Link struct {
 	*amqp.Connection
 	Wire    *wire.Conn
-	holding bool // messages are held on it
+	holding bool // it holds messages
 	opening int  // channels are being opened on it
-	kept    bool // channels stay open on it
+	kept    bool // it has channels that stay open
 }
 
-// Connection returns a connection to the vhost, and makes it when there is none that works.
+// Connection returns a connection to the vhost, and makes one when none works.
 func (p *Pool) Connection(ctx context.Context, vhost string) (*amqp.Connection, error) {
 	_, found, err := p.find(ctx, vhost, func(*Link) bool { return true }, func(*Link) {})
 	if err != nil {
@@ -39,14 +39,14 @@ func (p *Pool) Connection(ctx context.Context, vhost string) (*amqp.Connection, 
 	return found.Connection, nil
 }
 
-// Hold returns a connection on which messages can be held: until release, only the caller opens channels on it.
+// Hold returns a connection that can hold messages: until release, only the caller opens channels on it.
 func (p *Pool) Hold(ctx context.Context, vhost string) (held *Link, release func(), err error) {
 	l, held, err := p.find(ctx, vhost, func(l *Link) bool { return !l.holding && l.opening == 0 },
 		func(l *Link) { l.holding = true })
 	return held, func() { l.release(held) }, err
 }
 
-// KeptChannel opens a channel that stays open, on a connection on which no messages are held.
+// KeptChannel opens a channel that stays open, on a connection that holds no messages.
 func (p *Pool) KeptChannel(ctx context.Context, vhost string) (*amqp.Channel, error) {
 	l, found, err := p.find(ctx, vhost, func(l *Link) bool { return !l.holding }, func(l *Link) {
 		l.opening++
@@ -63,7 +63,7 @@ func (p *Pool) KeptChannel(ctx context.Context, vhost string) (*amqp.Channel, er
 	return p.Open(found.Connection)
 }
 
-// linksTo are the connections to a vhost; "" is the one that the URL names.
+// linksTo are the connections to a vhost; "" is the one in the URL.
 func (p *Pool) linksTo(vhost string) (*links, error) {
 	if vhost == "" {
 		vhost = p.uri.Vhost
@@ -79,8 +79,8 @@ func (p *Pool) linksTo(vhost string) (*links, error) {
 	return p.links[vhost], nil
 }
 
-// find returns the first connection to a vhost that works and fits, and makes one when there is none. use notes what it
-// is for, before another call can find it.
+// find returns the first working connection to a vhost that fits, and makes one if there is none. use records its
+// purpose, before another call can find it.
 func (p *Pool) find(
 	ctx context.Context, vhost string, fits func(*Link) bool, use func(*Link),
 ) (l *links, found *Link, err error) {
@@ -105,7 +105,7 @@ func (p *Pool) find(
 	return l, found, nil
 }
 
-// release ends the holding, and closes a further connection that is not needed any more.
+// release ends the holding, and closes a surplus connection.
 func (l *links) release(held *Link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *links) release(held *Link) {
 	}
 }
 
-// remake is how often a lost connection is made again while a call waits for the next loss.
+// remake is how often a lost connection is remade while a call waits for the next loss.
 const remake = 5 * time.Second
 
 // watch passes the loss of a connection on to Lost, until it is closed.
@@ -126,7 +126,7 @@ func (p *Pool) watch(connection *amqp.Connection) {
 	p.watching.Go(func() {
 		why := <-closed
 		if why == nil || limitReached(why, "", "", 0) != nil {
-			return // we closed it, or a channel went beyond a limit: the call that opened it returns that
+			return // we closed it, or a channel exceeded a limit: the call that opened it returns that
 		}
 		select {
 		case p.losses <- Loss(why):
@@ -135,9 +135,9 @@ func (p *Pool) watch(connection *amqp.Connection) {
 	})
 }
 
-// Lost waits until a connection that worked is lost, and says why; nil when ctx ends first. A loss before the call
-// counts, if no earlier call returned it. Meanwhile connections that were lost are made again, so that the next loss is
-// known, too. One call at a time.
+// Lost waits until a working connection is lost, and says why; nil when ctx ends first. A loss before the call counts,
+// unless an earlier call returned it. Meanwhile lost connections are remade, so that the next loss is noticed, too. One
+// call at a time.
 func (p *Pool) Lost(ctx context.Context) error {
 	ticker := time.NewTicker(remake)
 	defer ticker.Stop()
@@ -152,7 +152,7 @@ func (p *Pool) Lost(ctx context.Context) error {
 			vhosts := slices.Collect(maps.Keys(p.links))
 			p.mu.Unlock()
 			for _, vhost := range vhosts {
-				_, _ = p.Connection(ctx, vhost) // the call that needs it says why it cannot be made
+				_, _ = p.Connection(ctx, vhost) // the call that needs it reports why it cannot be made
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package link makes and shares the connections to a broker, and says in an operator's words what a broker refuses and
-// why. Other rooms look, publish and tap on them.
+// Package link makes and shares the connections to a broker, and explains to an operator what a broker refuses and why.
+// Other packages look, publish and tap on them.
 package link
 
 import (
@@ -24,18 +24,18 @@ import (
 )
 
 const (
-	// Heartbeat is how often both sides show that they are there: a dead peer is noticed after 15 s.
+	// Heartbeat is how often both sides send a sign of life: a dead peer is noticed after 15 s.
 	Heartbeat = 10 * time.Second
 
 	defaultTimeout = 10 * time.Second
-	sessionLength  = 12 // of what names a pool's connections: enough to distinguish programs
+	sessionLength  = 12 // characters in the names of a pool's connections: enough to distinguish programs
 )
 
-// mechanisms are the ways to log in that a URL may ask for.
+// mechanisms are the login mechanisms that a URL may name.
 var mechanisms = []string{"plain", "amqplain", "external"}
 
-// Pool keeps the connections to one broker: one for each vhost, made when it is first needed and again after it was
-// lost, and further ones while messages are held (links). It is safe for concurrent use.
+// Pool keeps the connections to one broker: one for each vhost, made on demand and remade after a loss, and further
+// ones while messages are held (links). It is safe for concurrent use.
 type Pool struct {
 	url     string
 	uri     amqp.URI
@@ -45,7 +45,7 @@ type Pool struct {
 
 	mu      sync.Mutex
 	links   map[string]*links // by vhost
-	cluster string            // that the first connection led to, "" when its greeting did not say
+	cluster string            // of the first connection, "" when its greeting did not say
 	closed  bool
 
 	trips    roundTrips
@@ -53,11 +53,11 @@ type Pool struct {
 	watching sync.WaitGroup
 }
 
-// New reads the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. secure is what TLS is made with, nil
-// what the parameters of the URL say, else the system's defaults; timeout bounds each connect, 0 is 10 s. The error is
-// one sentence without the password.
+// New parses the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. secure is the TLS configuration, nil
+// for the URL's parameters with the system's defaults; timeout bounds each connect, 0 is 10 s. The error is one
+// sentence without the password.
 func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
-	// What ParseURI says of a bad URL can quote a part of the password.
+	// ParseURI's error for a bad URL can quote a part of the password.
 	bad := errors.New("the AMQP URL cannot be read: write it like amqp://user:password@host:5672/vhost (amqps:// " +
 		"for TLS), with special characters in user, password and vhost percent-encoded (@ is %40, / is %2F)")
 	if !strings.HasPrefix(url, "amqp://") && !strings.HasPrefix(url, "amqps://") {
@@ -86,26 +86,26 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 	}, nil
 }
 
-// User is the user that connects.
+// User is the connecting user.
 func (p *Pool) User() string { return p.uri.Username }
 
 // Address is the broker's host and port, as the journal names it.
 func (p *Pool) Address() string { return net.JoinHostPort(p.uri.Host, strconv.Itoa(p.uri.Port)) }
 
-// VHost is the vhost that the URL names.
+// VHost is the vhost in the URL.
 func (p *Pool) VHost() string { return p.uri.Vhost }
 
-// Check proves that the broker lets the user into a vhost; "" is the one that the URL names. What a person can act on
-// is a *model.ConnectError.
+// Check proves that the broker lets the user into a vhost; "" is the one in the URL. Errors that a user can act on are
+// *model.ConnectError.
 func (p *Pool) Check(ctx context.Context, vhost string) error {
 	_, err := p.Connection(ctx, vhost)
 	return err
 }
 
-// Session is in the names of all connections, so that other programs can see whether they are gone.
+// Session is part of the names of all connections, so that other programs can see whether they are gone.
 func (p *Pool) Session() string { return p.session }
 
-// Timeout is how long a connect, or another answer that the broker owes, may take.
+// Timeout is how long a connect, or another expected answer of the broker, may take.
 func (p *Pool) Timeout() time.Duration { return p.timeout }
 
 // Cluster is the name of the cluster that a vhost's connection leads to, "" when its greeting does not say.
@@ -117,15 +117,13 @@ func (p *Pool) Cluster(ctx context.Context, vhost string) (string, error) {
 	return clusterOf(connection), nil
 }
 
-// KnownCluster is the name of the cluster that the first connection led to; "" when there was none, or its greeting did
-// not say.
+// KnownCluster is the name of the first connection's cluster; "" when there was none, or its greeting did not say.
 func (p *Pool) KnownCluster() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cluster
 }
 
-// Close closes all connections.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -142,8 +140,8 @@ func (p *Pool) Close() {
 	p.watching.Wait()
 }
 
-// Dial makes a connection that no other call uses; vhost "" is the one that the URL names. Cut on its wire ends it at
-// once, whatever the connection waits for.
+// Dial makes a connection that no other call uses; vhost "" is the one in the URL. Cut on its wire closes it at once,
+// whatever the connection waits for.
 func (p *Pool) Dial(ctx context.Context, vhost, name string) (connection *amqp.Connection, w *wire.Conn, err error) {
 	connection, w, _, err = p.DialChannels(ctx, vhost, name, 0)
 	return connection, w, err
@@ -176,7 +174,7 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connecti
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	var made atomic.Pointer[wire.Conn] // nil while there is no connection, or no TLS on it
+	var made atomic.Pointer[wire.Conn] // nil without a connection, or before its TLS handshake
 	config := amqp.Config{
 		Vhost:     vhost,
 		Heartbeat: Heartbeat,
@@ -196,13 +194,13 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connecti
 			w := wire.New(conn)
 			made.Store(w)
 			deadline, _ := ctx.Deadline()
-			return w, w.SetDeadline(deadline) // of the handshake: amqp091-go takes it away when the connection is open
+			return w, w.SetDeadline(deadline) // for the handshake: amqp091-go removes it when the connection is open
 		},
 	}
 	if p.uri.AuthMechanism == nil {
 		config.SASL = []amqp.Authentication{&login{p.uri.PlainAuth(), config.Properties}}
 	}
-	// The handshake knows no context.
+	// The handshake ignores the context.
 	stop := context.AfterFunc(ctx, func() {
 		if w := made.Load(); w != nil {
 			w.Cut()
@@ -210,7 +208,7 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connecti
 	})
 	url := p.url
 	if rest, secure := strings.CutPrefix(url, "amqps"); secure {
-		url = "amqp" + rest // TLS is there already
+		url = "amqp" + rest // TLS is established already
 	}
 	connection, err := amqp.DialConfig(url, config)
 	w := made.Load()
@@ -237,8 +235,8 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connecti
 	return connection, w, nil
 }
 
-// sameCluster refuses a connection that leads to another cluster than the first one: an address may belong to another
-// broker after a while, and what was planned on one must not be done on another.
+// sameCluster refuses a connection to another cluster than the first one's: an address may lead to another broker
+// later, and a plan for one must not be executed on another.
 func (p *Pool) sameCluster(connection *amqp.Connection) error {
 	name := clusterOf(connection)
 	p.mu.Lock()
@@ -257,8 +255,8 @@ func clusterOf(connection *amqp.Connection) string {
 	return name
 }
 
-// login is a login by password that asks for an answer when it is refused. Without that, RabbitMQ waits 3 s and hangs
-// up; amqp091-go 1.16 offers no setting for it, and sets the capabilities just before it asks for the response.
+// login is a login by password that requests an answer when it is refused. Otherwise RabbitMQ waits 3 s and hangs up;
+// amqp091-go 1.16 has no setting for it, and sets the capabilities just before it asks for the response.
 type login struct {
 	amqp.Authentication
 	properties amqp.Table
@@ -272,7 +270,7 @@ func (l *login) Response() string {
 	return l.Authentication.Response()
 }
 
-// Open opens a channel. IsChannelLimit knows its error where a limit is reached.
+// Open opens a channel. IsChannelLimit recognizes its error when a limit is reached.
 func (p *Pool) Open(connection *amqp.Connection) (*amqp.Channel, error) {
 	began := time.Now()
 	channel, err := connection.Channel()

@@ -10,16 +10,16 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Reason is why RabbitMQ refused something. AMQP 0-9-1 has one code for several of them: only the text beside the code
-// says which. This file and limits.go are the two that read it.
+// Reason is why RabbitMQ refused something. AMQP 0-9-1 has one code for several reasons: only the text beside it says
+// which. This file and limits.go are the only two that read it.
 type Reason string
 
-// Reasons that RabbitMQ has.
+// RabbitMQ's reasons.
 const (
 	UnknownReason    Reason = ""
 	noQueue          Reason = "no queue"
-	queueDown        Reason = "queue down"        // it exists, and its node or its majority does not run
-	activeConsumer   Reason = "active consumer"   // a quorum queue delivers to that one only
+	queueDown        Reason = "queue down"        // it exists, but its node is down or it has no majority
+	activeConsumer   Reason = "active consumer"   // a quorum queue only delivers to that one
 	othersQueue      Reason = "other's queue"     // exclusive to another connection
 	exclusiveConsume Reason = "exclusive consume" // a consumer has exclusive access
 	noReadRight      Reason = "no read right"
@@ -27,7 +27,7 @@ const (
 	badLogin         Reason = "bad login"
 	noVHost          Reason = "no vhost"
 	noVHostRight     Reason = "no vhost right"
-	connectionEnded  Reason = "connection ended" // by the broker, as when it stops
+	connectionEnded  Reason = "connection ended" // by the broker, for example because it stops
 )
 
 // Attempt is what was refused.
@@ -36,16 +36,16 @@ type Attempt int
 // What a broker may refuse.
 const (
 	OnQueue   Attempt = iota // get, consume, declare
-	OnLogin                  // the opening of a connection
+	OnLogin                  // opening a connection
 	OnPublish                // basic.publish
 )
 
-// reasons are what the codes and texts of RabbitMQ mean, the first that fits.
+// reasons map RabbitMQ's codes and texts to their meaning; the first match counts.
 var reasons = []struct {
 	on     Attempt
 	code   int    // 0: any
-	text   string // that the broker's holds; "": any
-	ends   bool   // with the text
+	text   string // contained in the broker's text; "": any
+	ends   bool   // the broker's text ends with it
 	reason Reason
 	said   string // an example, with the versions that it was measured on
 }{
@@ -88,7 +88,7 @@ var reasons = []struct {
 		"ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN (3.10.8, 4.0.5, 4.3.6)",
 	},
 	{
-		// An internal exchange is refused with the same code, and other words.
+		// An internal exchange is refused with the same code, but other words.
 		OnPublish, amqp.AccessRefused, "access to ", false, NoWriteRight,
 		"ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to " +
 			"exchange … (4.0.5, 4.3.6)",
@@ -113,8 +113,7 @@ func ReasonOf(on Attempt, err error) Reason {
 	return UnknownReason
 }
 
-// QueueError puts the broker's refusal of an attempt on a queue into a sentence, with the model's error that a caller
-// looks for.
+// QueueError words the broker's refusal of an attempt on a queue, and wraps the model's error that callers check for.
 func QueueError(attempt string, queue model.QueueRef, err error) error {
 	if err == nil {
 		return nil
@@ -142,7 +141,7 @@ func QueueError(attempt string, queue model.QueueRef, err error) error {
 	return fmt.Errorf("%s %s: %w (%s)", attempt, name, kind, Words(err))
 }
 
-// Loss puts amqp091-go's words for a connection that went away into a sentence.
+// Loss words amqp091-go's error for a lost connection.
 func Loss(err error) error {
 	var e *amqp.Error
 	if errors.Is(err, amqp.ErrClosed) || errors.As(err, &e) && (!e.Server || e.Code == amqp.ConnectionForced) {
@@ -151,7 +150,7 @@ func Loss(err error) error {
 	return err
 }
 
-// Words are the broker's own words of an error, without amqp091-go's around them.
+// Words are the broker's own words in an error, without amqp091-go's.
 func Words(err error) string {
 	var e *amqp.Error
 	if errors.As(err, &e) {

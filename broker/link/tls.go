@@ -15,13 +15,13 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// tlsFailure is that a broker was reached, and TLS did not come about.
+// tlsFailure means that a broker was reached, but the TLS handshake failed.
 type tlsFailure struct{ error }
 
 // Unwrap is for errors.Is and errors.As.
 func (e *tlsFailure) Unwrap() error { return e.error }
 
-// secure puts TLS around a connection. amqp091-go would put it around the wire, which then saw no frames.
+// secure puts TLS around a connection. amqp091-go would put it around the wire, which would then see no frames.
 func (p *Pool) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	secured := tls.Client(conn, p.tls)
 	if err := secured.HandshakeContext(ctx); err != nil {
@@ -31,7 +31,7 @@ func (p *Pool) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return secured, nil
 }
 
-// tlsConfig is what the options say about TLS, else the parameters of the URL. An error is one sentence.
+// tlsConfig is the TLS configuration from the options, or else from the URL's parameters. An error is one sentence.
 func tlsConfig(given *tls.Config, uri *amqp.URI) (*tls.Config, error) {
 	config := &tls.Config{ServerName: uri.ServerName, MinVersion: tls.VersionTLS12}
 	if given != nil {
@@ -60,7 +60,7 @@ func readCertificates(config *tls.Config, uri *amqp.URI) error {
 		pair, err := tls.LoadX509KeyPair(uri.CertFile, uri.KeyFile)
 		if err != nil {
 			if in := (*fs.PathError)(nil); errors.As(err, &in) {
-				err = in.Err // the path of a key is not for logs
+				err = in.Err // the path of a key must not appear in logs
 			}
 			return fmt.Errorf("certfile and keyfile in the AMQP URL cannot be used: %s", model.Printable(err.Error()))
 		}

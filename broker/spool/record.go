@@ -8,8 +8,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// A record is a message as a spool keeps it: everything but its position and fingerprint. Properties and headers are as
-// AMQP writes them; the body comes last, without a length: it ends where the record ends.
+// A record is a message in a spool: everything but its position and fingerprint. Properties and headers are encoded as
+// in AMQP; the body comes last, without a length: it extends to the end of the record.
 
 // appendHead appends all of a record but the body.
 func appendHead(b []byte, m *message.Message) []byte {
@@ -24,10 +24,10 @@ func appendHead(b []byte, m *message.Message) []byte {
 	return wire.AppendProperties(b, &m.Properties, m.Headers)
 }
 
-// errRecord: a record does not read as it was written. No other program can write to a spool, so this is the disk.
+// errRecord: a record cannot be decoded. No other program can write to a spool, so the disk must be at fault.
 var errRecord = errors.New("the stored copy of it is damaged")
 
-// parseHead reads what appendHead wrote, which must be all of b.
+// parseHead decodes the output of appendHead, which must be all of b.
 func parseHead(b []byte) (m message.Message, err error) {
 	if len(b) == 0 {
 		return m, errRecord

@@ -1,4 +1,4 @@
-// Package spool keeps the messages of a peek: in memory while they are few, else in a file.
+// Package spool keeps the messages of a peek: in memory while they are few, otherwise in a file.
 package spool
 
 import (
@@ -17,24 +17,25 @@ const (
 	// Memory is how many bytes of messages a peek keeps in memory; beyond that, all of them go to the file.
 	Memory = 4 << 20
 
-	buffer = 256 << 10 // bytes that wait to be written to the file
+	buffer = 256 << 10 // bytes of the write buffer
 )
 
-// Spool keeps messages as records, in memory or in a file that no other program can open: it loses its name at once,
-// and goes with the program, however that ends. When all are added, a Spool is safe for concurrent use.
+// Spool keeps messages as records, in memory or in a file that no other program can open: its name is removed at once,
+// and it disappears with the program, however that ends. Once all messages are added, a Spool is safe for concurrent
+// use.
 type Spool struct {
 	records []kept
-	limit   int // bytes of memory, until there is a file
+	limit   int // bytes in memory, until there is a file
 	file    *os.File
 	written int64  // bytes in the file
 	memory  []byte // not written yet
 	bytes   int64  // of bodies
-	failed  error  // of the file: nothing more is added
+	failed  error  // writing the file failed: nothing more is added
 }
 
 // kept is where a record is, and what can be answered without reading it.
 type kept struct {
-	at          int64 // of the head; the body follows
+	at          int64 // where the head begins; the body follows
 	body        int64 // bytes
 	head        int32 // bytes
 	fingerprint message.Fingerprint
@@ -42,10 +43,10 @@ type kept struct {
 
 var _ message.Messages = (*Spool)(nil)
 
-// New is an empty spool that makes its file when the messages take more than this many bytes.
+// New is an empty spool that creates its file when the messages exceed this many bytes.
 func New(memory int) *Spool { return &Spool{limit: memory} }
 
-// Add takes a message in. Its error is a sentence: why there is no room for this one, nor for any further one.
+// Add adds a message. Its error is one sentence: why there is no room for this one, nor for any later one.
 func (s *Spool) Add(m *message.Message) error {
 	if s.failed != nil {
 		return s.failed
@@ -85,7 +86,7 @@ func (s *Spool) put(body []byte) error {
 	return s.write(body)
 }
 
-// open makes the file, and takes its name away where the system allows that.
+// open creates the file, and removes its name where the system allows that.
 func (s *Spool) open() error {
 	file, err := os.CreateTemp("", "dlxtop-peek-") // 0600
 	if err != nil {
@@ -116,7 +117,7 @@ func notKept(err error) error {
 		dir, model.Printable(err.Error()))
 }
 
-// Bytes is how many bytes the bodies of all messages have.
+// Bytes is the size of all bodies.
 func (s *Spool) Bytes() int64 { return s.bytes }
 
 // Len implements message.Messages.
@@ -158,7 +159,7 @@ func (s *Spool) Range(from, to, body int, f func(*message.Message) error) error 
 	return nil
 }
 
-// size is how many bytes a record has with at most body bytes of its body; 0: all of it.
+// size is the size of a record with at most body bytes of its body; 0: all of it.
 func (s *Spool) size(i, body int) int64 {
 	r := &s.records[i]
 	if s.whole(i, body) {

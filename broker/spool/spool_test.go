@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// TestRangeReadsWhatAtReads: with each limit of bodies, from and to anywhere, in memory and on disk.
+// With any limit for bodies, from and to anywhere, in memory and on disk.
 func TestRangeReadsWhatAtReads(t *testing.T) {
 	r := seed.Rand(t)
 	for _, most := range []int{Memory, 0} {
@@ -54,8 +54,7 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 	}
 }
 
-// FuzzRecord reads what a disk has made of a peek's record: a message, which is the same when it is kept again, or an
-// error.
+// A record damaged on disk gives an error, or a message that survives being stored again.
 func FuzzRecord(f *testing.F) {
 	for _, headers := range []model.Table{nil, {
 		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),

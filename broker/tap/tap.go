@@ -1,4 +1,4 @@
-// Package tap shows the messages that pass exchanges, beside their consumers.
+// Package tap shows the messages that pass exchanges, without affecting their consumers.
 package tap
 
 import (
@@ -23,28 +23,28 @@ import (
 
 const (
 	prefetch   = 500                    // messages; more wait in the tap's queue, where they are counted
-	countEvery = 250 * time.Millisecond // between two counts of what was missed
-	// bindings that are made again in turn: an exchange that was declared a second time has lost them
+	countEvery = 250 * time.Millisecond // between two counts of missed messages
+	// bindings that are remade in turn: an exchange that was declared again has lost them
 	rebinds      = 10
 	rebindEvery  = 8                      // counts
 	catchUpLimit = 500 * time.Millisecond // at the end, for what is still in its queue
-	idle         = 25 * time.Millisecond  // without a delivery: then none is under way
+	idle         = 25 * time.Millisecond  // without a delivery: then none is on its way
 
-	missedMessages, missedBytes = 100_000, 64 << 20 // what the queue of the missed holds between two counts
+	missedMessages, missedBytes = 100_000, 64 << 20 // capacity of the queue of the missed between two counts
 )
 
-// Run shows each message that passes the exchanges of a plan, until ctx ends. see is called with each, in their order,
-// with the time at which it came; it owns the message, whose body is whole. tell is called from another goroutine when
-// the tap works, and then with each change of its counts; it may be nil. What comes over follow replaces the bindings
-// that the plan has; nil is fine.
+// Run shows each message that passes the exchanges of a plan, until ctx ends. see is called with each, in order, with
+// the time of its arrival; it owns the message, whose body is whole. tell is called from another goroutine when the tap
+// works, and then with each change of its counts; it may be nil. A plan received from follow replaces the bindings;
+// follow may be nil.
 //
-// The tap is a queue of its own on a connection of its own: exclusive, so that it goes with the connection, however
-// that ends (not auto-delete: it outlives its consumer for a last count). It is bounded, and a full one drops its
+// The tap has its own queue on its own connection: exclusive, so that it is deleted with the connection, however that
+// ends (not auto-delete: it must outlive its consumer for a last count). It is bounded, and when full it drops its
 // oldest messages silently (drop-head; reject-publish would refuse the publishers' messages). So it dead-letters them
-// into a second queue, whose length is how many they were; no statistics would show it: a broker has none of dead
-// letters (all versions).
+// into a second queue, whose length is their number; no statistics would show it: a broker has none for dead letters
+// (all versions).
 //
-// The error says why it ended early: one sentence, a *model.ConnectError where a right is missing.
+// The error says why it ended early: one sentence, a *model.ConnectError when a right is missing.
 func Run(
 	ctx context.Context, pool *link.Pool, plan trace.TapPlan, follow <-chan trace.TapPlan,
 	see func(m *message.Message, at time.Time), tell func(trace.TapCounts),
@@ -94,19 +94,19 @@ type tap struct {
 	tell       func(trace.TapCounts)
 
 	queue      string
-	counting   bool          // what is dropped goes into the queue of the missed
-	channel    *amqp.Channel // of the consumer
+	counting   bool          // dropped messages go into the queue of the missed
+	channel    *amqp.Channel // the consumer's channel
 	deliveries <-chan amqp.Delivery
 	control    *amqp.Channel
-	lost       chan *amqp.Error // of the control channel
+	lost       chan *amqp.Error // the control channel's
 	checks     int
-	rebound    int // the binding that was made again last
+	rebound    int // the binding that was remade last
 
 	mu     sync.Mutex
 	counts trace.TapCounts
 }
 
-// start makes the queues and the consumer, and binds them last: so nothing waits without a consumer.
+// start declares the queues, starts the consumer, and binds last: so nothing waits without a consumer.
 func (t *tap) start() error {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -133,9 +133,9 @@ func (t *tap) start() error {
 
 func (t *tap) missed() string { return t.queue + ".missed" }
 
-// declare makes the queue of the tap and, if the user has the right to publish to the default exchange, the queue of
-// the missed. A dead-letter exchange is named in any case, one that does not exist if need be: a policy for all queues
-// could name another, and the copies that are dropped would go there.
+// declare declares the tap's queue and, if the user has the right to publish to the default exchange, the queue of the
+// missed. A dead-letter exchange is always set, if need be one that does not exist: a policy for all queues could set
+// another one, which would get the dropped copies.
 func (t *tap) declare() error {
 	own := amqp.Table{
 		"x-queue-type": "classic", "x-max-length": t.plan.MaxMessages, "x-max-length-bytes": t.plan.MaxBytes,
@@ -164,7 +164,7 @@ func (t *tap) declare() error {
 	return nil
 }
 
-// again opens another channel for the one that a refusal has closed. Another error than a refusal is returned.
+// again opens a new channel in place of one that a refusal has closed. It returns errors other than refusals.
 func (t *tap) again(err error) (*amqp.Channel, error) {
 	var e *amqp.Error
 	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.connection.IsClosed() {
@@ -180,8 +180,8 @@ func (t *tap) bind(b trace.TapBinding) error {
 	return nil
 }
 
-// receive shows what comes, and acknowledges it in batches: so no more of it is on its way than the prefetch, and the
-// rest waits in the queue, where it is counted.
+// receive shows what arrives, and acknowledges it in batches: so at most the prefetch is on its way, and the rest waits
+// in the queue, where it is counted.
 func (t *tap) receive(ctx context.Context) {
 	var last uint64 // not acknowledged yet
 	since := 0
@@ -203,7 +203,7 @@ func (t *tap) receive(ctx context.Context) {
 		case <-acknowledge.C:
 		}
 		if last > 0 {
-			_ = t.channel.Ack(last, true) // a channel that is closed is noticed by the watch
+			_ = t.channel.Ack(last, true) // the watch notices a closed channel
 			last, since = 0, 0
 		}
 	}
@@ -216,7 +216,7 @@ func (t *tap) show(d *amqp.Delivery) {
 	t.see(&m, at)
 }
 
-// watch counts what was missed, keeps the bindings, and returns why the tap cannot go on.
+// watch counts missed messages, keeps up the bindings, and returns why the tap cannot continue.
 func (t *tap) watch(ctx context.Context, follow <-chan trace.TapPlan) error {
 	lost := t.channel.NotifyClose(make(chan *amqp.Error, 1))
 	ticker := time.NewTicker(countEvery)
@@ -252,7 +252,7 @@ func (t *tap) ended(e *amqp.Error) error {
 	return fmt.Errorf("the broker ended the tap: %s", link.Words(e))
 }
 
-// check counts what was missed, and makes some of the bindings again, which does nothing where they are there.
+// check counts missed messages, and remakes some of the bindings, which does nothing where they exist.
 func (t *tap) check() error {
 	if err := t.count(); err != nil {
 		return err
@@ -271,7 +271,7 @@ func (t *tap) check() error {
 	return nil
 }
 
-// count empties the queue of the missed, which says how many they were.
+// count empties the queue of the missed, which returns their number.
 func (t *tap) count() error {
 	if !t.counting {
 		q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
@@ -292,10 +292,10 @@ func (t *tap) count() error {
 	return nil
 }
 
-// follow makes the bindings of another plan of the same exchanges, and removes those that it does not have.
+// follow makes the bindings of another plan for the same exchanges, and removes those that it does not have.
 func (t *tap) follow(plan trace.TapPlan) error {
 	if plan.Refusal.Refused() || !slices.Equal(plan.Exchanges, t.plan.Exchanges) {
-		return nil // the bindings stay; the next bind says when an exchange is gone
+		return nil // the bindings stay; the next bind reports when an exchange is gone
 	}
 	for _, b := range plan.Bindings {
 		if !slices.ContainsFunc(t.plan.Bindings, b.Same) {
@@ -329,7 +329,7 @@ func (t *tap) note(change func(*trace.TapCounts)) trace.TapCounts {
 	return t.counts
 }
 
-// error puts the broker's refusal of an attempt into a sentence.
+// error words the broker's refusal of an attempt.
 func (t *tap) error(attempt, name string, err error) error {
 	var e *amqp.Error
 	switch {
@@ -345,7 +345,7 @@ func (t *tap) error(attempt, name string, err error) error {
 	return fmt.Errorf("tap: %s %s: %s", attempt, model.Printable(name), link.Words(err))
 }
 
-// catchUp shows what has passed and is still on its way, for a moment; what is left then counts as missed.
+// catchUp briefly shows messages that have passed and are still on their way; what is left then counts as missed.
 func (t *tap) catchUp() {
 	end := time.Now().Add(catchUpLimit)
 	for time.Now().Before(end) {
@@ -362,8 +362,8 @@ func (t *tap) catchUp() {
 			break
 		}
 	}
-	// The answer to a cancel comes after all that was delivered (classic queues, all versions): so each message is
-	// delivered here, or still in the queue.
+	// The answer to a cancel comes after everything delivered (classic queues, all versions): so each message is delivered
+	// here, or still in the queue.
 	if t.deliveries == nil || t.channel.Cancel(t.queue, false) != nil {
 		t.noteGap()
 		return
@@ -385,7 +385,7 @@ func (t *tap) catchUp() {
 
 func (t *tap) addMissed(n int) { t.note(func(c *trace.TapCounts) { c.Missed += int64(n) }) }
 
-// noteGap notes that what passed since the last count is unknown.
+// noteGap records that what passed since the last count is unknown.
 func (t *tap) noteGap() { t.note(func(c *trace.TapCounts) { c.AtLeast, c.Unsure = true, true }) }
 
 func (t *tap) seen() int64 { return t.note(func(*trace.TapCounts) {}).Seen }

@@ -1,5 +1,5 @@
-// Package wire is what lies below the client library: a network connection that reads and writes many AMQP frames at
-// once, and hands properties and headers of messages past amqp091-go, byte for byte.
+// Package wire is the layer below the client library: a network connection that reads and writes many AMQP frames at
+// once, and passes properties and headers of messages around amqp091-go, byte for byte.
 package wire
 
 import (
@@ -16,44 +16,43 @@ import (
 )
 
 const (
-	readAhead   = 64 << 10  // bytes that are read at once
+	readAhead   = 64 << 10  // bytes read at once
 	writeBehind = 256 << 10 // bytes that may wait to be written
 
-	// stuck is for how long nothing reads from a connection before it is cut: amqp091-go 1.16.0 stops reading for ever,
-	// heartbeats included, at an answer that it does not expect (seen when a quorum queue is deleted under its consumer,
-	// 3.10.8). It waits 5 s at most for a listener.
+	// stuck is how long a connection may go unread before it is cut: amqp091-go 1.16.0 stops reading for ever, heartbeats
+	// included, at an answer that it does not expect (seen when a quorum queue is deleted under its consumer, 3.10.8). It
+	// waits at most 5 s for a listener.
 	stuck = 10 * time.Second
 
-	closeLimit = 2 * time.Second // for the last words on a connection
+	closeLimit = 2 * time.Second // for the last bytes on a connection
 )
 
-// Conn is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself and
-// reads 4 KiB at a time, which keeps both sides busy with packets. What is written goes out at once when the line is
-// free, else together with what comes meanwhile. A Conn remembers the other side's first bytes, which show what it is
-// when it is no RabbitMQ. It takes properties out of the frames and puts them in (headers.go), so it has to be above
-// TLS.
+// Conn is a network connection that reads and writes many frames at once: amqp091-go writes each message separately and
+// reads 4 KiB at a time, which keeps both sides busy with packets. Writes go out at once when the line is free,
+// otherwise together with later ones. A Conn remembers the other side's first bytes, which identify it when it is not
+// RabbitMQ. It takes properties out of the frames and puts them in (headers.go), so it has to be above TLS.
 type Conn struct {
 	net.Conn
 	in  *incoming
 	out *outgoing
 
-	properties []byte // of the message that is published: the buffer is used again
+	properties []byte // of the message being published: a reused buffer
 
 	mu      sync.Mutex
-	changed *sync.Cond // of what follows
+	changed *sync.Cond // guards the fields below
 	waiting []byte     // to be written
 	closing bool
 	failed  error // of a write
 	written chan struct{}
 
 	stuck time.Duration
-	away  *time.Timer // cuts a connection that nothing reads from any more
+	away  *time.Timer // cuts a connection that is no longer read
 
-	first []byte // the first bytes that were read, at most 8
+	first []byte // the first bytes read, at most 8
 	err   error  // of the last read
 }
 
-// New puts a Conn around a connection, which it owns from then on: Close or Cut ends both.
+// New wraps a connection, and then owns it: Close or Cut closes both.
 func New(conn net.Conn) *Conn { return newConn(conn, stuck) }
 
 func newConn(conn net.Conn, stuck time.Duration) *Conn {
@@ -83,7 +82,7 @@ func (w *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write queues bytes to be written. Its error is that of an earlier write.
+// Write queues bytes. Its error is that of an earlier write.
 func (w *Conn) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,9 +100,9 @@ func (w *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Carry takes the properties and headers of the message that is published next, which CheckHeader has passed. They are
-// written in the place of none when amqp091-go publishes its body. Nothing else may be published on this connection
-// until that has returned.
+// Carry takes the properties and headers of the next message to be published, which must have passed CheckHeader. They
+// are inserted when amqp091-go publishes the body without any. Nothing else may be published on this connection until
+// that has returned.
 func (w *Conn) Carry(p *message.Publishing) {
 	w.properties = AppendProperties(w.properties[:0], &p.Properties, p.Headers)
 	w.mu.Lock()
@@ -111,7 +110,7 @@ func (w *Conn) Carry(p *message.Publishing) {
 	w.out.properties = w.properties
 }
 
-// write writes what waits, until the connection is closed.
+// write writes queued bytes, until the connection is closed.
 func (w *Conn) write() {
 	defer close(w.written)
 	var spare []byte
@@ -139,7 +138,7 @@ func (w *Conn) write() {
 	}
 }
 
-// Close writes what still waits, briefly, and closes.
+// Close briefly writes what is still queued, and closes.
 func (w *Conn) Close() error {
 	w.end()
 	_ = w.SetWriteDeadline(time.Now().Add(closeLimit))
@@ -147,7 +146,7 @@ func (w *Conn) Close() error {
 	return w.Conn.Close()
 }
 
-// Cut closes at once, whatever waits to be written.
+// Cut closes at once, whatever is queued.
 func (w *Conn) Cut() {
 	w.end()
 	_ = w.Conn.Close()
@@ -160,12 +159,12 @@ func (w *Conn) end() {
 	w.changed.Broadcast()
 }
 
-// HangUp closes an AMQP connection, and waits for the broker's answer, but not for long. It is gone in any case.
+// HangUp closes an AMQP connection, and waits briefly for the broker's answer. The connection is closed in any case.
 func HangUp(connection *amqp.Connection) {
 	_ = connection.CloseDeadline(time.Now().Add(closeLimit))
 }
 
-// Heard returns the first bytes that came, at most 8, and the error of the last read. Of nil it is nothing.
+// Heard returns the first bytes received, at most 8, and the error of the last read; for a nil Conn nothing.
 func (w *Conn) Heard() (first string, err error) {
 	if w == nil {
 		return "", nil
@@ -175,11 +174,10 @@ func (w *Conn) Heard() (first string, err error) {
 	return string(w.first), w.err
 }
 
-// IsAMQP reports whether the first bytes that came are those of a broker.
+// IsAMQP reports whether the first bytes received are a broker's.
 func IsAMQP(first string) bool { return first != "" && first[0] == frameMethod }
 
-// Message is a delivery as the model knows it, without a position, and without a fingerprint, which takes its time with
-// large bodies.
+// Message converts a delivery, without a position, and without a fingerprint, which takes time for large bodies.
 func (w *Conn) Message(d *amqp.Delivery) message.Message {
 	m := message.Message{Exchange: d.Exchange, RoutingKey: d.RoutingKey, Redelivered: d.Redelivered}
 	w.in.came.Add(-1)
@@ -189,7 +187,7 @@ func (w *Conn) Message(d *amqp.Delivery) message.Message {
 	return m
 }
 
-// Returned is a returned publishing as a message, to be compared with what was published.
+// Returned converts a returned publishing to a message, to be compared with what was published.
 func (w *Conn) Returned(r *amqp.Return) message.Message {
 	m := message.Message{Exchange: r.Exchange, RoutingKey: r.RoutingKey}
 	w.in.came.Add(-1)
@@ -197,18 +195,18 @@ func (w *Conn) Returned(r *amqp.Return) message.Message {
 	return m
 }
 
-// content is what amqp091-go received as a body: properties, behind their length, and the body.
+// content splits what amqp091-go received as a body: properties with their length in front, and the body.
 func content(received []byte) (p message.Properties, headers model.Table, body []byte) {
 	end := lengthSize + binary.BigEndian.Uint32(received)
 	p, headers = decodeProperties(received[lengthSize:end])
 	return p, headers, received[end:]
 }
 
-// lengthSize is how many bytes the length of properties in front of a body has.
+// lengthSize is the size in bytes of the length in front of the properties.
 const lengthSize = 4
 
-// Unclaimed is how many whole messages came in that neither Message nor Returned was called with yet.
+// Unclaimed is how many whole messages arrived that neither Message nor Returned was called for yet.
 func (w *Conn) Unclaimed() int { return int(w.in.came.Load()) }
 
-// Forget lets go of messages that amqp091-go had when their channel ended: nothing is called with them.
+// Forget discards messages that amqp091-go had when their channel ended: nothing is called for them.
 func (w *Conn) Forget() { w.in.came.Store(0) }

@@ -8,34 +8,34 @@ import (
 )
 
 const (
-	frameHead = 7    // bytes in front of a frame's payload: type, channel, size
-	frameEnd  = 0xCE // behind it
+	frameHead = 7    // bytes before a frame's payload: type, channel, size
+	frameEnd  = 0xCE // after it
 
-	frameMethod    = 1 // the first that a broker sends, too
+	frameMethod    = 1 // also the first that a broker sends
 	frameHeader    = 2
 	frameBody      = 3
 	frameHeartbeat = 8
 
-	smallestFrame = 4096 // bytes that every peer takes
+	smallestFrame = 4096 // bytes that every peer accepts
 )
 
-// incoming are the bytes that a broker sends, frame by frame, with the properties of each message in front of its body.
-// What is no AMQP passes as it is.
+// incoming is the stream of bytes from a broker, frame by frame, with the properties of each message moved in front of
+// its body. Anything but AMQP passes unchanged.
 type incoming struct {
 	from  *bufio.Reader
-	ready []byte       // is handed out next
-	rest  int64        // bytes of the frame that is handed out as it comes
-	left  int64        // bytes of the message's body, behind this frame
-	came  atomic.Int64 // messages, whole
+	ready []byte       // returned next
+	rest  int64        // bytes of the frame that is passed on as it arrives
+	left  int64        // bytes of the message's body after this frame
+	came  atomic.Int64 // whole messages
 	asIs  bool         // the rest passes unread
-	spare []byte       // for what is ready next
+	spare []byte       // the buffer for the next ready
 }
 
 const noMessage = -1
 
 func newIncoming(from *bufio.Reader) *incoming { return &incoming{from: from, left: noMessage} }
 
-// Read implements io.Reader. It waits for nothing when it has something to return.
+// Read implements io.Reader. It does not wait when it has something to return.
 func (r *incoming) Read(p []byte) (n int, err error) {
 	for n < len(p) {
 		switch {
@@ -71,7 +71,7 @@ func (r *incoming) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// whole reports whether the next frame can be begun without waiting.
+// whole reports whether the next frame can be read without waiting.
 func (r *incoming) whole() bool {
 	if r.from.Buffered() < frameHead {
 		return false
@@ -83,7 +83,7 @@ func (r *incoming) whole() bool {
 	return int64(r.from.Buffered()) >= frameSize(frame)
 }
 
-// next begins the next frame. The error is the connection's, when nothing came before it.
+// next begins the next frame. It only returns the connection's error if nothing was received before it.
 func (r *incoming) next() error {
 	first, err := r.from.Peek(1)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *incoming) next() error {
 		if r.ready = r.disguised(frame); r.ready == nil {
 			r.rest = total
 		} else {
-			_, _ = r.from.Discard(int(total)) // which are there
+			_, _ = r.from.Discard(int(total)) // they are buffered
 		}
 		return nil
 	}
@@ -129,7 +129,7 @@ func (r *incoming) next() error {
 	return nil
 }
 
-// broken ends the reading of frames: what came of the last one is handed out before the error.
+// broken ends the reading of frames: the received part of the last one is returned before the error.
 func (r *incoming) broken(err error) error {
 	r.asIs = true
 	if r.from.Buffered() > 0 {
@@ -138,7 +138,7 @@ func (r *incoming) broken(err error) error {
 	return err
 }
 
-// long reads a frame that is larger than the buffer. It takes memory as bytes come.
+// long reads a frame that is larger than the buffer. It allocates as bytes arrive.
 func (r *incoming) long(total int64) ([]byte, error) {
 	var frame []byte
 	for int64(len(frame)) < total {
@@ -153,8 +153,8 @@ func (r *incoming) long(total int64) ([]byte, error) {
 	return frame, nil
 }
 
-// disguised is what takes the place of a content header frame: one without properties, and frames of the body that have
-// them. It is nil when the frame is damaged: amqp091-go then ends the connection.
+// disguised is the replacement for a content header frame: one without properties, and body frames with them. It is nil
+// for a damaged frame: amqp091-go then closes the connection.
 func (r *incoming) disguised(frame []byte) []byte {
 	properties, ok := propertiesOf(frame)
 	if !ok {
@@ -182,10 +182,10 @@ func (r *incoming) disguised(frame []byte) []byte {
 	return out
 }
 
-// frameSize is the size of a frame, in bytes, by its head.
+// frameSize is the size of a frame in bytes, from its head.
 func frameSize(head []byte) int64 { return frameExtra + int64(binary.BigEndian.Uint32(head[3:])) }
 
-// bodySize is the size of a message's body, in bytes, by its content header frame; 0 when that is too short to say.
+// bodySize is the size of a message's body in bytes, from its content header frame; 0 when that is too short.
 func bodySize(frame []byte) uint64 {
 	if len(frame) < frameFixed+frameExtra {
 		return 0
@@ -194,7 +194,7 @@ func bodySize(frame []byte) uint64 {
 }
 
 // propertiesOf finds the properties in a content header frame, flags first. ok is false when the frame is damaged, or
-// has something behind them: RabbitMQ refuses that (541; 3.10.8, 4.0.5, 4.3.6).
+// has something after them: RabbitMQ refuses that (541; 3.10.8, 4.0.5, 4.3.6).
 func propertiesOf(frame []byte) (properties []byte, ok bool) {
 	if len(frame) < frameFixed+frameExtra || frame[len(frame)-1] != frameEnd {
 		return nil, false
@@ -203,7 +203,7 @@ func propertiesOf(frame []byte) (properties []byte, ok bool) {
 	return properties, complete(properties)
 }
 
-// appendHeader writes a content header frame without its properties, and with another size of the body.
+// appendHeader writes a content header frame without its properties, and with another body size.
 func appendHeader(b, frame []byte, body uint64) []byte {
 	return appendFrame(b, frame[0], frame[1:3], func(b []byte) []byte {
 		b = binary.BigEndian.AppendUint64(append(b, frame[frameHead:frameHead+4]...), body)
@@ -220,18 +220,18 @@ func appendFrame(b []byte, kind byte, channel []byte, write func([]byte) []byte)
 	return append(b, frameEnd)
 }
 
-// outgoing are the bytes for a broker, frame by frame. It puts in the properties of messages: amqp091-go publishes them
-// without.
+// outgoing is the stream of bytes to a broker, frame by frame. It inserts the properties of messages, which amqp091-go
+// publishes without any.
 type outgoing struct {
-	properties []byte // of the next content header; nil: it passes as it is
-	greeting   int    // bytes of the protocol's name that are still to come
-	rest       int64  // bytes of the frame that passes as it comes
+	properties []byte // for the next content header; nil: it passes unchanged
+	greeting   int    // remaining bytes of the protocol header
+	rest       int64  // bytes of the frame that is passed on as it comes
 	held       []byte // the beginning of a frame
 }
 
 func newOutgoing() *outgoing { return &outgoing{greeting: len("AMQP\x00\x00\x09\x01")} }
 
-// add appends p, in which frames may come in pieces, to what waits to be written.
+// add appends p, which may contain partial frames, to what waits to be written.
 func (w *outgoing) add(waiting, p []byte) []byte {
 	for len(p) > 0 {
 		switch {
@@ -265,12 +265,12 @@ func (w *outgoing) add(waiting, p []byte) []byte {
 	return waiting
 }
 
-// size is that of the frame whose head is held, in bytes.
+// size is the size in bytes of the frame whose head is held.
 func (w *outgoing) size() int { return frameExtra + int(binary.BigEndian.Uint32(w.held[3:])) }
 
 // header appends the content header frame that is held.
 func (w *outgoing) header(b []byte) []byte {
-	const before = frameFixed - 2 // the flags are the beginning of the properties
+	const before = frameFixed - 2 // the properties begin with the flags
 	if w.properties == nil || len(w.held) < frameExtra+before {
 		return append(b, w.held...)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// pieces is a reader that returns little at a time.
+// pieces is a reader that returns a few bytes at a time.
 type pieces struct {
 	from   io.Reader
 	random *rand.Rand
@@ -36,11 +36,11 @@ func incomingOf(from io.Reader) *incoming {
 	return newIncoming(bufio.NewReaderSize(from, readAhead))
 }
 
-// sent is what a message has beside its address.
+// sent is a message without its address.
 type sent struct{ properties, body []byte }
 
-// streamed are messages as a broker sends them, in all the shapes that there are: each with every table, with bodies
-// whole and in pieces, and other frames between them.
+// streamed are messages as a broker sends them, in all variants: each with every table, with bodies whole and in
+// pieces, and other frames between them.
 func streamed() (stream []byte, all []sent) {
 	channel := []byte{0, 1}
 	method := appendFrame(nil, frameMethod, channel, func(b []byte) []byte { return append(b, "deliver"...) })
@@ -69,7 +69,7 @@ func streamed() (stream []byte, all []sent) {
 	return stream, all
 }
 
-// received are the contents that amqp091-go would get of a stream.
+// received are the contents that amqp091-go would get from a stream.
 func received(t *testing.T, stream []byte) (all []sent) {
 	t.Helper()
 	var body []byte
@@ -93,7 +93,7 @@ func received(t *testing.T, stream []byte) (all []sent) {
 	return all
 }
 
-// TestFramesThatComeInPieces: contents are what they are however they are cut.
+// Contents do not depend on how the stream is cut.
 func TestFramesThatComeInPieces(t *testing.T) {
 	r := seed.Rand(t)
 	stream, want := streamed()
@@ -118,7 +118,7 @@ func TestFramesThatComeInPieces(t *testing.T) {
 	}
 }
 
-// TestFramesThatGoInPieces: what is published is the same however amqp091-go cuts its frames.
+// What is published does not depend on how amqp091-go cuts its frames.
 func TestFramesThatGoInPieces(t *testing.T) {
 	r := seed.Rand(t)
 	greeting := "AMQP\x00\x00\x09\x01"
@@ -148,8 +148,7 @@ func TestFramesThatGoInPieces(t *testing.T) {
 	}
 }
 
-// FuzzFrames reads any bytes as those of a broker: nothing is lost of what is no AMQP, and a length that is not so
-// takes no memory.
+// FuzzFrames reads any bytes as a broker's: nothing is lost of what is not AMQP, and a wrong length allocates nothing.
 func FuzzFrames(f *testing.F) {
 	for _, table := range tables() {
 		f.Add(headerFrame(table))
@@ -167,7 +166,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// BenchmarkHeaders is what the headers of a message that died twice cost, from the wire to the model.
+// BenchmarkHeaders measures the headers of a message that died twice, from the wire to the model.
 func BenchmarkHeaders(b *testing.B) {
 	death := model.Table{
 		"count": int64(3), "reason": "rejected", "queue": "orders", "exchange": "shop",
@@ -184,14 +183,14 @@ func BenchmarkHeaders(b *testing.B) {
 	}
 }
 
-// A Conn is cut when its reader is stuck, so that everything that waits for an answer ends.
+// A Conn is cut when its reader is stuck, so that everything waiting for an answer ends.
 func TestConnThatIsNotReadFromIsCut(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	w := newConn(near, time.Second)
 	go func() { _, _ = far.Write([]byte("an answer")) }()
 	must.Get(w.Read(make([]byte, 9)))(t)
-	// The reader does not come back.
+	// The reader does not return.
 	_ = far.SetReadDeadline(time.Now().Add(time.Minute))
 	_, err := far.Read(make([]byte, 1))
 	assert.That(t, errors.Is(err, io.EOF), "the other side saw %v", err)
@@ -199,7 +198,7 @@ func TestConnThatIsNotReadFromIsCut(t *testing.T) {
 	assert.That(t, errors.Is(err, net.ErrClosed), "a write returned %v", err)
 }
 
-// A Conn on which nothing comes is read from, and stays.
+// A Conn that receives nothing but is being read stays open.
 func TestConnThatIsReadFromStays(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
@@ -219,8 +218,8 @@ func TestConnThatIsReadFromStays(t *testing.T) {
 	assert.Succeeds(t, <-read)
 }
 
-// peer is the far end of a Conn. It speaks just enough AMQP to hand amqp091-go any header, and to take what it
-// publishes: a broker would refuse most of them.
+// peer is the far end of a Conn. It speaks just enough AMQP to deliver any headers to amqp091-go, and to receive what
+// it publishes: a broker would refuse most of them.
 type peer struct {
 	testing.TB
 	conn    net.Conn
@@ -228,7 +227,7 @@ type peer struct {
 	wire    *Conn
 	channel *amqp.Channel
 
-	next      []byte // the table of the message that is handed out next
+	next      []byte // the table of the next delivered message
 	gets      int
 	published chan []byte // content headers
 }
@@ -293,7 +292,7 @@ func (p *peer) serve() {
 			answer = p.method(0, 10<<16|51, "")
 		case 20<<16 | 10:
 			answer = p.method(1, 20<<16|11, "\x00\x00\x00\x00")
-		case 60<<16 | 70: // get: a message with all that surrounds the table, and a body in one frame or two
+		case 60<<16 | 70: // get: a message with all possible properties around the table, and a body in one frame or two
 			answer = p.method(1, 60<<16|71, "\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01e\x01k\x00\x00\x00\x00")
 			answer = append(answer, headerFrame(p.next)...)
 			halves := [][]byte{[]byte("half"), []byte("half")}
@@ -307,7 +306,7 @@ func (p *peer) serve() {
 	}
 }
 
-// headerFrame is a content header frame with a table, of a message with a body of 8 bytes.
+// headerFrame is a content header frame with a table, for a message with a body of 8 bytes.
 func headerFrame(table []byte) []byte {
 	return appendFrame(nil, frameHeader, []byte{0, 1}, func(b []byte) []byte {
 		// Content type and encoding, headers, delivery mode, message id.
@@ -318,8 +317,7 @@ func headerFrame(table []byte) []byte {
 	})
 }
 
-// tables are beginnings for the fuzzer, and tests of their own: what RabbitMQ delivers, and what only a broken
-// broker could.
+// tables are seeds for the fuzzer, and test cases: what RabbitMQ delivers, and what only a broken broker could.
 func tables() map[string][]byte {
 	nested := []byte("\x01aV")
 	for range 40 {
@@ -344,8 +342,8 @@ func tables() map[string][]byte {
 	}
 }
 
-// FuzzHeaders hands any bytes as headers to amqp091-go: it takes all of them, what is kept of them is what
-// decodeTable reads, and what can be published again arrives as it was.
+// FuzzHeaders passes any bytes as headers to amqp091-go: it accepts them all, what is kept is what decodeTable reads,
+// and anything that can be republished arrives unchanged.
 func FuzzHeaders(f *testing.F) {
 	for _, table := range tables() {
 		f.Add(table)
@@ -374,7 +372,7 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// read is what is read of a message that was kept as AMQP writes it.
+// read decodes a message that was kept encoded as in AMQP.
 func read(t *testing.T, m message.Message) (again message.Message) {
 	t.Helper()
 	var ok bool
@@ -383,7 +381,7 @@ func read(t *testing.T, m message.Message) (again message.Message) {
 	return again
 }
 
-// written is a message as a file or the journal has it.
+// written is a message as read back from a file or the journal.
 func written(t *testing.T, m message.Message) message.Message {
 	t.Helper()
 	line := must.Get(model.JSONLine(m.JSON()))(t)
@@ -392,7 +390,7 @@ func written(t *testing.T, m message.Message) message.Message {
 	return again
 }
 
-// publish is the content header that a message is published with.
+// publish returns the content header that a message is published with.
 func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 	t.Helper()
 	p.wire.Carry(out)
@@ -400,7 +398,7 @@ func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 	return <-p.published
 }
 
-// publishes proves that headers arrive as they are, or are refused.
+// publishes proves that headers arrive unchanged, or are refused.
 func (p *peer) publishes(t *testing.T, headers model.Table) {
 	t.Helper()
 	out := message.Publishing{Headers: headers}
@@ -418,8 +416,7 @@ func (p *peer) publishes(t *testing.T, headers model.Table) {
 	assert.That(t, ok && bytes.Equal(got, encoded), "published %q, want %q", got, encoded)
 }
 
-// TestPropertiesAreWrittenAsTheLibraryDoes: with each combination of properties, a content header is what amqp091-go
-// makes of them.
+// For each combination of properties, a content header is the same as amqp091-go's.
 func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 	p := newPeer(t)
 	texts := [...]string{"text/plain", "gzip", "correlation", "reply", "1000", "id", "type", "guest", "app"}

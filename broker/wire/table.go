@@ -14,17 +14,16 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// maxNesting is how many nested tables and arrays are read as such; what is deeper is kept as it came.
+// maxNesting is how many nested tables and arrays are decoded; deeper ones are kept raw.
 const maxNesting = 1000
 
-// decodeTable reads the entries of a field table, without the length in front of them: everything that RabbitMQ takes
-// (3.10.8, 4.0.5, 4.3.6). What cannot be read it keeps as raw bytes. The values have the types that amqp091-go 1.16
-// gives them.
+// decodeTable decodes the entries of a field table, without its length: everything that RabbitMQ accepts (3.10.8,
+// 4.0.5, 4.3.6). It keeps undecodable parts as raw bytes. The values have the types that amqp091-go 1.16 gives them.
 func decodeTable(b []byte, depth int) model.Table {
 	t := model.Table{}
 	for len(b) > 0 {
 		n := 1 + int(b[0])
-		if len(b) <= n { // no letter of a type follows the name
+		if len(b) <= n { // the name is not followed by a type letter
 			addValue(t, "", model.RawValue{Bytes: slices.Clone(b)})
 			break
 		}
@@ -51,7 +50,7 @@ func addValue(t model.Table, name string, v any) {
 // withLength marks types whose values begin with their length, in four bytes.
 const withLength = -1
 
-// sizes are the bytes of values, without the letter, by the letters of their types; noType for other letters.
+// sizes are the sizes in bytes of values without the letter, by type letter; noType for other letters.
 var sizes = func() (all [256]int8) {
 	for i := range all {
 		all[i] = noType
@@ -68,7 +67,7 @@ var sizes = func() (all [256]int8) {
 
 const noType = -2
 
-// valueEnd is where a value ends that begins with its letter, and where its content begins, behind a length. ok is
+// valueEnd finds the end of a value that begins with its letter, and the start of its content, after a length. ok is
 // false when that is not within b.
 func valueEnd(b []byte) (content, end int, ok bool) {
 	switch size := sizes[b[0]]; size {
@@ -85,7 +84,7 @@ func valueEnd(b []byte) (content, end int, ok bool) {
 	}
 }
 
-// decodeValue reads a value behind its letter. One that cannot be read takes all of b: its end is unknown.
+// decodeValue decodes a value after its letter. An undecodable one takes all of b: its end is unknown.
 func decodeValue(b []byte, depth int) (v any, rest []byte) {
 	letter := b[0]
 	nested := letter == 'A' || letter == 'F'
@@ -99,7 +98,7 @@ func decodeValue(b []byte, depth int) (v any, rest []byte) {
 	content, rest := b[begin:end], b[end:]
 	switch letter {
 	case 'A':
-		var list []any // nil when there is nothing in it, as amqp091-go has it
+		var list []any // nil when empty, like amqp091-go's
 		for len(content) > 0 {
 			var e any
 			e, content = decodeValue(content, depth+1)
@@ -149,9 +148,8 @@ func decodeSimple(letter byte, b []byte) any {
 	return nil
 }
 
-// encodeTable writes the entries of a table in the order of their names, without the length in front of them: what
-// decodeTable read, it writes. What is damaged goes last, as it has no end. The table must be one that was read, or one
-// that tableSize has measured.
+// encodeTable writes the entries of a table sorted by name, without its length: the inverse of decodeTable. A damaged
+// value goes last, as it has no end. The table must come from decodeTable, or be measured by tableSize.
 func encodeTable(b []byte, t model.Table) []byte {
 	var room [16]string
 	names := slices.AppendSeq(room[:0], maps.Keys(t))
@@ -177,7 +175,7 @@ func encodeNamed(b []byte, name string, v any) []byte {
 	return encodeValue(append(append(b, byte(len(name))), name...), v)
 }
 
-// encodeValue writes a value behind the letter of its type.
+// encodeValue writes a value after its type letter.
 func encodeValue(b []byte, v any) []byte {
 	order := binary.BigEndian
 	switch v := v.(type) {
@@ -241,8 +239,8 @@ func counted(b []byte, write func([]byte) []byte) []byte {
 	return b
 }
 
-// tableSize is how many bytes a table has on the wire, without the length in front. The error says why AMQP, or
-// RabbitMQ, does not take it.
+// tableSize is the size in bytes of an encoded table, without its length. The error says why AMQP, or RabbitMQ, does
+// not accept it.
 func tableSize(t model.Table) (n int, err error) {
 	for name, v := range t {
 		if len(name) > math.MaxUint8 {
@@ -307,15 +305,15 @@ func listSize(values []any) (n int, err error) {
 	return n, nil
 }
 
-// wellFormed reports whether a raw value is what AMQP allows, whatever its depth.
+// wellFormed reports whether a raw value is valid AMQP, whatever its depth.
 func wellFormed(raw model.RawValue) bool {
 	value := append([]byte{raw.Type}, raw.Bytes...)
 	_, end, ok := valueEnd(value)
 	return ok && end == len(value) && walk(value)
 }
 
-// walk reports whether the values of an array are what AMQP allows. It builds nothing and does not recurse: a hostile
-// client nests tens of thousands of tables.
+// walk reports whether the values of an array are valid AMQP. It builds nothing and does not recurse: a hostile client
+// nests tens of thousands of tables.
 func walk(values []byte) bool {
 	type level struct {
 		end   int
@@ -350,8 +348,8 @@ func walk(values []byte) bool {
 	}
 }
 
-// Table is a table as amqp091-go takes it, for the arguments of bindings: the same one, unless it has values of types
-// that only the model knows.
+// Table converts a table for amqp091-go, for the arguments of bindings: it is the same one, unless it has values of
+// types that only the model has.
 func Table(t model.Table) amqp.Table {
 	plain := true
 	for _, v := range t {
@@ -377,7 +375,7 @@ func libraryValue(v any) any {
 	case model.Decimal:
 		return amqp.Decimal(v)
 	case int:
-		return int64(v) // amqp091-go would cut it to 32 bits
+		return int64(v) // amqp091-go would truncate it to 32 bits
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
