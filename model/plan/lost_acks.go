@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -14,16 +16,19 @@ const lostMost = 10_000
 // rabbitmq-server issue 10327). So the last ones are lost, and their messages come back as redelivered.
 type LostAcks struct {
 	recorded []message.Fingerprint       // in order
-	there    map[message.Fingerprint]int // how many of each are in the queue
-	others   bool                        // one of them was never delivered: it was published since
+	times    map[message.Fingerprint]int // how often each was recorded
+	there    map[message.Fingerprint]int // how many of each are in the queue, and were delivered before
+	again    []message.Fingerprint       // the same, in the order of the queue
+	more     int64                       // messages in the queue, beyond what the record has left there
 }
 
 // LostAcks prepares the search in the queue that the record's messages come from; nil when none can be lost.
 func (r *Record) LostAcks(t *model.Topology, from model.QueueRef) *LostAcks {
-	if q, exists := t.Queue(from); !exists || q.Type != model.Quorum || !r.Unfinished() || r.Operation == Rescue {
+	q, exists := t.Queue(from)
+	if !exists || q.Type != model.Quorum || !r.Unfinished() || r.Operation == Rescue || r.Intent == nil {
 		return nil
 	}
-	return &LostAcks{}
+	return &LostAcks{more: -r.Intent.Depth}
 }
 
 // Recorded takes in an entry of the record. Call it with all entries in order before the first call of See.
@@ -31,6 +36,7 @@ func (l *LostAcks) Recorded(e *Entry) {
 	if l == nil || e.Outcome != Moved && e.Outcome != Dropped {
 		return
 	}
+	l.more++
 	l.recorded = Last(l.recorded, e.Fingerprint)
 }
 
@@ -49,35 +55,65 @@ func (l *LostAcks) See(m *message.Message) {
 	}
 	if l.there == nil {
 		l.there = make(map[message.Fingerprint]int, len(l.recorded))
+		l.times = make(map[message.Fingerprint]int, len(l.recorded))
 		for _, f := range l.recorded {
+			l.times[f]++
 			l.there[f] = 0
 		}
 	}
-	if n, recorded := l.there[m.Fingerprint]; recorded {
-		l.there[m.Fingerprint], l.others = n+1, l.others || !m.Redelivered
+	l.more++
+	if n, recorded := l.there[m.Fingerprint]; recorded && m.Redelivered {
+		l.there[m.Fingerprint] = n + 1
+		l.again = append(l.again, m.Fingerprint)
 	}
 }
 
-// Back are the record's last messages that are in the queue again; none when they could be mistaken for others.
-func (l *LostAcks) Back() []message.Fingerprint {
-	if l == nil || l.others {
-		return nil
+// Back are the last messages of the record that are in the queue again. They are sure where two of them have no twin.
+// Otherwise they may be others of the same content, and are at most as many as the queue has more than it should.
+func (l *LostAcks) Back() (back []message.Fingerprint, sure bool) {
+	if l == nil {
+		return nil, false
 	}
-	n, times := 0, map[message.Fingerprint]int{}
-	for _, there := range l.there {
-		n += there
+	most := l.inAnyOrder()
+	n := most // from the first one on that has no twin: of twins, only the order tells which one came back
+	for n > 0 && !l.alone(l.recorded[len(l.recorded)-n]) {
+		n--
 	}
-	for _, f := range l.recorded {
-		times[f]++
-	}
-	if n > len(l.recorded) {
-		return nil
-	}
-	back := l.recorded[len(l.recorded)-n:]
-	for _, f := range back {
-		if times[f] != 1 || l.there[f] != 1 {
-			return nil
+	for _, n := range []int{l.inOrder(), n} {
+		back, count := l.lastRecorded(n), 0
+		for _, f := range back {
+			if l.alone(f) {
+				count++
+			}
+		}
+		if count >= 2 {
+			return back, true
 		}
 	}
-	return back
+	return l.lastRecorded(max(min(most, int(l.more)), 0)), false
+}
+
+func (l *LostAcks) lastRecorded(n int) []message.Fingerprint { return l.recorded[len(l.recorded)-n:] }
+
+// alone reports whether a message has no twin.
+func (l *LostAcks) alone(f message.Fingerprint) bool { return l.times[f] == 1 && l.there[f] == 1 }
+
+// inOrder is how many of the last ones the queue has in front of all their twins.
+func (l *LostAcks) inOrder() int {
+	n := min(len(l.recorded), len(l.again))
+	for ; n > 0 && !slices.Equal(l.again[:n], l.lastRecorded(n)); n-- {
+	}
+	return n
+}
+
+// inAnyOrder is how many of the last ones the queue has, be they in another order as after many pages.
+func (l *LostAcks) inAnyOrder() (n int) {
+	found := map[message.Fingerprint]int{}
+	for _, f := range slices.Backward(l.recorded) {
+		if found[f]++; found[f] > l.there[f] {
+			break
+		}
+		n++
+	}
+	return n
 }

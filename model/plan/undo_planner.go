@@ -70,7 +70,8 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 	case err != nil && !w.Insist && p.Uncertain > 0:
 		return w, &UndoNotLooked{p.Uncertain, err}
 	case err == nil && stopped == "":
-		w.There, w.Back = there, lost.Back()
+		w.There = there
+		w.Back, _ = lost.Back()
 	}
 	return w, nil
 }

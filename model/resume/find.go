@@ -22,15 +22,18 @@ type resumption struct {
 
 	items   []item // what may still be in the source, in the order of acquisition
 	pending []*pending
-	certain tally                    // without the pending ones
-	lost    *plan.LostAcks           // for the last record; nil: none are possible
-	done    []*pending               // the last messages recorded as moved or dropped
-	copies  map[string]*targetCopies // by target
-	rank    int
-	depth   int64                       // messages of the source
-	held    bool                        // a consumer may hold further messages of the source
-	undo    plan.UndoWant               // for an undo: what it undoes, and which of that is in the queue now
-	lines   map[int]message.Fingerprint // for an import: the messages that were acted on, by their number in the file
+	certain tally                 // without the pending ones
+	lost    *plan.LostAcks        // for the last record; nil: none are possible
+	done    []*pending            // the last messages recorded as moved or dropped
+	back    []message.Fingerprint // those of them that are in the source again
+	// sureBack: they are, and not others of the same content
+	sureBack bool
+	copies   map[string]*targetCopies // by target
+	rank     int
+	depth    int64                       // messages of the source
+	held     bool                        // a consumer may hold further messages of the source
+	undo     plan.UndoWant               // for an undo: what it undoes, and which of that is in the queue now
+	lines    map[int]message.Fingerprint // for an import: the messages that were acted on, by their number in the file
 }
 
 // tally counts the messages that are not left to do.
@@ -196,17 +199,20 @@ func (f *resumption) find() error {
 	}
 	if f.source.Name != "" {
 		f.place(seen)
-		f.takeBack(len(f.lost.Back()))
+		f.takeBack()
 	}
 	return nil
 }
 
-// takeBack corrects the last n messages recorded as moved or dropped: they are in their queue again.
-func (f *resumption) takeBack(n int) {
-	back := f.done[len(f.done)-n:]
+// takeBack corrects the last messages recorded as moved or dropped: they are in their queue again, or may be.
+func (f *resumption) takeBack() {
+	back := f.done[len(f.done)-len(f.back):]
 	for _, p := range back {
 		f.certain.remove(p.original, p.position)
-		if p.there = yes; p.sent != nil {
+		if f.sureBack {
+			p.there = yes
+		}
+		if p.sent != nil {
 			p.arrived = yes // it was recorded after its copy was confirmed
 		}
 	}
@@ -232,11 +238,19 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 		}
 		return nil
 	})
-	back := int64(len(f.lost.Back()))
-	f.depth -= back
-	for i := range seen {
-		seen[i].position -= back
+	f.back, f.sureBack = f.lost.Back()
+	back := map[message.Fingerprint]int{}
+	for _, name := range f.back {
+		back[name]++
 	}
+	seen = slices.DeleteFunc(seen, func(s sighting) bool {
+		back[s.fingerprint]--
+		return back[s.fingerprint] >= 0
+	})
+	for i := range seen {
+		seen[i].position -= int64(len(f.back))
+	}
+	f.depth -= int64(len(f.back))
 	if f.held = held; err == nil && stopped != "" {
 		err = fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), stopped)
 	}
