@@ -170,7 +170,7 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	t := c.t
 	process := os.Getpid()
 	if fault == "kill" || fault == "stop" {
-		process = c.process()
+		process = c.process(struckNode)
 	}
 	if fault == "link" { // rabbitmqctl takes its time
 		c.eval(0, fmt.Sprintf("[timer:apply_after(%d, erlang, disconnect_node, [N]) || N <- ['%s', '%s']].",
@@ -216,7 +216,7 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 		}
 	}
 	if fault == "stop" && inMnesia(c.nodes[0]) {
-		c.restart()
+		c.restart(struckNode)
 	}
 	c.whole()
 }
@@ -313,31 +313,12 @@ func (c *clusterTrial) hit(fault string, process int) {
 	}
 	must.Do(c.t, err)
 	if fault == "kill" || fault == "term" {
-		c.restart()
+		c.restart(struckNode)
 	}
-}
-
-// restart halts the struck node, if it runs, and starts it again.
-func (c *clusterTrial) restart() {
-	c.t.Helper()
-	node := c.nodes[struckNode]
-	err := node.Halt()
-	if err == nil {
-		err = node.Resume(c.t.Context())
-	}
-	must.Do(c.t, err)
 }
 
 // inMnesia reports whether the metadata are there: nodes that were out of sight then stay apart until one is restarted.
 func inMnesia(n *demo.Node) bool { return !model.ParseVersion(n.Version()).AtLeast(4, 3) }
-
-// process is the struck node's.
-func (c *clusterTrial) process() int {
-	c.t.Helper()
-	out := must.Get(c.nodes[struckNode].Control(c.t.Context(), "eval", "list_to_integer(os:getpid())."))(c.t)
-	process := must.Get(strconv.Atoi(out))(c.t)
-	return process
-}
 
 // start starts dlxtop with a home that is kept.
 func (c *clusterTrial) start(args ...string) (*exec.Cmd, *bytes.Buffer) {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -141,6 +144,7 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t)
 	t.Run("a member is late", func(t *testing.T) { (&cluster{t, nodes}).holdMember() })
+	t.Run("a node is gone", func(t *testing.T) { (&cluster{t, nodes}).killNode() })
 	t.Run("a node stops", func(t *testing.T) { (&cluster{t, nodes}).stopNode() })
 	t.Run("the network breaks", func(t *testing.T) { (&cluster{t, nodes}).breakNetwork() })
 }
@@ -161,6 +165,38 @@ func (c *cluster) holdMember() {
 	assert.That(c.t, status == cli.ExitDone && strings.Contains(out, fmt.Sprintf(`"dropped": %d`, n)),
 		"exit status %d: %s %s", status, out, errs)
 	_, err := c.channel().QueueDelete("late", false, false, false)
+	must.Do(c.t, err)
+}
+
+// killNode kills the node of a classic queue that messages are dropped from, and starts it again only when that has
+// ended: it does not wait until the broker has looked for the queue in vain.
+func (c *cluster) killNode() {
+	const n = 20000
+	c.declare("killed", 1, nil)
+	c.publish("killed", n)
+	process := c.process(1)
+	_, channel := c.connect()
+	status, out, errs := -1, "", ""
+	ended := make(chan bool)
+	go func() {
+		status, out, errs = c.run("drop", "killed", "--yes", "-o", "json")
+		close(ended)
+	}()
+	must.Await(c.t, "some are dropped", func() bool {
+		return depth.Of(c.t, channel, "killed") < n-100 // a look holds 100
+	})
+	must.Do(c.t, syscall.Kill(process, syscall.SIGKILL))
+	select {
+	case <-ended:
+	case <-time.After(built.Patience / 2):
+		c.t.Error("the drop still waits for the queue")
+		<-ended
+	}
+	assert.That(c.t, status == cli.ExitDone || strings.Contains(out, `"unknown": `), "exit status %d: %s %s", status, out,
+		errs)
+	c.restart(1)
+	_, channel = c.connect()
+	_, err := channel.QueueDelete("killed", false, false, false)
 	must.Do(c.t, err)
 }
 
@@ -383,4 +419,21 @@ func (c *cluster) breakNetwork() {
 	c.poll("guest:guest", "the partition is told", func(t *model.Topology) bool {
 		return strings.Contains(about(t, "partition"), "error "+c.nodes[0].Name())
 	})
+}
+
+// process is that of a node.
+func (c *cluster) process(node int) int {
+	c.t.Helper()
+	out := must.Get(c.nodes[node].Control(c.t.Context(), "eval", "list_to_integer(os:getpid())."))(c.t)
+	return must.Get(strconv.Atoi(out))(c.t)
+}
+
+// restart halts a node, if it runs, and starts it again.
+func (c *cluster) restart(node int) {
+	c.t.Helper()
+	err := c.nodes[node].Halt()
+	if err == nil {
+		err = c.nodes[node].Resume(c.t.Context())
+	}
+	must.Do(c.t, err)
 }
