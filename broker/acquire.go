@@ -149,7 +149,7 @@ func (s *source) connect(ctx context.Context) error {
 	}
 	if s.probe, err = s.client.Open(held.Connection); err == nil {
 		channels = append(channels, s.probe)
-		s.depth, err = s.ready()
+		s.depth, err = s.awaitLeast(ctx)
 	}
 	if err == nil {
 		s.holding, err = s.client.Open(held.Connection)
@@ -176,6 +176,23 @@ func (s *source) ready() (int64, error) {
 			return int64(q.Messages), nil
 		case time.Since(began) > s.plan.Timeout:
 			return 0, link.QueueError("count", s.plan.Queue, model.ErrQueueSilent)
+		}
+	}
+}
+
+// awaitLeast counts the messages that are ready. A quorum queue whose leader has just died says that it is empty
+// (3.10.8): it is asked again, for a while, until it has what it should have.
+func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
+	for began := time.Now(); ; {
+		depth, err = s.ready()
+		enough := depth >= s.plan.Least || s.plan.Type != model.Quorum
+		if err != nil || enough || time.Since(began) > settling {
+			return depth, err
+		}
+		select {
+		case <-ctx.Done():
+			return depth, ctx.Err()
+		case <-time.After(countEvery):
 		}
 	}
 }

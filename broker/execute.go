@@ -60,6 +60,9 @@ func (c *Client) execute(
 		p.Acquire.Method == peek.Stream, p.Acquire.Queue != p.From:
 		return l.copy(), left, fmt.Errorf("%s: this plan cannot be executed", attempt)
 	}
+	if p.Resuming != nil {
+		p.Acquire.Least = min(p.Resuming.Left, 1)
+	}
 	source, err := c.openSource(ctx, p.Acquire, true)
 	if err != nil {
 		return l.copy(), left, fmt.Errorf("%s: %w", attempt, err)
@@ -235,32 +238,20 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 	}
 }
 
-// reopen starts taking messages again. Those that were ready at the start, and were not moved, are in front. A quorum
-// queue may get them back late, and one whose leader has just died says that it is empty (3.10.8). So it is asked for a
-// while, and an empty queue is an error: the messages are not gone.
+// reopen starts taking messages again. Those that were ready at the start, and were not moved, are in front, and a
+// quorum queue may get them back late. One that stays empty is an error: the messages are not gone.
 func (x *execution) reopen(ctx context.Context) (err error) {
-	if x.source, err = x.client.openSource(ctx, x.plan.Acquire, true); err != nil {
+	again := x.plan.Acquire
+	again.Least = x.left
+	if x.source, err = x.client.openSource(ctx, again, true); err != nil {
 		return err
 	}
-	if x.source.plan.Type != model.Quorum {
-		return nil
-	}
-	for began := time.Now(); err == nil && x.source.depth < x.left && time.Since(began) < settling; {
-		select {
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-time.After(countEvery):
-			x.source.depth, err = x.source.ready()
-		}
-	}
-	if err == nil && x.source.depth == 0 && x.left > 0 {
-		err = fmt.Errorf("%s says that it is empty, and should have %s", model.Printable(x.plan.From.String()),
+	if x.source.plan.Type == model.Quorum && x.source.depth == 0 && x.left > 0 {
+		_, _ = x.client.giveBack(x.source)
+		return fmt.Errorf("%s says that it is empty, and should have %s", model.Printable(x.plan.From.String()),
 			model.Plural(x.left, "message"))
 	}
-	if err != nil {
-		_, _ = x.client.giveBack(x.source)
-	}
-	return err
+	return nil
 }
 
 // stage acts until most messages were picked in all (0: all that are left), and gives back what it holds.

@@ -72,6 +72,24 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 	})
 }
 
+// TestPeekWaitsForWhatShouldBeThere: a quorum queue that says that it is empty is asked again where a record knows
+// better.
+func TestPeekWaitsForWhatShouldBeThere(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	q := described(a.queue("q", model.Quorum), model.Quorum)
+	look := planPeek(q, peek.Want{})
+	look.Least = 3
+	sent := make(chan bool)
+	time.AfterFunc(time.Second, func() {
+		a.send("", q.Name, numbered(3)...)
+		close(sent)
+	})
+	p := peekAt(t, newClient(t, broker.Options{URL: node.AMQP()}), look)
+	<-sent
+	assert.Equal(t, len(p.Messages), 3, "messages")
+}
+
 func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)

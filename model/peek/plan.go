@@ -84,6 +84,7 @@ type Plan struct {
 	Method   Method
 	Release  Release
 	Limit    int           // messages at most; for an action the expected number, 0 if unknown
+	Least    int64         // messages that a quorum queue should have, by what a record or an action knows
 	Page     int           // messages that one consumer takes at most: its prefetch
 	MaxBytes int64         // body bytes at most: for a peek in total, for an action in memory
 	Mean     int64         // mean body size in bytes, from the statistics; 0 if unknown

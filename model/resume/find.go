@@ -229,6 +229,9 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	if !look.Allowed() {
 		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), look.Refusal.Words())
 	}
+	if len(f.pending) > 0 {
+		look.Least = 1
+	}
 	f.looked = append(f.looked, look)
 	held, stopped, err := f.want.Whole(look, func(m *message.Message) error {
 		f.lost.See(m)
