@@ -46,7 +46,7 @@ var (
 )
 
 // trialsAtOnce is how many commands run while a node is struck: most of a trial's time goes to the node.
-const trialsAtOnce = 28
+const trialsAtOnce = 56
 
 // clusterTrial is one command of dlxtop in a cluster one of whose nodes is struck meanwhile.
 type clusterTrial struct {
@@ -151,10 +151,10 @@ func shuffledTrials(r *rand.Rand) []*clusterTrial {
 			for k := range 4 {
 				trial := &clusterTrial{
 					action: action, place: place, kinds: [2]string{kinds[k/2], kinds[k%2]},
-					n: 500 + r.IntN(2500), rejects: r.IntN(3) == 0,
+					n: 300 + r.IntN(1500), rejects: r.IntN(3) == 0,
 				}
 				if slices.Contains(pacedActions, action) {
-					trial.rate = trial.n / 10
+					trial.rate = trial.n / 15
 				}
 				trials = append(trials, trial)
 			}
