@@ -33,8 +33,8 @@ const (
 	timeout  = 10 * time.Second // of one request to a broker
 	interval = 2 * time.Second  // between two polls of the dashboard
 
-	collectAfter = 200      // percent of what is in use
-	memoryLimit  = 96 << 20 // bytes that the program stays below as far as it can: see keepRoom
+	collectAfter = 200      // percent of the memory in use
+	memoryLimit  = 96 << 20 // bytes that the program stays below if possible: see keepRoom
 
 	spareProcessors = 2 // of Go's scheduler, for keys
 )
@@ -43,11 +43,11 @@ func main() {
 	os.Exit(run())
 }
 
-// run is main with deferred calls that happen.
+// run exists so that deferred calls run before os.Exit.
 func run() int {
 	unasked.Restore()
-	// Most of the memory that is taken is garbage a moment later: it is collected seldom while there is little of it,
-	// and often when a hundred thousand messages are looked at. GOGC and GOMEMLIMIT say otherwise.
+	// Most allocated memory is garbage a moment later: it is collected seldom while there is little of it, and often when
+	// a hundred thousand messages are looked at. GOGC and GOMEMLIMIT override that.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAfter)
 	}
@@ -79,8 +79,8 @@ func run() int {
 	return program.Run(ctx, os.Args[1:])
 }
 
-// built is what the linker was given, and otherwise what Go notes: the module's version where `go install` built it,
-// the commit where the repository is.
+// built is what the linker set, or else what Go records: the module's version for `go install`, the commit for a build
+// from the repository.
 func built() cli.Build {
 	b := cli.Build{Version: version, Commit: commit, Date: date}
 	info, ok := debug.ReadBuildInfo()
@@ -119,8 +119,8 @@ func newBroker(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Brok
 	return broker.New(o)
 }
 
-// environment is a variable of the environment. Without a usable HOME (cron, systemd and containers may start programs
-// so) it is the one that the system's database has of this user, and "" when that has none.
+// environment is an environment variable. Without a usable HOME (cron, systemd and containers may start programs like
+// that) it is the one in the system's database of users, or "".
 func environment(name string) string {
 	value := os.Getenv(name)
 	if name != "HOME" || filepath.IsAbs(value) {
@@ -132,7 +132,7 @@ func environment(name string) string {
 	return ""
 }
 
-// login is the person at this machine: who used sudo, else the user of the process; "" when the system does not say.
+// login is the person at this machine: the user of sudo, or else of the process; "" when the system does not say.
 func login() string {
 	if name := os.Getenv("SUDO_USER"); name != "" {
 		return name
@@ -144,7 +144,7 @@ func login() string {
 	return me.Username
 }
 
-// journalPath is where the journal is: in this directory; "" is the user's own.
+// journalPath is the path of the journal in this directory; "" is the user's own.
 func journalPath(dir string) string {
 	path := journal.Path(environment)
 	if dir != "" {
@@ -154,8 +154,8 @@ func journalPath(dir string) string {
 }
 
 func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
-	// While messages are read, a key would wait until one of Go's processors is free, 10 ms at worst. With more of them
-	// than there are cores the system decides, which lets what has waited go first. GOMAXPROCS says otherwise.
+	// While messages are read, a key would wait until one of Go's processors is free, at worst 10 ms. With more processors
+	// than cores the system decides, which favours what has waited. GOMAXPROCS overrides that.
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcessors)
 	}
@@ -185,7 +185,7 @@ func optionsOf(d cli.Dashboard) ui.Options {
 	return o
 }
 
-// marksIn is where what people say of causes is kept: beside the journal in this directory; "" is the user's own.
+// marksIn is the file with the marks of causes: beside the journal in this directory; "" is the user's own.
 func marksIn(dir string) kept.File {
 	path := journalPath(dir)
 	if path == "" {
@@ -194,7 +194,7 @@ func marksIn(dir string) kept.File {
 	return kept.File{Path: filepath.Join(filepath.Dir(path), kept.CausesName)}
 }
 
-// indexOf is what is kept of failed queues that were read: in the user's cache. The demo leaves nothing behind, and
+// indexOf is the index of failed queues that were read, in the user's cache. The demo leaves nothing behind, and
 // --no-journal asks for the same.
 func indexOf(c config.Connection) ports.Index {
 	dir, err := os.UserCacheDir()

@@ -9,8 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/kept"
 )
 
-// What is read of failed queues is kept in the user's cache; never in the current directory, and not where nothing is
-// to be kept.
+// The index is in the user's cache; never in the current directory, and there is none when nothing may be kept.
 func TestIndexOf(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -10,8 +10,8 @@ import (
 
 const roomEvery = 2 * time.Second
 
-// keepRoom raises the limit of memory while the dashboard needs more, until it is stopped: a limit near to what is in
-// use makes a processor collect garbage all the time.
+// keepRoom raises the memory limit while the dashboard needs more, until it is stopped: a limit near the memory in use
+// makes a processor collect garbage all the time.
 func keepRoom() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -41,7 +41,7 @@ func keepRoom() (stop func()) {
 	}
 }
 
-// roomFor is the limit for what is in use, in bytes: a fifth more, and what Go itself needs.
+// roomFor is the limit for this many bytes in use: a fifth more, plus what Go itself needs.
 func roomFor(live int64) int64 {
 	const own, step = 16 << 20, 8 << 20
 	needed := (live*6/5 + own + step - 1) / step * step // in steps, so that it does not change all the time

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// untilSignal is a context that ends with the first signal that asks the program to end: what is under way then
-// settles and is written down. A second ctrl-c ends the program at once. A terminal that closes may send SIGHUP more
-// than once: that changes nothing. What whoever started it ignores, as nohup does, stays ignored.
+// untilSignal is a context that ends with the first signal to terminate: work in progress then settles and is recorded.
+// A second ctrl-c ends the program at once. A terminal that closes may send SIGHUP more than once: that changes
+// nothing. Signals that the parent ignores, as nohup does, stay ignored.
 //
-// A pipe whose reader is gone does not end the program, which may hold messages: the write fails, and they go back.
+// A closed pipe does not end the program, which may hold messages: the write fails, and they are returned.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1) // further ones need not be kept

@@ -1,4 +1,5 @@
-// Package export writes messages into files and reads them again: one line of JSON each, as message.MessageJSON has it.
+// Package export writes messages to files and reads them back: one line of JSON each, in the form of
+// message.MessageJSON.
 package export
 
 import (
@@ -16,15 +17,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Messages calls with each message, until there is an error.
+// Messages calls each with every message, until an error.
 type Messages = func(each func(*message.Message) error) error
 
-// Files are the files of this machine.
+// Files are files on this machine.
 type Files struct{}
 
-// Create writes messages into a new file that only its owner can read: they may hold secrets. It is there under its
-// name only when all of it is. It refuses to overwrite. Errors about the file wrap message.ErrFile; those of messages
-// come back as they are.
+// Create writes messages into a new file that only its owner can read: they may contain secrets. It appears under its
+// name only when it is complete. It does not overwrite. Errors about the file wrap message.ErrFile; those of messages
+// are returned unchanged.
 func (f Files) Create(path string, messages Messages) (n int, err error) {
 	name := model.Printable(path)
 	if _, err := os.Lstat(path); err == nil {
@@ -41,14 +42,14 @@ func (f Files) Create(path string, messages Messages) (n int, err error) {
 	}
 	defer func() {
 		if err == nil {
-			if e := file.Sync(); e != nil { // it may be all that there is, after a drop
+			if e := file.Sync(); e != nil { // after a drop it may be the only copy
 				err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
 			}
 		}
 		if e := file.Close(); err == nil && e != nil {
 			err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
 		}
-		// Link, unlike Rename, does not overwrite what somebody else has put there meanwhile.
+		// Link, unlike Rename, does not overwrite a file that was created meanwhile.
 		if err == nil {
 			if err = os.Link(part, path); err != nil && !errors.Is(err, fs.ErrExist) {
 				err = os.Rename(part, path) // a file system without links
@@ -134,15 +135,14 @@ func (Files) Read(ctx context.Context, path string, each func(*message.Message) 
 	}
 }
 
-// maxLine bounds what is in memory of a file that is none of messages. By default brokers take bodies of 128 MiB (3.x)
-// and 16 MiB (4.x).
+// maxLine bounds the memory for a file that does not contain messages. By default brokers accept bodies of 128 MiB
+// (3.x) and 16 MiB (4.x).
 const maxLine = 256 << 20
 
 var errLongLine = errors.New("it is longer than 256 MiB, which no broker takes as one message unless it is " +
 	"configured to")
 
-// messageLine reads to the end of a line, but no further than its first part when that does not begin as a message
-// does.
+// messageLine reads to the end of a line, but stops after its first part if that does not begin like a message.
 func messageLine(lines *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := lines.ReadSlice('\n')

@@ -70,7 +70,7 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	refused(filepath.Join(dir, "no", "folder"), "cannot be written", some(1))
 	late := filepath.Join(dir, "late.jsonl")
 	refused(late, "file exists", func(each func(*message.Message) error) error {
-		return errors.Join(some(1)(each), os.WriteFile(late, kept, 0o600)) // somebody else was faster
+		return errors.Join(some(1)(each), os.WriteFile(late, kept, 0o600)) // someone else was faster
 	})
 	broken := errors.New("the connection was lost")
 	_, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*message.Message) error) error {
@@ -87,7 +87,8 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	refused(filepath.Join(dir, "x"), "remove it", some(1))
 }
 
-// What is no message, or would end the connection, is refused with its line before anything is sent.
+// A line that is not a message, or would make the broker close the connection, is refused before anything is sent; the
+// error names the line.
 func TestReadRefusesOddLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, line := range []string{
@@ -100,7 +101,7 @@ func TestReadRefusesOddLines(t *testing.T) {
 	}
 }
 
-// A file is read to its end or to its first bad line, which the error names; what was read is written as a file that
+// A file is read to its end or to its first bad line, which the error names; writing what was read gives a file that
 // reads the same.
 func FuzzReadFile(f *testing.F) {
 	var lines bytes.Buffer

@@ -9,21 +9,21 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// attempt is how far one undo of a record came, by the positions of the entries that it takes back.
+// attempt is how far one undo of a record got, by the positions of the entries that it undoes.
 type attempt struct {
 	id      int64
 	running bool
 	of      positions                   // claimed or done
-	unsure  map[int]message.Fingerprint // intended, and it did not tell what became of that; of what it published
+	unsure  map[int]message.Fingerprint // intended, with an unknown outcome; the fingerprint is of what it published
 }
 
-// What an undo has done with an entry. claimed is of one that runs: no other may touch it.
+// What an undo has done with an entry. claimed is for a running one: no other may touch the entry.
 const (
 	claimed = 1
 	done    = 2
 )
 
-// tell notes in an entry what this undo did with it.
+// tell records in an entry what this undo did with it.
 func (a attempt) tell(e *plan.Entry) {
 	sent, unsure := a.unsure[e.Position]
 	switch {
@@ -36,11 +36,11 @@ func (a attempt) tell(e *plan.Entry) {
 	}
 }
 
-// Claim begins an undo of the record r.Undoes and takes for it, in the same transaction, those of the positions that
-// no other undo has. The error is a *plan.ClaimedError when there are none: then nothing was begun. It forgets
-// nothing: that could be r.Undoes.
+// Claim begins an undo of the record r.Undoes and claims for it, in the same transaction, those of the positions that
+// no other undo has. The error is a *plan.ClaimedError when there are none: then nothing was begun. It deletes no old
+// records: r.Undoes could be one.
 func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id int64, granted []int, err error) {
-	// What has ended does not change any more: it need not be read while all others wait.
+	// Ended undos do not change any more: they need not be read while all others wait.
 	over := map[int64]attempt{}
 	db, err := j.open(ctx)
 	if err == nil {
@@ -78,7 +78,7 @@ func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id in
 	return id, granted, err
 }
 
-// free are the positions of a claim that nobody has. The refusal names who has the others.
+// free are the unclaimed positions of a claim. The refusal names the owner of the others.
 func free(before map[int64]attempt, record int64, c plan.Claim) (granted []int, refusal *plan.ClaimedError) {
 	refusal = &plan.ClaimedError{Record: record, State: plan.ClaimDone}
 	for _, p := range c.Positions {
@@ -107,7 +107,7 @@ func free(before map[int64]attempt, record int64, c plan.Claim) (granted []int, 
 	return granted, refusal
 }
 
-// attempts adds the undos of a record to those that are known already.
+// attempts adds the undos of a record to those already known.
 func attempts(ctx context.Context, q queryer, record int64, running func(int64) bool, known map[int64]attempt) error {
 	undos, err := undosOf(ctx, q, record)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"modernc.org/sqlite" // and the driver "sqlite"
+	"modernc.org/sqlite" // also registers the driver "sqlite"
 	lib "modernc.org/sqlite/lib"
 )
 
-// database is a file of SQLite, which is opened when it is first needed, and after an error once more.
+// database is a SQLite file, which is opened on demand, and again after an error.
 type database struct {
 	path    string
-	place   func(ctx context.Context, path string) error // makes the file when there is none
+	place   func(ctx context.Context, path string) error // creates the file if it does not exist
 	pragmas []string
 	schema  schema
 
@@ -83,7 +83,7 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, values ...any) *sql.Row
 }
 
-// eachRow calls with each row that a query finds, until there is an error.
+// eachRow calls each with every row that a query finds, until an error.
 func eachRow(
 	ctx context.Context, q queryer, query string, values []any, row func(scan func(...any) error) error,
 ) error {
@@ -100,11 +100,11 @@ func eachRow(
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// busyLimit is how long one program waits for another that writes.
+// busyLimit is how long one program waits for another to finish writing.
 const busyLimit = 10 * time.Second
 
-// patiently tries again while another program makes the same file: SQLite does not wait by itself for what changes a
-// file to WAL.
+// patiently tries again while another program creates the same file: SQLite itself does not wait for a change to WAL
+// mode.
 func patiently(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()
@@ -120,27 +120,27 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// source is how SQLite opens a file.
+// source is the data source name with which SQLite opens a file.
 func source(path string, pragmas []string) string {
 	query := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
 }
 
-// schema is what a file of dlxtop holds. Each migration brings a file from the version before to its own, which is its
-// place in the list, in SQLite's user_version; mark is in its application_id.
+// schema describes one of dlxtop's database files. Each migration upgrades a file by one version; its index in the list
+// is in SQLite's user_version, and mark is in its application_id.
 type schema struct {
 	mark       int
 	migrations []string
-	always     string // is executed at each opening
+	always     string // executed at each opening
 }
 
-// errNewer and errForeign are files that this program must not touch.
+// errNewer and errForeign mean that this program must not touch a file.
 var (
 	errNewer   = errors.New("newer")
 	errForeign = errors.New("foreign")
 )
 
-// prepare makes the tables of a new file, brings an older one to this version, and refuses a file that is not ours.
+// prepare creates the tables of a new file, upgrades an older one to this version, and refuses a foreign file.
 func (s schema) prepare(ctx context.Context, db *sql.DB) error {
 	found, mark, err := markOf(ctx, db)
 	if err == nil && (found != len(s.migrations) || mark != s.mark) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pragma sets something that only a test needs, on every connection that there is.
+// Pragma sets something that only a test needs, on every open connection.
 func (j *Journal) Pragma(ctx context.Context, text string) error {
 	db, err := j.open(ctx)
 	if err == nil {
@@ -16,7 +16,7 @@ func (j *Journal) Pragma(ctx context.Context, text string) error {
 	return err
 }
 
-// Damage makes the text of the entry at a position one that cannot be read.
+// Damage makes the text of the entry at a position unreadable.
 func (j *Journal) Damage(ctx context.Context, position int) error {
 	db, err := j.open(ctx)
 	if err == nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// finder finds entries of one record by their position. It keeps where they are, and those of one Write.
+// finder finds entries of one record by position. It keeps their locations, and the entries of one Write.
 type finder struct {
 	journal *Journal
 	record  int64
-	rows    positions // by position: the place in writes, from 1 on
+	rows    positions // by position: the index in writes, from 1
 	writes  []int64   // rows of the table
-	held    int32     // whose entries are in memory, as rows has it
+	held    int32     // the write whose entries are in memory, as in rows
 	entries map[int]plan.Entry
 }
 
-// Find is what finds the entries of a record by their position, as they were written. Its memory does not grow with
-// what is in them. It is fast where one is near the one before, and not safe for concurrent use.
+// Find returns a function that finds the entries of a record by position, as they were written. Its memory does not
+// depend on their content. It is fast if consecutive positions are near each other, and not safe for concurrent use.
 func (j *Journal) Find(ctx context.Context, record int64) (func(position int) (plan.Entry, error), error) {
 	f := &finder{journal: j, record: record, rows: positions{}}
 	db, err := j.open(ctx)
@@ -51,7 +51,7 @@ func (f *finder) find(ctx context.Context, position int) (plan.Entry, error) {
 	return e, nil
 }
 
-// read takes the entries of one Write into memory.
+// read reads the entries of one Write into memory.
 func (f *finder) read(ctx context.Context, at int32) error {
 	db, err := f.journal.open(ctx)
 	if err != nil {

@@ -11,29 +11,29 @@ import (
 	"time"
 )
 
-// What holds where Options name nothing.
+// The defaults of Options.
 const (
 	defaultAge  = 90 * 24 * time.Hour
 	defaultSize = 2 << 30
 )
 
-// Options say where the journal is, and how much of it is kept.
+// Options say where the journal is, and how much of it to keep.
 type Options struct {
-	Path  string        // of the file; its directory is made when it is not there
-	Age   time.Duration // finished records that are older are forgotten; 0 is 90 days
-	Bytes int64         // of the file: above that the oldest finished records are forgotten; 0 is 2 GiB
-	Login string        // the user of this machine
+	Path  string        // of the file; its directory is created if needed
+	Age   time.Duration // older finished records are deleted; 0 is 90 days
+	Bytes int64         // of the file: beyond that the oldest finished records are deleted; 0 is 2 GiB
+	Login string        // the user on this machine
 	Now   func() time.Time
 }
 
-// Journal is what was done. It opens its file when that is first needed, and tries again after an error. It is safe for
-// concurrent use, by several processes too.
+// Journal records what was done. It opens its file on demand, and tries again after an error. It is safe for concurrent
+// use, also by several processes.
 type Journal struct {
 	options     Options
 	full, quick database // the same file; quick does not wait for the disk
 
 	mu    sync.Mutex
-	locks map[int64]*os.File // of the records that this process works on
+	locks map[int64]*os.File // for the records that this process works on
 }
 
 // New does not touch the disk.
@@ -58,7 +58,7 @@ func New(o Options) *Journal {
 
 func (j *Journal) open(ctx context.Context) (*sql.DB, error) { return j.full.open(ctx) }
 
-// journalPragmas say how SQLite opens the journal; synchronous is how far a commit waits for the disk.
+// journalPragmas are SQLite's settings for the journal; synchronous is how far a commit waits for the disk.
 func journalPragmas(synchronous string) []string {
 	return []string{
 		fmt.Sprintf("busy_timeout(%d)", busyLimit.Milliseconds()), "auto_vacuum(incremental)", "journal_mode(wal)",
@@ -66,11 +66,11 @@ func journalPragmas(synchronous string) []string {
 	}
 }
 
-// Check proves that the journal can be written.
+// Check proves that the journal is writable.
 func (j *Journal) Check(ctx context.Context) error {
 	db, err := j.open(ctx)
 	if err == nil {
-		// A transaction that changes nothing would not touch the disk.
+		// A transaction without changes would not touch the disk.
 		_, err = db.ExecContext(ctx, `INSERT INTO checks(at) VALUES(?)`, j.options.Now().UnixMilli())
 	}
 	if err == nil {
@@ -89,8 +89,8 @@ func (j *Journal) Close() error {
 	return j.explain("close", errors.Join(j.quick.close(), j.full.close()))
 }
 
-// exists reports whether there is a journal already: looking at it need not make one. One that has no place is no
-// journal without records: it is opened, and refuses.
+// exists reports whether there is a journal already: reading need not create one. A journal without a path is not an
+// empty one: opening it gives the error.
 func (j *Journal) exists() bool {
 	return j.options.Path == "" || j.full.exists()
 }

@@ -144,8 +144,8 @@ func TestUndoneMessagesAreMarked(t *testing.T) {
 	assert.That(t, err == nil && r.Undone == 1, "%+v %v", r, err)
 }
 
-// What Write and Settle returned from is there after a kill, and the record is found unfinished; while the
-// program lives it is not.
+// Data survives a kill once Write and Settle have returned, and the record is then unfinished; while the program lives
+// it is not.
 func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	if path := os.Getenv("JOURNAL_VICTIM"); path != "" {
 		j := journal.New(journal.Options{Path: path})
@@ -235,8 +235,8 @@ func TestRetention(t *testing.T) {
 	assert.That(t, err == nil && info.Size() <= 3<<20, "the file has %d bytes: %v", info.Size(), err)
 }
 
-// What an undo or a resume begins with is not forgotten by that, however full the journal is, and what it went on with
-// may be forgotten.
+// Beginning an undo or a resume does not delete the records that it needs, however full the journal is; a resumed
+// record may be deleted later.
 func TestFullJournalKeepsWhatIsUndone(t *testing.T) {
 	t.Parallel()
 	path := at(t)
@@ -253,7 +253,7 @@ func TestFullJournalKeepsWhatIsUndone(t *testing.T) {
 	undo, granted, err := j.Claim(t.Context(), undoOf(second), plan.Claim{Positions: []int{1}})
 	check(t, err)
 	assert.That(t, cmp.Equal(granted, []int{1}), "claimed %v", granted)
-	other := begin(t, j, record(plan.Drop)) // of another program, while the undo runs
+	other := begin(t, j, record(plan.Drop)) // by another program, while the undo runs
 	check(t, j.Finish(other, nil, plan.Account{}))
 	assert.Succeeds(t, j.Entries(t.Context(), second, func(e *plan.Entry) error {
 		assert.That(t, e.Message != nil && len(e.Message.Body) == 300_000, "it keeps %+v", e)
@@ -262,13 +262,13 @@ func TestFullJournalKeepsWhatIsUndone(t *testing.T) {
 	check(t, j.Finish(undo, nil, plan.Account{}))
 }
 
-// TestUnfinishedIsNotToldForEver: an undo settles it, and so does a week.
+// An undo settles it, and so does a week.
 func TestUnfinishedIsNotToldForEver(t *testing.T) {
 	now := time.Now()
 	j := open(t, journal.Options{Path: at(t), Now: func() time.Time { return now }})
 	id := begin(t, j, record(plan.Drop))
 	later := begin(t, j, record(plan.Drop))
-	check(t, j.Close()) // as the end of the program would
+	check(t, j.Close()) // like the end of the program
 	want := func(ids ...int64) {
 		t.Helper()
 		unfinished := must.Get(j.Unfinished(t.Context()))(t)
@@ -292,7 +292,7 @@ func TestUnfinishedIsNotToldForEver(t *testing.T) {
 	}
 }
 
-// TestNothingIsMadeByLooking: who only looks leaves no file behind.
+// Reading only leaves no file behind.
 func TestNothingIsMadeByLooking(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path})
@@ -340,7 +340,7 @@ func TestPathOfTheJournalIsAbsolute(t *testing.T) {
 	}
 }
 
-// TestBegunByManyAtOnce: programs that make a new journal at the same time wait for each other.
+// Programs that create a new journal at the same time wait for each other.
 func TestBegunByManyAtOnce(t *testing.T) {
 	for range 10 {
 		path := at(t)
@@ -363,8 +363,7 @@ func TestBegunByManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestCopiesOfAKilledReplay: of a message whose publishing was intended, and of which nothing is known after a kill, no
-// copy is sent.
+// A message whose publishing was intended, with an unknown outcome after a kill, is not sent again.
 func TestCopiesOfAKilledReplay(t *testing.T) {
 	m := message.Message{Position: 1, Body: []byte("{}")}
 	m.Properties.MessageID = "m1"
@@ -400,10 +399,10 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 	}
 }
 
-// BenchmarkWrite writes down replays of messages of 1 KiB, 500 at once, as an execution does.
+// BenchmarkWrite writes replays of messages of 1 KiB, 500 at once, as an execution does.
 func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, 500, 1<<10, false) }
 
-// BenchmarkWriteWhole writes down messages of 16 KiB with their bodies, 250 at once, as a drop does.
+// BenchmarkWriteWhole writes messages of 16 KiB with their bodies, 250 at once, as a drop does.
 func BenchmarkWriteWhole(b *testing.B) { benchmarkWrite(b, 250, 16<<10, true) }
 
 func benchmarkWrite(b *testing.B, batch, size int, full bool) {

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// lock takes a lock that the system releases when the process ends, however it ends. ok is false when another one has
-// it.
+// lock takes a lock that the system releases when the process ends in any way. ok is false when another process has it.
 func lock(path string) (file *os.File, ok bool, err error) {
 	if file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, false, err
@@ -20,7 +19,7 @@ func lock(path string) (file *os.File, ok bool, err error) {
 	return file, true, nil
 }
 
-// held reports whether a process has the lock. Two that ask at the same time do not take each other for it.
+// held reports whether a process has the lock. Two simultaneous calls do not mistake each other for its owner.
 func held(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {

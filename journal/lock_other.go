@@ -4,7 +4,7 @@ package journal
 
 import "os"
 
-// lock finds that nobody has the lock: here it cannot be told whether another process still works on a record.
+// lock always succeeds: on this system it is unknown whether another process still works on a record.
 func lock(path string) (file *os.File, ok bool, err error) {
 	file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	return file, err == nil, err

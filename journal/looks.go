@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// looksWait is how long a look waits for another program that writes.
+	// looksWait is how long a look waits for another program to finish writing.
 	looksWait = 2 * time.Second
-	// looksAge is how long a queue is remembered that nobody looks at.
+	// looksAge is how long a queue is remembered without looks.
 	looksAge = 90 * 24 * time.Hour
 )
 
-// looksSchema is that of the file; its mark is "dlxl". highest is the delivery count that a message of the queue may
-// have. Times are milliseconds since 1970. ended is of looks that dlxtop did not end itself: how is a model.Ended.
+// looksSchema describes the file; its mark is "dlxl". highest is the delivery count that a message of the queue may
+// have. Times are milliseconds since 1970. ended is for looks that dlxtop did not end itself: how is a model.Ended.
 // Earlier versions did not have it.
 var looksSchema = schema{mark: 0x646c786c, migrations: []string{`
 CREATE TABLE looks (
@@ -46,10 +46,10 @@ CREATE TABLE IF NOT EXISTS ended (
 ) WITHOUT ROWID;
 `}
 
-// Looks remembers what looks at queues have cost, where returns count towards a delivery limit, and how they ended that
-// dlxtop did not end: in a file of its own beside the journal, for all dlxtop of a user. It holds the names of queues
-// and no messages. Losing it loses little: each look reads the count of a message first. It opens its file when that is
-// first needed. It is safe for concurrent use, by several processes too. Its errors are one sentence.
+// Looks remembers what looks at queues have cost, where returns count towards a delivery limit, and how looks ended
+// that dlxtop did not end: in a separate file beside the journal, for every dlxtop of a user. It contains names of
+// queues but no messages. Losing it loses little: each look first reads the count of a message. It opens its file on
+// demand. It is safe for concurrent use, also by several processes. Its errors are one sentence.
 type Looks struct {
 	database
 	now func() time.Time
@@ -69,15 +69,15 @@ func NewLooks(journal string) *Looks {
 			}
 			return file.Close()
 		},
-		// A kill of the program loses nothing; a loss of power may lose the last seconds.
+		// A kill of the program loses nothing; a power failure may lose the last seconds.
 		pragmas: []string{
 			fmt.Sprintf("busy_timeout(%d)", looksWait.Milliseconds()), "journal_mode(wal)", "synchronous(normal)",
 		},
 	}}
 }
 
-// Change lets how change what is remembered of a queue, in one transaction: no other program changes it meanwhile. how
-// may be called several times, and the last one counts.
+// Change updates with how what is remembered of a queue, in one transaction: no other program changes it meanwhile. how
+// may be called several times, and the last call counts.
 func (l *Looks) Change(ctx context.Context, cluster string, queue model.QueueRef, how func(*model.Looked)) error {
 	var none, change model.Looked
 	if !l.exists() {
@@ -115,12 +115,12 @@ func (l *Looks) Change(ctx context.Context, cluster string, queue model.QueueRef
 	}))
 }
 
-// Lock waits until nobody else looks at a queue, and keeps others from it until unlock is called, or the program ends.
+// Lock waits until no other look at a queue runs, and excludes others until unlock is called, or the program ends.
 func (l *Looks) Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return nil, l.explain(err)
 	}
-	// Few files, that are left where they are: whoever removes one that is locked lets two in.
+	// There are few files, and they are never removed: removing a locked one would let two in.
 	const files = 64
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%q %q %q", cluster, queue.VHost, queue.Name)
@@ -168,7 +168,7 @@ func remembered(
 	return looked, eachRow(ctx, q, query, values, func(scan func(...any) error) error {
 		var queue model.QueueRef
 		var of model.Looked
-		var how []byte // nil: the last look was ended by who looked
+		var how []byte // nil: dlxtop itself ended the last look
 		err := scan(&queue.VHost, &queue.Name, &of.Highest, &of.Limit, &how)
 		if err == nil && how != nil {
 			err = json.Unmarshal(how, &of.Ended)
@@ -183,7 +183,7 @@ func remembered(
 // Close closes the file.
 func (l *Looks) Close() error { return l.explain(l.close()) }
 
-// explain puts an error into one sentence.
+// explain words an error in one sentence.
 func (l *Looks) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

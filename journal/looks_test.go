@@ -38,7 +38,7 @@ func wantHighest(t *testing.T, dir string, want int64) {
 	assert.That(t, err == nil && all[looked].Highest == want, "%v %v, want %d", err, all, want)
 }
 
-// beginLook counts a look, unless more were counted than that, and returns what was counted before.
+// beginLook counts a look, unless more than most were counted, and returns the count before.
 func beginLook(ctx context.Context, l *journal.Looks, most int64) (before int64, begun bool, err error) {
 	err = l.Change(ctx, "shop", looked, func(of *model.Looked) {
 		before = of.Highest
@@ -49,7 +49,7 @@ func beginLook(ctx context.Context, l *journal.Looks, most int64) (before int64,
 	return before, begun && err == nil, err
 }
 
-// endLook notes how a look ended, and returns what is counted then.
+// endLook records how a look ended, and returns the count after that.
 func endLook(t *testing.T, l *journal.Looks, end peek.LookEnd) (highest int64) {
 	t.Helper()
 	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) {
@@ -64,8 +64,7 @@ func forget(t *testing.T, l *journal.Looks) {
 	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) { *of = model.Looked{} }))
 }
 
-// TestLooks: a look counts from its beginning on, so that one which ends with its program counts, too; what it found
-// then corrects that.
+// A look counts from its beginning, so that one which ends with its program counts, too; its result then corrects that.
 func TestLooks(t *testing.T) {
 	dir := t.TempDir()
 	l := newLooks(t, dir)
@@ -89,7 +88,7 @@ func TestLooks(t *testing.T) {
 	begin(17, 1, true)
 	end(peek.LookEnd{Highest: 9}, 9) // some had been delivered more often
 	begin(17, 9, true)
-	end(peek.LookEnd{}, 9) // none went back
+	end(peek.LookEnd{}, 9) // none was returned
 	begin(17, 9, true)
 	end(peek.LookEnd{Highest: 3, Complete: true}, 3) // all of it was seen
 	begin(17, 3, true)
@@ -133,7 +132,7 @@ func TestLooksOfManyPrograms(t *testing.T) {
 	wantHighest(t, dir, most+1)
 }
 
-// TestLooksThatCannotBeKept: one sentence says which file, and what follows.
+// One sentence says which file, and the consequence.
 func TestLooksThatCannotBeKept(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"damaged": func(path string) error {
@@ -167,8 +166,8 @@ func lookedIn(t *testing.T, dir string) map[model.QueueRef]model.Looked {
 	return all
 }
 
-// TestLooksThatEnded: how the broker ended a look is known to all programs, also in a file of an earlier version, until
-// the queue was read or is empty.
+// All programs know how the broker ended a look, also from a file of an earlier version, until the queue was read or is
+// empty.
 func TestLooksThatEnded(t *testing.T) {
 	dir := t.TempDir()
 	l := newLooks(t, dir)
@@ -200,7 +199,7 @@ func TestLooksThatEnded(t *testing.T) {
 	ended.Ended.By = model.EndedByCut
 	end(ended)
 	want(1, 6)
-	end(peek.LookEnd{Uncounted: true}) // it was the line
+	end(peek.LookEnd{Uncounted: true}) // the connection was the cause
 	want(0, 0)
 }
 
@@ -211,7 +210,7 @@ func undoOf(id int64) plan.Record {
 	return r
 }
 
-// restored are intentions of an undo to bring the entries at these positions back.
+// restored are an undo's intentions to bring back the entries at these positions.
 func restored(positions ...int) []plan.Entry {
 	entries := dropped(positions...)
 	for i := range entries {
@@ -221,7 +220,7 @@ func restored(positions ...int) []plan.Entry {
 	return entries
 }
 
-// ended is a journal with a drop of six messages in it that has ended, and its path.
+// ended is a journal with an ended drop of six messages, and its path.
 func ended(t *testing.T) (path string, id int64) {
 	t.Helper()
 	path = at(t)
@@ -240,7 +239,7 @@ func wantClaimed(t *testing.T, err error, by int64, state plan.ClaimState) {
 		"%v instead of %d by %d", err, state, by)
 }
 
-// What one undo has is given to no other, until it has ended; what it left uncertain only to who has
+// What one undo has claimed is not granted to another until it has ended; what it left uncertain only to one that has
 // looked for it.
 func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	path, id := ended(t)
@@ -275,7 +274,7 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	assert.That(t, err == nil && cmp.Equal(granted, []int{2, 3, 4, 5, 6}), "%v %v", granted, err)
 }
 
-// TestClaimsAtOnce: of many claims of the same, each position goes to one.
+// Of many claims of the same positions, each position goes to one.
 func TestClaimsAtOnce(t *testing.T) {
 	path, id := ended(t)
 	var all sync.WaitGroup
@@ -298,8 +297,7 @@ func TestClaimsAtOnce(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, given))
 }
 
-// TestWholeMessages: bodies and headers of whatever kind come back byte for byte, also headers that have the names of
-// what is written beside a body.
+// Any bodies and headers survive byte for byte, also headers with the names of what is written beside a body.
 func TestWholeMessages(t *testing.T) {
 	bodies := []string{
 		"", `{"a":"\"b\"\\ \/"}`, `"body":"","body_encoding":"utf-8","body_bytes":0`, "é 世 🎉 \u2028\u202e\u200b",
@@ -328,8 +326,7 @@ func TestWholeMessages(t *testing.T) {
 	}
 }
 
-// TestFindTellsWhatEntriesTell: each entry is found by its position, in any order, and of a damaged one and of one that
-// is not there the error names the record.
+// Each entry is found by its position, in any order, and for a damaged or missing one the error names the record.
 func TestFindTellsWhatEntriesTell(t *testing.T) {
 	j := open(t, journal.Options{Path: at(t)})
 	id := begin(t, j, record(plan.Drop))

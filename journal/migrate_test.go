@@ -24,13 +24,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// TestPublishedMigrationsStay: files out there were made by these, so they never change; a new one comes behind them.
+// Existing files were made by these, so they must never change; new ones are appended.
 func TestPublishedMigrationsStay(t *testing.T) {
 	sum := sha256.Sum256([]byte(journal.Migrations(0, 7)))
 	assert.Equal(t, hex.EncodeToString(sum[:8]), "693d9358eff81dd1")
 }
 
-// firstRows are a drop of three messages in a file of the first version, and its undo of one.
+// firstRows are a drop of three messages in a file of the first version, and the undo of one of them.
 const firstRows = `
 PRAGMA user_version = 1; PRAGMA application_id = 1684830324;
 INSERT INTO records VALUES(7, 'drop', '/', 'failed', '', 'guest', 'localhost:5672', 4102444800000, 4102444801000, 3, 0, '{"dropped":3}');
@@ -57,7 +57,7 @@ func firstVersion(t *testing.T) (path string) {
 	return path
 }
 
-// TestFirstVersion: a file of the first version is read, and gone on with, also when several programs open it at once.
+// A file of the first version is read and upgraded, also when several programs open it at once.
 func TestFirstVersion(t *testing.T) {
 	path := firstVersion(t)
 	var all sync.WaitGroup
@@ -77,7 +77,7 @@ func TestFirstVersion(t *testing.T) {
 	assert.That(t, err == nil && id == 10 && len(granted) == 2, "%d %v %v", id, granted, err)
 }
 
-// TestMigrationIsWhole: a migration that cannot come to its end leaves the file as it was.
+// A failed migration leaves the file as it was.
 func TestMigrationIsWhole(t *testing.T) {
 	path := firstVersion(t)
 	db, err := sql.Open("sqlite", path)
@@ -92,8 +92,8 @@ func TestMigrationIsWhole(t *testing.T) {
 	assert.That(t, version == 1 && columns == 12, "version %d with %d columns", version, columns)
 }
 
-// TestEditOfARecord: a record names the program that changed its messages, and its intent has it for a resume. A
-// program of before, which would resume it without, refuses the file for its version.
+// A record names the program that changed its messages, and its intent has it for a resume. An older dlxtop, which
+// would resume without it, refuses the file because of its version.
 func TestEditOfARecord(t *testing.T) {
 	program := must.Get(mend.Parse(`.body = "é"`))(t)
 	path := firstVersion(t)
@@ -114,7 +114,7 @@ func TestEditOfARecord(t *testing.T) {
 	assert.That(t, version >= 3, "the version is %d", version)
 }
 
-// fourthRows are a replay in a file of the fourth version, the last one without the kind of the fingerprints.
+// fourthRows are a replay in a file of the fourth version, the last one without the kind of fingerprints.
 const fourthRows = `
 PRAGMA user_version = 4;
 INSERT INTO records(id, operation, vhost, queue, target, user, broker, began, planned, undoes, cluster)
@@ -136,8 +136,8 @@ func fourthVersion(t *testing.T) (path string, db *sql.DB) {
 	return path, db
 }
 
-// TestFingerprintsOfBefore: a record of a file without the kind of its fingerprints has the first one, and is listed
-// and shown as before; what is written now has this program's. A drop that needs nothing looked for is undone.
+// A record in a file without kinds of fingerprints has the first kind, and is listed and shown as before; new records
+// have this program's kind. A drop that needs no search can be undone.
 func TestFingerprintsOfBefore(t *testing.T) {
 	path, db := fourthVersion(t)
 	j := open(t, journal.Options{Path: path})
@@ -162,9 +162,9 @@ func TestFingerprintsOfBefore(t *testing.T) {
 	assert.That(t, version >= 5, "the version is %d", version)
 }
 
-// TestOlderProgramBesides: a program that has had the file open since before goes on writing records, of its own kind.
-// It cannot undo or resume one of another kind, as it would not find the messages. One that knows the kind, but not
-// what came after it, can undo a record, but not resume it.
+// A program that has had the file open since before the upgrade continues to write records of its own kind. It cannot
+// undo or resume one of another kind, as it would not find the messages. One that knows the kind, but not later
+// versions, can undo a record, but not resume it.
 func TestOlderProgramBesides(t *testing.T) {
 	path, older := fourthVersion(t)
 	j := open(t, journal.Options{Path: path})
@@ -205,7 +205,7 @@ func wantError(t *testing.T, err error, path string, words ...string) {
 	assert.That(t, !strings.Contains(err.Error(), "\n") && len(err.Error()) <= 400, "that is no sentence: %v", err)
 }
 
-// made is a journal with one record in it, closed.
+// made is a closed journal with one record.
 func made(t *testing.T) string {
 	t.Helper()
 	path := at(t)
@@ -263,12 +263,12 @@ func TestUnusableDirectory(t *testing.T) {
 	path := filepath.Join(dir, "state", "dlxtop", "journal.db")
 	wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, "in its way", "XDG_STATE_HOME")
 
-	path = "/proc/dlxtop/journal.db" // read-only for root, too
+	path = "/proc/dlxtop/journal.db" // read-only even for root
 	err := open(t, journal.Options{Path: path}).Check(t.Context())
 	assert.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
 }
 
-// What does not fit is not there at all, and what was there before is.
+// A record that does not fit is not written at all, and what was there before stays.
 func TestWhatDoesNotFitLeavesTheRecordAsItWas(t *testing.T) {
 	path := made(t)
 	j := open(t, journal.Options{Path: path})
@@ -283,12 +283,12 @@ func TestWhatDoesNotFitLeavesTheRecordAsItWas(t *testing.T) {
 	assert.Equal(t, len(read(t, j, 1)), 3, "entries are left of what was there before")
 }
 
-// Rows that a disk has changed make an error in one sentence, or a record that can be told; they end no program.
+// Rows damaged on disk give an error in one sentence, or a record that can be shown, but never a crash.
 func FuzzRows(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "journal.db")
 	j := journal.New(journal.Options{Path: path})
 	f.Cleanup(func() { j.Close() })
-	// A drop, whose undo has not come to its end.
+	// A drop with an unfinished undo.
 	first := must.Get(j.Begin(f.Context(), record(plan.Drop)))(f)
 	second := must.Get(j.Begin(f.Context(), undoOf(first)))(f)
 	must.Do(f, j.Write(second, restored(1, 2), settled(plan.Moved, 1)))

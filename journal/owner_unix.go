@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// modes is whether the mode of a file says who may read and write it.
+// modes is whether a file's mode says who may read and write it.
 const modes = true
 
-// foreign is the owner of a file, and whether that is another user than the one of this process.
+// foreign is the owner of a file, and whether that is another user than this process's.
 func foreign(info fs.FileInfo) (owner int, others bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

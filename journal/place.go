@@ -16,8 +16,8 @@ import (
 // File is the name of the journal in its directory.
 const File = "journal.db"
 
-// Path is where the journal is: dlxtop/journal.db in $XDG_STATE_HOME, or in $HOME/.local/state when that is not set. A
-// relative path counts as not set, as the XDG Base Directory Specification has it; when neither names a directory it is
+// Path is the path of the journal: dlxtop/journal.db in $XDG_STATE_HOME, or in $HOME/.local/state when that is not set.
+// A relative path counts as not set, as in the XDG Base Directory Specification; when neither names a directory it is
 // "", and the journal refuses.
 func Path(env func(string) string) string {
 	dir := env("XDG_STATE_HOME")
@@ -31,10 +31,10 @@ func Path(env func(string) string) string {
 	return filepath.Join(dir, "dlxtop", File)
 }
 
-// errNowhere is that no directory is known in which the journal could be.
+// errNowhere means that there is no known directory for the journal.
 var errNowhere = errors.New("no directory")
 
-// openToOthers is a file or directory of the journal that others may have written.
+// openToOthers means that others may have written a file or directory of the journal.
 type openToOthers struct {
 	path  string
 	mode  fs.FileMode // 0 when it belongs to another user
@@ -44,7 +44,7 @@ type openToOthers struct {
 // Error implements error.
 func (e *openToOthers) Error() string { return e.words("") }
 
-// words tell what to do about it, behind the path of the journal.
+// words say what to do about it, after the path of the journal.
 func (e *openToOthers) words(journal string) string {
 	who := ""
 	switch e.path {
@@ -63,11 +63,11 @@ func (e *openToOthers) words(journal string) string {
 		who, e.mode)
 }
 
-// errEmpty is a file without a byte: what it held is lost.
+// errEmpty is a file of zero bytes: its content was lost.
 var errEmpty = errors.New("empty")
 
-// place makes the journal's directory and file when they are not there, and refuses those that others may have written:
-// what an undo publishes comes from them. What others can only read is taken from them.
+// place creates the journal's directory and file if needed, and refuses ones that others may have written: an undo
+// publishes what they contain. Others lose the right to read them.
 func place(ctx context.Context, path string) error {
 	if path == "" {
 		return errNowhere
@@ -104,8 +104,8 @@ func place(ctx context.Context, path string) error {
 	return file.Close()
 }
 
-// private keeps others from a file or directory of the journal. One that they may have written is refused; a directory
-// is not, as its files are looked at one by one.
+// private removes others' access to a file or directory of the journal. A file that they may have written is refused; a
+// directory is not, as its files are checked one by one.
 func private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -124,8 +124,8 @@ func private(path string) error {
 	return os.Chmod(path, mode&^0o077)
 }
 
-// create makes a new journal under another name first: whoever comes in the middle, or after a kill, finds none or a
-// whole one.
+// create creates a new journal under another name first: a program that comes in between, or after a kill, finds none
+// or a whole one.
 func create(ctx context.Context, dir, path string) (err error) {
 	file, err := os.CreateTemp(dir, "new-*.db") // 0600
 	if err != nil {
@@ -146,7 +146,7 @@ func create(ctx context.Context, dir, path string) (err error) {
 	if err := errors.Join(journalSchema.prepare(ctx, db), db.Close()); err != nil {
 		return err
 	}
-	// Link, unlike Rename, does not overwrite the journal of a program that was faster.
+	// Link, unlike Rename, does not overwrite the journal of a faster program.
 	err = os.Link(file.Name(), path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// TestOthersMayHaveWrittenIt: an undo publishes what is in the journal, so it has to be this user's alone.
+// An undo publishes what is in the journal, so only this user may have written it.
 func TestOthersMayHaveWrittenIt(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		of      string // behind the path
+		of      string // after the path
 		mode    os.FileMode
-		refused []string // nil: it is tightened
+		refused []string // nil: access is tightened
 	}{
 		{"all may write it", "", 0o666, []string{"can be written by other users (mode 0666)", "chmod 600"}},
 		{"its group may write it", "", 0o620, []string{"mode 0620"}},
@@ -49,8 +49,8 @@ func TestOthersMayHaveWrittenIt(t *testing.T) {
 	}
 }
 
-// TestOfAnotherUser: only root can give a file away, and root is refused what belongs to others, as everybody is.
-// Without root's rights the file of somebody else is the system's.
+// Only root can give a file away, and root is refused others' files like everyone. Without root the test uses a file of
+// the system.
 func TestOfAnotherUser(t *testing.T) {
 	path := made(t)
 	refused := func(words ...string) {
@@ -68,7 +68,7 @@ func TestOfAnotherUser(t *testing.T) {
 	refused("its directory belongs to another user (uid 65534)")
 }
 
-// TestMakesNoHalfJournal: a new journal has its name only when it is whole, and nothing else is left.
+// A new journal gets its name only when it is whole, and nothing else is left.
 func TestMakesNoHalfJournal(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path})

@@ -3,7 +3,7 @@ package journal
 import "github.com/dlxtop/dlxtop/model/plan"
 
 // positions keeps a number for each position of a record in four bytes: a record may have millions. 0 is none. It is
-// in pages, because a digit that a disk has changed must not fill the memory.
+// paged, because a position damaged on disk must not fill the memory.
 type positions map[int]*[1 << pageBits]int32
 
 const pageBits = 8
@@ -24,10 +24,10 @@ func (p positions) get(position int) int32 {
 	return 0
 }
 
-// outcomes are those of a record.
+// outcomes are the outcomes of a record's entries.
 type outcomes struct {
 	kinds []plan.Settled // without positions
-	of    positions      // the place in kinds, from 1 on
+	of    positions      // the index in kinds, from 1
 }
 
 // at is the outcome of an entry, and whether it has one.
@@ -39,7 +39,7 @@ func (o *outcomes) at(position int) (plan.Settled, bool) {
 	return o.kinds[n-1], true
 }
 
-// each calls with each outcome that an entry has.
+// each calls f with the outcome of each entry that has one.
 func (o *outcomes) each(f func(plan.Outcome)) {
 	for _, page := range o.of {
 		for _, n := range page {

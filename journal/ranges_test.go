@@ -10,7 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// Positions are read as they are written, and a text that is none of theirs is an error soon.
+// Positions are read as written, and any other text soon gives an error.
 func FuzzRanges(f *testing.F) {
 	for _, text := range []string{
 		"", "1", "1-500 502", "7 3-5 4", "1-9223372036854775807", "5-1",

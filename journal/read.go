@@ -20,7 +20,7 @@ const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.
 	coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
 	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id)`
 
-// Records are the newest records, newest first; limit 0 is all of them. Where there is no journal there are none.
+// Records are the newest records, newest first; limit 0 is all of them. Without a journal there are none.
 func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error) {
 	if limit <= 0 {
 		limit = -1
@@ -42,7 +42,7 @@ func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	return r, err
 }
 
-// intent is that of a record; nil when it was not kept.
+// intent is the intent of a record; nil when it was not kept.
 func (j *Journal) intent(ctx context.Context, id int64) (*plan.Intent, error) {
 	db, err := j.open(ctx)
 	if err != nil {
@@ -57,11 +57,10 @@ func (j *Journal) intent(ctx context.Context, id int64) (*plan.Intent, error) {
 	return intent, j.explain("read", err)
 }
 
-// tellFor is how long each start reports an action that did not end. Records has it for longer.
+// tellFor is how long each start reports an unfinished action. Records lists it for longer.
 const tellFor = 7 * 24 * time.Hour
 
-// Unfinished are the records of the last week of programs that ended in the middle of them, newest first, unless
-// somebody has undone them.
+// Unfinished are the records of the last week whose program ended in the middle, newest first, unless they were undone.
 func (j *Journal) Unfinished(ctx context.Context) ([]plan.Record, error) {
 	open, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.ended IS NULL AND r.began > ?
 		AND NOT EXISTS (SELECT 1 FROM records u WHERE u.undoes = r.id AND u.ended IS NOT NULL) ORDER BY r.id DESC`,
@@ -139,8 +138,7 @@ func scanRecord(scan func(...any) error) (plan.Record, error) {
 	return r, nil
 }
 
-// complete works out what a record does not hold itself: the outcomes of what has not ended, and what undos brought
-// back.
+// complete works out what a record does not contain itself: the outcomes before its end, and what undos brought back.
 func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) error {
 	if err := db.QueryRowContext(ctx, `SELECT coalesce(sum(o.count), 0) FROM outcomes o
 		JOIN records u ON u.id = o.record WHERE u.undoes = ? AND o.outcome = ?`,
@@ -172,9 +170,8 @@ func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err er
 	return o, err
 }
 
-// Entries calls each with every entry of a record, in the order in which they were written, with its outcome and what
-// became of undoing it; of one that cannot be read, why. An error of each ends it. The entries of one Write are in
-// memory at a time.
+// Entries calls each with every entry of a record, in the order of writing, with its outcome and those of undoing it;
+// for an unreadable one, with the reason. An error of each ends it. The entries of one Write are in memory at a time.
 func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error {
 	if !j.exists() {
 		return nil
@@ -231,7 +228,7 @@ func lines(ctx context.Context, db queryer, id int64, each func(line string) err
 	})
 }
 
-// writes reads what each Write of a record wrote: its row, and the entries as JSON lines.
+// writes reads every Write of a record: its row, and the entries as JSON lines.
 func writes(ctx context.Context, db queryer, id int64, each func(row int64, content string) error) error {
 	const query = `SELECT rowid, content FROM entries WHERE record = ? ORDER BY rowid`
 	return eachRow(ctx, db, query, []any{id}, func(scan func(...any) error) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// TestReadOnly: a journal's directory, or its file, may only be read. Nothing is done then.
+// If the journal's directory, or its file, is read-only, nothing is done.
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "no", "such", "journal.db")
@@ -33,13 +33,13 @@ func TestReadOnlyFile(t *testing.T) {
 	wantError(t, err, path, "cannot be written", "XDG_STATE_HOME")
 }
 
-// asNobody takes root's right to write everywhere away, in this test's thread.
+// asNobody takes away root's right to write everywhere, in this test's thread.
 func asNobody(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return
 	}
-	runtime.LockOSThread() // for the rest of the test, and the thread ends with it
+	runtime.LockOSThread() // for the rest of the test; the thread ends with it
 	must.Do(t, syscall.Setfsuid(65534))
 	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
 }

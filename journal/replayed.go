@@ -53,8 +53,8 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, her
 	return nil
 }
 
-// copies calls with each copy that a record has sent, or may have: after a kill what it intended may be sent, but what
-// has no outcome when a record has ended is untouched.
+// copies calls each with every copy that a record has sent, or may have sent: after a kill an intended one may be sent,
+// but one without an outcome in an ended record is untouched.
 func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, each func(plan.Copy)) error {
 	outcomes, err := readOutcomes(ctx, db, id)
 	if err != nil {
@@ -80,7 +80,7 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, 
 			return nil
 		}
 		text, _, _ = strings.Cut(text, `"`)
-		copies, _ := plan.ParseCopies(text) // of a damaged entry those that can be read
+		copies, _ := plan.ParseCopies(text) // for a damaged entry those that can be read
 		for _, c := range copies {
 			each(c)
 		}
@@ -88,8 +88,8 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, 
 	})
 }
 
-// cutPosition is the position of an entry's line, and what is behind it. Of a journal with many entries, to read all of
-// each would take seconds.
+// cutPosition splits the position off an entry's line. Parsing each entry of a large journal completely would take
+// seconds.
 func cutPosition(line string) (position int, rest string, ok bool) {
 	text, found := strings.CutPrefix(line, `{"position":`)
 	digits := strings.IndexByte(text, ',')

@@ -14,14 +14,13 @@ import (
 // killed is why a record ended whose program did not say so.
 const killed = "dlxtop ended in the middle of it"
 
-// Chain are the records that belong together because each goes on with the one before: all that the record with this
-// number does, from the first one on, with their intents. The error wraps plan.ErrNoRecord when there is none with
-// this number.
+// Chain are the records that resume each other, including the one with this number, from the first one on, with their
+// intents. The error wraps plan.ErrNoRecord when there is none with this number.
 func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 	r, err := j.Record(ctx, id)
 	chain := []plan.Record{r}
 	for err == nil && chain[0].Resumes > 0 {
-		if r, err = j.Record(ctx, chain[0].Resumes); errors.Is(err, plan.ErrNoRecord) { // forgotten for its age
+		if r, err = j.Record(ctx, chain[0].Resumes); errors.Is(err, plan.ErrNoRecord) { // deleted because of its age
 			err = nil
 			break
 		}
@@ -38,10 +37,10 @@ func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 	return chain, nil
 }
 
-// Resume begins a record that goes on with r.Resumes, and writes down in the same transaction what was found out
-// about the messages of records before it; those that did not end, end with that. The error is a *plan.ClaimedError
-// when another record goes on with it, or an undo of it brings messages back: then nothing was begun. It forgets
-// nothing: that could be r.Resumes.
+// Resume begins a record that resumes r.Resumes, and records in the same transaction what was found out about the
+// messages of earlier records; unfinished ones then end. The error is a *plan.ClaimedError when another record resumes
+// it, or an undo of it is bringing messages back: then nothing was begun. It deletes no old records: r.Resumes could be
+// one.
 func (j *Journal) Resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (id int64, err error) {
 	return j.begin(
 		ctx,
@@ -58,13 +57,13 @@ func (j *Journal) Resume(ctx context.Context, r plan.Record, found map[int64][]p
 	)
 }
 
-// Amend writes down what was found out about messages of a record that has ended.
+// Amend records what was found out about messages of a record that has ended.
 func (j *Journal) Amend(id int64, settled []plan.Settled) error {
 	ctx := context.Background()
 	return j.within(ctx, &j.full, "write", func(tx *sql.Tx) error { return j.amend(ctx, tx, id, settled) })
 }
 
-// mayResume refuses to go on with what somebody else goes on with, or takes back.
+// mayResume refuses to resume what another action resumes or undoes.
 func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 	var by int64
 	row := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM records WHERE resumes = ?`, id)
@@ -89,7 +88,7 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 		}
 		err := tx.QueryRowContext(ctx, `SELECT resumes FROM records WHERE id = ?`, id).Scan(&by)
 		switch {
-		case errors.Is(err, sql.ErrNoRows): // forgotten
+		case errors.Is(err, sql.ErrNoRows): // deleted
 			return nil
 		case err != nil:
 			return err
@@ -98,7 +97,7 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 	return nil
 }
 
-// resumer is the running record that goes on with a record, or with one that does; 0: there is none.
+// resumer is the running record that resumes a record, directly or indirectly; 0 for none.
 func (j *Journal) resumer(ctx context.Context, q queryer, id int64) (int64, error) {
 	for {
 		var ended bool
@@ -114,7 +113,7 @@ func (j *Journal) resumer(ctx context.Context, q queryer, id int64) (int64, erro
 	}
 }
 
-// amend writes outcomes of a record whose program is gone, and brings its account up to them.
+// amend writes outcomes of a record whose program is gone, and updates its account.
 func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []plan.Settled) error {
 	var text sql.NullString
 	if err := tx.QueryRowContext(ctx, `SELECT account FROM records WHERE id = ?`, id).Scan(&text); err != nil {

@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// unneeded are records that no undo or resume works with now.
+// unneeded are records that no running undo or resume needs.
 const unneeded = `NOT EXISTS (SELECT 1 FROM records AS r WHERE r.ended IS NULL AND
 	(r.undoes = records.id OR r.resumes = records.id))`
 
-// retain forgets what is too old, and the oldest of what is too much. What has not ended is only ever forgotten for its
-// age.
+// retain deletes records that are too old, and the oldest ones if the file is too large. An unfinished record is only
+// deleted because of its age.
 func (j *Journal) retain(ctx context.Context) error {
 	db, err := j.open(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (j *Journal) retain(ctx context.Context) error {
 	return j.explain("forget old records of", err)
 }
 
-// forget forgets the records that a query finds.
+// forget deletes the records that a query finds.
 func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values ...any) (n int, err error) {
 	var ids []int64
 	if err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
@@ -54,7 +54,7 @@ func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values .
 		if _, err := db.ExecContext(ctx, `DELETE FROM records WHERE id = ?`, id); err != nil {
 			return n, err
 		}
-		_ = os.Remove(j.lockPath(id)) // of a program that was killed
+		_ = os.Remove(j.lockPath(id)) // from a program that was killed
 		n++
 	}
 	return n, nil

@@ -15,25 +15,25 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// journalSchema is that of the journal; its mark is "dlxt".
+// journalSchema describes the journal; its mark is "dlxt".
 var journalSchema = schema{mark: 0x646c7874, migrations: migrations}
 
-// migrations: the position of an entry within its record identifies it. Times are milliseconds since 1970. Positions
-// are ranges: "1-500 502". An entry's content are JSON lines.
+// migrations: an entry is identified by its position within its record. Times are milliseconds since 1970. Positions
+// are ranges: "1-500 502". An entry's content is JSON lines.
 //
-// A field of an intent that decides what a resume does needs a version, too, because a dlxtop that does not know the
-// field would go on without it: the third one is for selections by cause and for programs that change messages. The
-// fourth one is for the cluster, of which such a dlxtop would not know that it is another one.
+// A field of an intent that changes what a resume does needs a version, too, because a dlxtop that does not know the
+// field would resume without it: the third one is for selections by cause and for programs that change messages. The
+// fourth one is for the cluster, because such a dlxtop would not notice another one.
 //
-// The fifth one is for the FingerprintKind of a record. What an older dlxtop wrote has the first kind, also when it has
-// had the file open since before and goes on. It knows no other kind: what it undid or resumed of a newer record could
-// be there twice afterwards, and the trigger keeps it from that.
+// The fifth one is for the FingerprintKind of a record. Records of an older dlxtop have the first kind, even if it has
+// had the file open since before and continues to write. It knows no other kind: undoing or resuming a newer record
+// could leave messages twice, and the trigger prevents that.
 //
-// The sixth one is for replays that leave copies where they are, and for what keeps a delay: a dlxtop that knows
-// neither would replay the copies, too, and publish once more what is kept back. A record has the version of its
-// program, and no older one resumes it. From here on such a field needs no more than an empty migration.
+// The sixth one is for replays that leave copies where they are, and for messages that keep a delay: a dlxtop that
+// knows neither would replay the copies, too, and republish delayed messages. A record has the version of its program,
+// and no older one resumes it. From here on such a field only needs an empty migration.
 //
-// The seventh one is for the person, the reason, and what became of replayed messages afterwards (JSON).
+// The seventh one is for the person, the reason, and what happened to replayed messages afterwards (JSON).
 var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -97,7 +97,7 @@ ALTER TABLE records ADD COLUMN reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE records ADD COLUMN sequel TEXT;
 `}
 
-// explain puts an error into one sentence that names the next step. All of them are plan.ErrJournal.
+// explain words an error in one sentence that names the next step. All of them wrap plan.ErrJournal.
 func (j *Journal) explain(attempt string, err error) error {
 	var claimed *plan.ClaimedError
 	if err == nil || errors.Is(err, plan.ErrJournal) || errors.As(err, &claimed) || errors.Is(err, context.Canceled) ||

@@ -16,7 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// accountJSON is what is kept of an account when an action ends.
+// accountJSON is the part of an account that is kept when an action ends.
 type accountJSON struct {
 	Moved    int    `json:"moved"`
 	Dropped  int    `json:"dropped"`
@@ -25,7 +25,7 @@ type accountJSON struct {
 	Unknown  int    `json:"unknown"`
 	Gone     int    `json:"gone"`
 	Stopped  string `json:"stopped,omitempty"`
-	// Queues that the plan did not name, and that messages may have reached.
+	// Queues outside the plan that messages may have reached.
 	Strayed []strayJSON `json:"strayed,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type strayJSON struct {
 	Messages   int    `json:"messages"`
 }
 
-// count is where an outcome is counted; nil: nowhere.
+// count is the counter of an outcome; nil without one.
 func (a *accountJSON) count(o plan.Outcome) *int {
 	switch o {
 	case plan.Moved:
@@ -53,7 +53,7 @@ func (a *accountJSON) count(o plan.Outcome) *int {
 	return nil
 }
 
-// Begin writes down that an action begins, and returns its number. Old records are forgotten first.
+// Begin records the beginning of an action, and returns its number. First it deletes old records.
 func (j *Journal) Begin(ctx context.Context, r plan.Record) (int64, error) {
 	if err := j.retain(ctx); err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func (j *Journal) Begin(ctx context.Context, r plan.Record) (int64, error) {
 	return j.begin(ctx, r, func(*sql.Tx) error { return nil }, func(*sql.Tx, int64) error { return nil })
 }
 
-// begin begins a record, unless may refuses, and does what else belongs to that in the same transaction.
+// begin begins a record, unless may refuses, and does the related work in the same transaction.
 func (j *Journal) begin(
 	ctx context.Context, r plan.Record, may func(*sql.Tx) error, also func(*sql.Tx, int64) error,
 ) (id int64, err error) {
@@ -116,8 +116,8 @@ func (j *Journal) begin(
 	return id, nil
 }
 
-// Write writes intentions and outcomes down: they are durable when it returns nil, and none of them is there otherwise.
-// Of two outcomes of an entry the later one counts.
+// Write records intentions and outcomes: they are durable when it returns nil, and otherwise none of them is there. Of
+// two outcomes of an entry the later one counts.
 func (j *Journal) Write(id int64, entries []plan.Entry, settled []plan.Settled) error {
 	if len(entries)+len(settled) == 0 {
 		return nil
@@ -138,8 +138,8 @@ func (j *Journal) Write(id int64, entries []plan.Entry, settled []plan.Settled) 
 	})
 }
 
-// Settle writes outcomes down without waiting for the disk: they survive a kill of the program when it returns nil, and
-// a loss of power when a later Write or Finish has returned.
+// Settle records outcomes without waiting for the disk: when it returns nil they survive a kill of the program, and a
+// power failure once a later Write or Finish has returned.
 func (j *Journal) Settle(id int64, settled []plan.Settled) error {
 	if len(settled) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func (j *Journal) Settle(id int64, settled []plan.Settled) error {
 	return j.within(ctx, &j.quick, "write", func(tx *sql.Tx) error { return writeOutcomes(ctx, tx, id, settled) })
 }
 
-// Finish writes down how an action ended.
+// Finish records how an action ended.
 func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error {
 	var strayed []strayJSON
 	for _, s := range a.Strayed {
@@ -175,7 +175,7 @@ func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error
 	return err
 }
 
-// Follow writes down what became of the messages of a replay afterwards. The last one counts.
+// Follow records what happened to the messages of a replay afterwards. The last call counts.
 func (j *Journal) Follow(id int64, s plan.Sequel) error {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -188,7 +188,7 @@ func (j *Journal) Follow(id int64, s plan.Sequel) error {
 	})
 }
 
-// unlock lets others see that this process does not work on a record any more. j.mu must be held.
+// unlock shows others that this process no longer works on a record. j.mu must be held.
 func (j *Journal) unlock(id int64) {
 	if file := j.locks[id]; file != nil {
 		delete(j.locks, id)
@@ -197,7 +197,7 @@ func (j *Journal) unlock(id int64) {
 	}
 }
 
-// entryBytes is about how long the line of an entry without a body is.
+// entryBytes is the approximate length of an entry's line without a body.
 const entryBytes = 400
 
 // encode writes entries as JSON lines.
@@ -205,7 +205,7 @@ func encode(entries []plan.Entry) (string, error) {
 	room := len(entries) * entryBytes
 	for i := range entries {
 		if m := entries[i].Message; m != nil {
-			room += len(m.Body) + len(m.Body)/4 // for what is escaped
+			room += len(m.Body) + len(m.Body)/4 // for escapes
 		}
 	}
 	var lines strings.Builder
@@ -263,7 +263,7 @@ func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []plan.Set
 	return nil
 }
 
-// ranges is "1-500 502": positions in short.
+// ranges abbreviates positions: "1-500 502".
 func ranges(positions []int) string {
 	slices.Sort(positions)
 	var b strings.Builder
@@ -284,10 +284,10 @@ func ranges(positions []int) string {
 	return b.String()
 }
 
-// mostPositions bounds what eachIn reads of one text: a digit that a disk has changed must not fill the memory.
+// mostPositions bounds what eachIn reads from one text: a position damaged on disk must not fill the memory.
 const mostPositions = 10_000_000
 
-// eachIn calls f with every position of what ranges wrote.
+// eachIn calls f with every position in the output of ranges.
 func eachIn(text string, f func(position int)) error {
 	left := mostPositions
 	for part := range strings.FieldsSeq(text) {

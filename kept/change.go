@@ -5,15 +5,14 @@ import (
 	"path/filepath"
 )
 
-// CausesName is the name of the file that has the states of causes, beside the journal.
+// CausesName is the name of the file with the states of causes, beside the journal.
 const CausesName = "causes.json"
 
-// damagedEnd is what the name of a damaged file ends with, once it was set aside.
+// damagedEnd is appended to the name of a damaged file that was set aside.
 const damagedEnd = ".damaged"
 
-// Change reads the file, and writes what how makes of it. No other dlxtop changes it meanwhile. When how finds it
-// damaged, and returns an error, the file is set aside under the name that is returned, and how is asked again with
-// nothing.
+// Change reads the file, and writes what how makes of it, while excluding every other dlxtop. If how finds it damaged
+// and returns an error, the file is set aside under the returned name, and how is called again with nothing.
 func (f File) Change(how func(text []byte) ([]byte, error)) (aside string, err error) {
 	if f.Path == "" {
 		return "", errNowhere

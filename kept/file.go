@@ -12,7 +12,7 @@ import (
 // Name is the name of the file, beside the journal.
 const Name = "screens.json"
 
-// mostBytes is more than such a file ever has: a larger one is none of ours.
+// mostBytes is larger than such a file ever is: a larger one is foreign.
 const mostBytes = 8 << 20
 
 // File is the file at a path; "" is nowhere.
@@ -20,7 +20,7 @@ type File struct{ Path string }
 
 var errNowhere = errors.New("no directory for it is known: HOME and XDG_STATE_HOME name none")
 
-// Load reads the file. It is nil when there is none.
+// Load reads the file. It returns nil when there is none.
 func (f File) Load() ([]byte, error) {
 	if f.Path == "" {
 		return nil, nil
@@ -30,7 +30,7 @@ func (f File) Load() ([]byte, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular(): // to open a pipe would wait for its writer
+	case !info.Mode().IsRegular(): // opening a pipe would wait for its writer
 		return nil, fmt.Errorf("%s is not a file", f.Path)
 	}
 	file, err := os.Open(f.Path)
@@ -45,7 +45,8 @@ func (f File) Load() ([]byte, error) {
 	return text, err
 }
 
-// Save writes the file, for its user alone. Whoever reads it meanwhile, or after a kill, finds the old or the new one.
+// Save writes the file, readable only by its user. Readers at the same time, or after a kill, find the old or the new
+// one.
 func (f File) Save(text []byte) (err error) {
 	if f.Path == "" {
 		return errNowhere

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// IndexDir is the name of the directory that has what was read of failed queues, in the user's cache.
+// IndexDir is the directory, in the user's cache, of what was read of failed queues.
 const IndexDir = "causes"
 
 const (
-	mostIndexBytes = 32 << 20            // in all: the oldest files go first
+	mostIndexBytes = 32 << 20            // in all: the oldest files are removed first
 	mostIndexAge   = 30 * 24 * time.Hour // of a file
 	mostUnfinished = time.Hour           // how long a file that another dlxtop is writing is left alone
 )
 
-// Index is a directory of files that can be made again, one for each name. Of two dlxtop that write the same, the later
-// one wins; who reads finds one of them, whole. "" is nowhere.
+// Index is a directory of files that can be recreated, one for each name. If two dlxtop write the same one, the later
+// one wins; readers find one of them, whole. "" is nowhere.
 type Index struct{ Dir string }
 
-// Load reads what is kept under a name. It is nil when nothing is.
+// Load reads what is kept under a name. It returns nil when there is nothing.
 func (x Index) Load(name string) ([]byte, error) {
 	if x.Dir == "" {
 		return nil, nil
@@ -31,8 +31,8 @@ func (x Index) Load(name string) ([]byte, error) {
 	return x.file(name).Load()
 }
 
-// Save keeps a text under a name, for this user alone; nothing keeps nothing under it. Files that are too old go, and
-// the oldest when they are too many.
+// Save keeps a text under a name, readable only by this user; an empty text removes the entry. It also removes files
+// that are too old, and the oldest when there are too many.
 func (x Index) Save(name string, text []byte) error {
 	if x.Dir == "" {
 		return errNowhere
@@ -53,7 +53,7 @@ func (x Index) Save(name string, text []byte) error {
 
 func (x Index) file(name string) File { return File{Path: filepath.Join(x.Dir, filepath.Base(name))} }
 
-// own makes the directory, and closes it to others.
+// own creates the directory, and closes it to others.
 func (x Index) own() error {
 	if err := os.MkdirAll(x.Dir, 0o700); err != nil {
 		return err
@@ -65,8 +65,8 @@ func (x Index) own() error {
 	return err
 }
 
-// prune removes the files that are too old, and then the oldest ones until the others fit into the bytes. What cannot
-// be removed stays.
+// prune removes files that are too old, and then the oldest ones until the rest is small enough. It ignores files that
+// it cannot remove.
 func (x Index) prune(but string, most int64, now time.Time) {
 	entries, err := os.ReadDir(x.Dir)
 	if err != nil {

@@ -67,7 +67,7 @@ func TestIndexIsClosed(t *testing.T) {
 		"the mode is %v: %v", info.Mode(), err)
 }
 
-// The oldest files go when they are too many bytes, and those of last month.
+// The oldest files are removed when they are too large in total, and so are those of last month.
 func TestIndexIsBounded(t *testing.T) {
 	x := indexed{newIndex(t), t}
 	text := bytes.Repeat([]byte("x"), 7<<20)
@@ -85,7 +85,7 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 	x.check("week", "")
 	x.check("hours0", string(text))
-	save("hours0", text, time.Hour) // it is written again: its old text does not count
+	save("hours0", text, time.Hour) // it is rewritten: its old text does not count
 	save("small", []byte("small"), 0)
 	x.check("hours1", string(text))
 	unfinished := filepath.Join(x.Dir, "new-1.json")
@@ -101,7 +101,7 @@ func TestIndexIsBounded(t *testing.T) {
 	assert.That(t, err != nil, "what was never finished is still there")
 }
 
-// Where nothing can be written, nothing is, and where nothing is known of a directory, too.
+// If nothing can be written, or no directory is known, nothing is.
 func TestIndexNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o600))
@@ -112,7 +112,7 @@ func TestIndexNowhere(t *testing.T) {
 	}
 }
 
-// Two that write the same at once: who reads finds one of their texts, whole.
+// Two write the same file at once: readers find one of their texts, whole.
 func TestIndexOfTwo(t *testing.T) {
 	x := newIndex(t)
 	texts := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
@@ -163,7 +163,7 @@ func TestFileThatIsNone(t *testing.T) {
 	assert.That(t, err == nil && len(files) == 1, "%d files are left: %v", len(files), err)
 }
 
-// Two that change the file at the same time both change it.
+// Two changes at the same time are both kept.
 func TestChangesAtTheSameTimeAreAllKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dlxtop", kept.CausesName)
 	const each, writers = 25, 4
@@ -185,7 +185,7 @@ func TestChangesAtTheSameTimeAreAllKept(t *testing.T) {
 	}
 }
 
-// A damaged file is set aside, whole, and another one is begun.
+// A damaged file is set aside, whole, and a new one is begun.
 func TestChangeSetsAside(t *testing.T) {
 	dir := t.TempDir()
 	f := kept.File{Path: filepath.Join(dir, kept.CausesName)}

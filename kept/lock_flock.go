@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lock waits for a lock that the system releases when the process ends, however it ends.
+// lock waits for a lock that the system releases when the process ends in any way.
 func lock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

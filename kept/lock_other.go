@@ -4,5 +4,5 @@ package kept
 
 import "os"
 
-// lock keeps no one out here: of two changes at the same moment one may be lost.
+// lock excludes no one on this system: of two simultaneous changes one may be lost.
 func lock(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) }

@@ -15,11 +15,11 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Answers are a broker as a person names it when asked.
+// Answers describe a broker as a user does when asked.
 type Answers struct {
 	Host           string // host, host:port, or more of an AMQP URL
 	User, Password string
-	API            string // "": where it usually is
+	API            string // "": the usual address
 	Name           string // of the context
 }
 
@@ -40,7 +40,7 @@ func (a Answers) url() (string, error) {
 	return u.String(), nil
 }
 
-// Connection is the way to the broker that is meant.
+// Connection is the connection to that broker.
 func (a Answers) Connection() (Connection, error) {
 	amqp, err := a.url()
 	if err != nil {
@@ -49,8 +49,8 @@ func (a Answers) Connection() (Connection, error) {
 	return settings{url: amqp, urlFrom: "the host", api: strings.TrimSpace(a.API), apiFrom: "the API"}.connection()
 }
 
-// Save adds the context to the configuration file, which is then its user's alone, as it holds a password. All else in
-// the file stays as it is.
+// Save adds the context to the configuration file, and makes that readable only by its user, as it contains a password.
+// Everything else in the file stays as it is.
 func (a Answers) Save(env func(string) string) error {
 	if !filterName.MatchString(a.Name) {
 		return errors.New("the name of a context has letters, digits, _ and - only")

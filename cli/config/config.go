@@ -1,9 +1,9 @@
-// Package config finds out which broker is meant, as whom, and what is wanted of the dashboard: from the flags, the
-// environment and the configuration file. Its errors are one sentence each, about bad usage, without passwords.
+// Package config finds out which broker to use, as which user, and how the dashboard should look: from the flags, the
+// environment and the configuration file. Its errors are one sentence each, about wrong usage, without passwords.
 package config
 
 import (
-	_ "embed" // the example
+	_ "embed" // for the example
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +31,7 @@ var Example string
 
 // File is the configuration file; the zero value when it does not exist.
 type File struct {
-	Path  string // "" where there is no place for one
+	Path  string // "" without a possible place
 	there bool
 	contents
 }
@@ -55,7 +55,7 @@ type action struct {
 	Shell   bool   `toml:"shell"`
 }
 
-// protobuf is which bodies are protobuf, and of which type.
+// protobuf says which bodies are protobuf, and of which type.
 type protobuf struct {
 	Descriptors string `toml:"descriptors"`
 	Message     string `toml:"message"`
@@ -72,9 +72,9 @@ type brokerContext struct {
 	Journal    string  `toml:"journal"`
 }
 
-// Path is $XDG_CONFIG_HOME/dlxtop/config.toml, in ~/.config when that is not set. A relative path counts as not
-// set, as the XDG Base Directory Specification has it: it would be another file in each directory. "" when neither
-// names a directory.
+// Path is $XDG_CONFIG_HOME/dlxtop/config.toml, in ~/.config when that is not set. A relative path counts as not set, as
+// in the XDG Base Directory Specification: it would be another file in each directory. "" when neither names a
+// directory.
 func Path(env func(string) string) string {
 	dir := env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
@@ -87,7 +87,7 @@ func Path(env func(string) string) string {
 	return filepath.Join(dir, "dlxtop", "config.toml")
 }
 
-// Read reads the configuration file. There may be none.
+// Read reads the configuration file, which need not exist.
 func Read(env func(string) string) (File, error) {
 	file := File{Path: Path(env)}
 	if file.Path == "" {
@@ -125,7 +125,7 @@ func Read(env func(string) string) (File, error) {
 	return file, checkFilters(file.Filters, shown)
 }
 
-// checkFilters refuses a saved filter that could not be typed, or read.
+// checkFilters refuses a saved filter that could not be typed, or parsed.
 func checkFilters(saved filter.Saved, path string) error {
 	for _, name := range slices.Sorted(maps.Keys(saved)) {
 		if !filterName.MatchString(name) {
@@ -138,11 +138,11 @@ func checkFilters(saved filter.Saved, path string) error {
 	return nil
 }
 
-// filterName is what a filter can be saved under: it is typed as @NAME.
+// filterName matches the names for saved filters: they are typed as @NAME.
 var filterName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// misfit finds the first key, in the order of the fields, whose value does not fit into its type, and says what would.
-// The library's own words name no key, and it takes a number in the place of a table. Values are not shown: they may be
+// misfit finds the first key, in the order of the fields, whose value does not fit its type, and says what would. The
+// library's own error names no key, and it accepts a number in place of a table. Values are not shown: they may be
 // passwords.
 func misfit(of reflect.Type, name string, value any) (key, allowed string) {
 	table, isTable := value.(map[string]any)
@@ -236,8 +236,8 @@ func loadContext(env func(string) string, name string) (settings, error) {
 	return s, nil
 }
 
-// openSecrets is a sentence when the configuration file holds a password and lets every user of this machine read it,
-// else "".
+// openSecrets is a warning when the configuration file contains a password and every user of this machine can read it,
+// otherwise "".
 func (f *File) openSecrets() string {
 	info, err := os.Stat(f.Path)
 	if err != nil || info.Mode()&0o004 == 0 || runtime.GOOS == "windows" { // there the mode says nothing
@@ -265,7 +265,8 @@ func (f *File) contextNames() string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// ReadSchemas are the protobuf types of bodies. A relative path of a descriptor set begins where the file is.
+// ReadSchemas are the protobuf types of bodies. Relative paths of descriptor sets are relative to the configuration
+// file.
 func (f *File) ReadSchemas() (all body.Schemas, err error) {
 	for i, c := range f.Protobuf {
 		at := c.Descriptors
@@ -282,7 +283,7 @@ func (f *File) ReadSchemas() (all body.Schemas, err error) {
 	return all, nil
 }
 
-// readSet reads a descriptor set, and no more of it than one may have.
+// readSet reads a descriptor set, up to the maximum size.
 func readSet(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a file")
@@ -296,7 +297,7 @@ func readSet(path string) ([]byte, error) {
 	return set, reasonOf(err)
 }
 
-// reasonOf is an error of a file without its path.
+// reasonOf is a file's error without its path.
 func reasonOf(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -305,7 +306,7 @@ func reasonOf(err error) error {
 	return err
 }
 
-// ReadActions are the actions, each on a key of its own. checkKey refuses a key that an action cannot have; nil takes
+// ReadActions are the actions, each with a unique key. checkKey refuses a key that an action cannot have; nil accepts
 // all.
 func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Action, err error) {
 	for i, c := range f.Actions {
@@ -324,8 +325,8 @@ func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Actio
 	return all, nil
 }
 
-// Themes are the colours of the themes in the folder "themes" beside the configuration file, by their names: NAME.toml
-// is the theme NAME. check refuses colours in one sentence.
+// Themes are the colours of the themes in the folder "themes" beside the configuration file, by name: NAME.toml is the
+// theme NAME. check refuses colours with one sentence.
 func Themes(env func(string) string, check func(name string, colours map[string]string) error) (
 	map[string]map[string]string, error,
 ) {
@@ -333,7 +334,7 @@ func Themes(env func(string) string, check func(name string, colours map[string]
 		return nil, nil
 	}
 	const ending = ".toml"
-	files, _ := filepath.Glob(filepath.Join(filepath.Dir(Path(env)), "themes", "*"+ending)) // the pattern is a good one
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(Path(env)), "themes", "*"+ending)) // the pattern is valid
 	var themes map[string]map[string]string
 	for _, path := range files {
 		name := strings.TrimSuffix(filepath.Base(path), ending)

@@ -17,7 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// The example has every key, and none that there is not.
+// The example has every key, and no others.
 func TestExampleHasEveryKey(t *testing.T) {
 	var file contents
 	meta, err := toml.Decode(Example, &file)
@@ -37,7 +37,7 @@ func TestExampleHasEveryKey(t *testing.T) {
 	has("contexts", "shop")
 }
 
-// What is saved is what was tried, all else of the file stays, and nothing of it is readable for others.
+// What was tried is saved, the rest of the file stays, and others cannot read it.
 func TestAnswersAreSaved(t *testing.T) {
 	dir := t.TempDir()
 	env := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": dir}[name] }
@@ -64,14 +64,14 @@ func TestAnswersAreSaved(t *testing.T) {
 	}
 }
 
-// checkShown checks that an error can be shown: one printable line, and not a long one whatever the input was.
+// checkShown checks that an error can be shown: one printable line of bounded length.
 func checkShown(t *testing.T, err error) {
 	t.Helper()
 	text := err.Error()
 	assert.That(t, model.Printable(text) == text && len(text) <= 1000, "the error cannot be shown: %q", text)
 }
 
-// A URL is a broker that both adapters take, written and read again the same one; or an error that does not repeat it.
+// A URL is a broker for both adapters that survives writing and reading, or an error that does not repeat it.
 func FuzzURL(f *testing.F) {
 	for _, text := range []string{
 		"amqp://localhost", "amqps://user:p%40ss@host:5671/%2f?heartbeat=10&cacertfile=/ca.pem",
@@ -120,7 +120,7 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-// A configuration file is a connection or one sentence, which does not tell what stands in it.
+// A configuration file is a connection, or one sentence that does not reveal its content.
 func FuzzConfig(f *testing.F) {
 	for _, text := range []string{
 		"[contexts.c]\nurl = \"amqps://user:password@host/vhost\"\napi = \"https://host:15671\"\nvhost = " +
@@ -148,7 +148,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// What is said of a text never has a password of a URL in it that stands there as it should.
+// The text shown never contains the password of a valid URL in it.
 func FuzzWithoutPasswords(f *testing.F) {
 	f.Add("cannot reach ", "user", "s3cr3t", "@host: try again")
 	f.Add("amqp://a:b@c ", "", "%40:/", "@")

@@ -17,27 +17,27 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Connection says which broker, as whom, and what may be done there.
+// Connection is which broker to use, as which user, and what may be done there.
 type Connection struct {
-	Name        string // for people: the context's name, else host:port
+	Name        string // for people: the context's name, or host:port
 	AMQP        string // amqp(s)://user:password@host:port
 	API         string // http(s)://host:port, without credentials
-	User        string // of the management API
+	User        string // for the management API
 	Password    string
 	VHost       string // the only vhost to look at; "" is every one that the user sees
 	ReadOnly    bool
 	Production  bool
-	TLS         *tls.Config // of AMQP; nil: the system's defaults
-	APITLS      *tls.Config // of the management API: the same, but for its own host's name
-	NoJournal   bool        // what is done is not kept
+	TLS         *tls.Config // for AMQP; nil: the system's defaults
+	APITLS      *tls.Config // for the management API: the same, but with its own host name
+	NoJournal   bool        // actions are not recorded
 	FullJournal bool        // replayed messages are kept completely
 	JournalDir  string      // "" is the user's own
-	APIOnly     bool        // only the management API was named: AMQP is where it usually is
+	APIOnly     bool        // only the management API was named: AMQP is at its usual address
 	Guessed     bool        // nothing was configured: it is the broker on this machine, if there is one
-	Warning     string      // of the configuration file; "" when there is none
+	Warning     string      // from the configuration file; "" without one
 }
 
-// String is the connection's name: a connection holds a password, and is printed without it.
+// String is the connection's name: a connection contains a password, which must not be printed.
 func (c Connection) String() string { return c.Name }
 
 // GoString is String too.
@@ -52,17 +52,17 @@ func (c Connection) Address() string {
 	return e.address()
 }
 
-// Flags are what the command line says of the connection.
+// Flags are the command line's options for the connection.
 type Flags struct {
-	URL, API, Context   string // "" says nothing
+	URL, API, Context   string // "" when not given
 	VHost               model.Opt[string]
 	ReadOnly, NoJournal bool
 }
 
-// Connection finds the connection. The first of these that says something wins: --url or --api (with --context: that
+// Connection determines the connection. The first of these that is given wins: --url or --api (with --context: that
 // context's broker, seen through this --api), --context, the DLXTOP_ variables, AMQP_URL, RABBITMQ_URL, this machine.
-// What is named together belongs together: --api alone never borrows the broker of an environment variable, for then
-// one broker would be looked at and another one acted on.
+// What is named together belongs together: --api alone never borrows the broker from an environment variable, because
+// then dlxtop would look at one broker and act on another.
 func (f Flags) Connection(env func(string) string) (Connection, error) {
 	s := settings{url: f.URL, api: f.API, urlFrom: "--url", apiFrom: "--api"}
 	switch {
@@ -85,7 +85,7 @@ func (f Flags) Connection(env func(string) string) (Connection, error) {
 	return c, err
 }
 
-// environment reads what the environment says; the zero settings when it says nothing.
+// environment reads the environment; the zero settings when it has none.
 func environment(env func(string) string) (settings, error) {
 	own := settings{url: env("DLXTOP_URL"), api: env("DLXTOP_API"), urlFrom: "DLXTOP_URL", apiFrom: "DLXTOP_API"}
 	if name := env("DLXTOP_CONTEXT"); name != "" && own.url == "" {
@@ -112,11 +112,12 @@ type settings struct {
 	urlFrom, apiFrom     string            // where they were written, for errors
 	vhost                model.Opt[string] // unknown: the URL's
 	readOnly, production bool
-	full                 bool   // of the journal
-	warning              string // of the configuration file
+	full                 bool   // for the journal
+	warning              string // from the configuration file
 }
 
-// over lays settings over those of a context. Another broker than the context's takes nothing from it but its caution.
+// over lays settings over those of a context. Settings for another broker take nothing from the context but its
+// caution.
 func (s settings) over(context settings) settings {
 	s.warning = context.warning
 	if s.url != "" {
@@ -129,7 +130,7 @@ func (s settings) over(context settings) settings {
 	return context
 }
 
-// connection works out the halves that were not written down.
+// connection derives the halves that were not given.
 func (s settings) connection() (Connection, error) {
 	var broker, api endpoint
 	var err error
@@ -167,7 +168,7 @@ func (s settings) connection() (Connection, error) {
 	}, nil
 }
 
-// share gives one endpoint the other's credentials when it has none; RabbitMQ's own when neither has.
+// share gives one endpoint the other's credentials when it has none; RabbitMQ's defaults when neither has.
 func share(to, from *endpoint) {
 	if to.named {
 		return
@@ -185,8 +186,8 @@ type endpoint struct {
 	user, password string
 	named          bool   // the URL has a user
 	vhost          string // of an AMQP URL; "" when it names none
-	path           string // of an API URL, without slashes at its end: a proxy's prefix, and /api where that was written
-	query          string // of an AMQP URL, as it was given
+	path           string // of an API URL, without trailing slashes: a proxy's prefix, and /api if it was given
+	query          string // of an AMQP URL, as given
 }
 
 // RabbitMQ's ports.
@@ -197,8 +198,8 @@ const (
 	apisPort  = "15671"
 )
 
-// parseAMQP reads amqp(s)://user:password@host:port/vhost. No path, or "/" alone, names no vhost; "/%2f" is the vhost
-// "/". from is the place that the URL comes from: an error names it, and never the URL, which may hold a password.
+// parseAMQP parses amqp(s)://user:password@host:port/vhost. No path, or "/" alone, names no vhost; "/%2f" is the vhost
+// "/". from is where the URL comes from: an error names that, and never the URL, which may contain a password.
 func parseAMQP(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "amqp" && u.Scheme != "amqps") || !goodHost(u) || !goodPort(u.Port()) {
@@ -215,7 +216,7 @@ func parseAMQP(from, text string) (endpoint, error) {
 	return e, nil
 }
 
-// parseAPI reads http(s)://user:password@host:port/prefix. Without a port it is the scheme's own, as in any URL.
+// parseAPI parses http(s)://user:password@host:port/prefix. Without a port it is the scheme's default, as in any URL.
 func parseAPI(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !goodHost(u) || !goodPort(u.Port()) {
@@ -245,13 +246,13 @@ func endpointOf(u *url.URL, secure, plainPort, securePort string) endpoint {
 	return e
 }
 
-// goodHost accepts a name, an address, and an IPv6 address in brackets, all of letters that can be shown.
+// goodHost accepts a name, an address, and an IPv6 address in brackets, if all characters are printable.
 func goodHost(u *url.URL) bool {
 	host := u.Hostname()
 	return host != "" && model.Printable(host) == host && (strings.HasPrefix(u.Host, "[") || !strings.Contains(host, ":"))
 }
 
-// goodPort accepts an absent port too.
+// goodPort also accepts an absent port.
 func goodPort(port string) bool {
 	n, err := strconv.Atoi(port)
 	return port == "" || err == nil && n > 0 && n < 1<<16
@@ -259,8 +260,8 @@ func goodPort(port string) bool {
 
 func (e endpoint) address() string { return net.JoinHostPort(e.host, e.port) }
 
-// beside is where a broker's management API, or its broker, usually is. From https it is amqps: a password that was to
-// be sent over TLS is not sent in the clear.
+// beside is the usual address of a broker's management API, or of its broker. From https it is amqps: a password meant
+// for TLS is not sent in the clear.
 func (e endpoint) beside(plainPort, securePort string) endpoint {
 	e.port = plainPort
 	if e.tls {
@@ -270,7 +271,7 @@ func (e endpoint) beside(plainPort, securePort string) endpoint {
 	return e
 }
 
-// amqpURL is the endpoint with its credentials, and without a vhost.
+// amqpURL is the endpoint with its credentials, without a vhost.
 func (e endpoint) amqpURL() string {
 	u := url.URL{Scheme: "amqp", User: url.UserPassword(e.user, e.password), Host: e.address(), RawQuery: e.query}
 	if e.tls {
@@ -290,8 +291,8 @@ func (e endpoint) apiURL() string {
 // credentials finds the password in a URL.
 var credentials = regexp.MustCompile(`(://[^:/@\s]*):\S*@`)
 
-// WithoutPasswords makes a text that may hold a URL fit to be shown: an argument in the wrong place is often one. The
-// password "password" is dlxtop's own example.
+// WithoutPasswords makes a text that may contain a URL fit to be shown: an argument in the wrong place is often one.
+// The password "password" is dlxtop's own example.
 func WithoutPasswords(text string) string {
 	return credentials.ReplaceAllStringFunc(text, func(found string) string {
 		if strings.HasSuffix(found, ":password@") {
@@ -301,7 +302,7 @@ func WithoutPasswords(text string) string {
 	})
 }
 
-// WithoutPassword is an argument, which may be a URL with anything in it, without the password.
+// WithoutPassword is an argument, possibly any kind of URL, without the password.
 func WithoutPassword(argument string) string {
 	scheme, rest, isURL := strings.Cut(argument, "://")
 	if !isURL {
@@ -318,9 +319,8 @@ func WithoutPassword(argument string) string {
 }
 
 // tlsOf reads RabbitMQ's query parameters of an amqps URL: cacertfile, certfile and keyfile name PEM files, and
-// server_name_indication a host. The files hold for the management API, too, which usually has the same authority; the
-// host is AMQP's alone, as the API's is the one that its URL names. Without any of them it is nil: the system's
-// defaults.
+// server_name_indication a host. The files also apply to the management API, which usually has the same authority; the
+// host only to AMQP, as the API's is the one in its URL. Without any of them it is nil: the system's defaults.
 func tlsOf(from string, e endpoint) (*tls.Config, error) {
 	query, err := url.ParseQuery(e.query)
 	if err != nil {
@@ -346,7 +346,7 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 		pair, err := tls.LoadX509KeyPair(certificate, key)
 		if err != nil {
 			if in := (*fs.PathError)(nil); errors.As(err, &in) {
-				err = in.Err // the path of a key is not for logs
+				err = in.Err // the path of a key must not appear in logs
 			}
 			return nil, fmt.Errorf("certfile and keyfile in %s cannot be used: %s", from, model.Printable(err.Error()))
 		}

@@ -1,5 +1,5 @@
-// Package print writes what commands say to people and programs: tables that fit into terminals, and JSON that changes
-// none.
+// Package print writes the output of commands for people and programs: tables that fit into terminals, and JSON without
+// effects on them.
 package print
 
 import (
@@ -19,8 +19,8 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(file.Fd())
 }
 
-// JSON writes one indented object. What a terminal would act on or hide is escaped, so that a message cannot do
-// anything to the terminal of a person who looks at it; to a JSON reader it is the same.
+// JSON writes one indented object. Anything that a terminal would act on or hide is escaped, so that a message cannot
+// affect the terminal; a JSON reader sees no difference.
 func JSON(out io.Writer, v any) error {
 	text, err := model.EncodeJSON(v, "", "  ")
 	if err == nil {
@@ -29,17 +29,17 @@ func JSON(out io.Writer, v any) error {
 	return err
 }
 
-// JSONLine is a value on one line, with what a terminal would act on escaped.
+// JSONLine is a value on one line, with anything that a terminal would act on escaped.
 func JSONLine(v any) []byte {
 	line, _ := model.JSONLine(v) // texts and numbers only
 	return append(line, '\n')
 }
 
-// Table is a table for people. Its cells are printable already.
+// Table is a table for people. Its cells must be printable.
 type Table struct {
 	Right  []bool // columns of numbers
 	Widths []int
-	Open   bool // its rows come one by one: what is wider than its column is not cut
+	Open   bool // its rows come one by one: cells wider than their column are not cut
 	rows   [][]string
 }
 
@@ -59,10 +59,10 @@ func (t *Table) Measure(cells []string) {
 	}
 }
 
-// leastColumn is how narrow a column of texts may become, so that a table fits into a terminal.
+// leastColumn is how narrow a text column may become for a table to fit into a terminal.
 const leastColumn = 8
 
-// Fit makes the widest columns of texts narrower until a table fits into the terminal that it is written to.
+// Fit narrows the widest text columns until a table fits into the terminal that it is written to.
 func (t *Table) Fit(out io.Writer) {
 	if !IsTerminal(out) {
 		return
@@ -90,7 +90,7 @@ func (t *Table) Fit(out io.Writer) {
 	}
 }
 
-// Write pads the columns by what a terminal shows of them.
+// Write pads the columns by their width on a terminal.
 func (t *Table) Write(out io.Writer) error {
 	t.Fit(out)
 	var text strings.Builder
@@ -126,8 +126,7 @@ func Shortened(text string, width int) string {
 	if ansi.StringWidthWc(text) <= width {
 		return text
 	}
-	// x/ansi 0.11.9 cuts nothing that fits when it is counted in clusters: blanks behind it, which are cut off, prevent
-	// that.
+	// x/ansi 0.11.9 cuts nothing that fits when counted in clusters: blanks appended, which are cut off, prevent that.
 	return ansi.TruncateWc(text+strings.Repeat(" ", width+1), width, "…")
 }
 

@@ -1,4 +1,4 @@
-// Package report shows what a plan would do, and the account of what became of it, to a person and as JSON. It decides
+// Package report shows what a plan would do, and the account of its execution, to a person and as JSON. It decides
 // nothing and asks nothing.
 package report
 
@@ -94,13 +94,13 @@ type (
 // Printer shows plans and accounts.
 type Printer struct {
 	Out io.Writer                          // for data
-	Say func(format string, values ...any) // a line for the person
+	Say func(format string, values ...any) // prints a line for the user
 }
 
-// mostEvidence is the most lines of evidence about workers, and the most queues named.
+// mostEvidence bounds the lines of evidence about workers, and the number of queues named.
 const mostEvidence = 20
 
-// Announce tells the person what is about to happen.
+// Announce says what is about to happen.
 func (p Printer) Announce(a Planned) {
 	planned := a.Plan
 	if words := a.Looked.Cause; words != "" {
@@ -164,7 +164,7 @@ func (p Printer) Announce(a Planned) {
 	p.Warn(planned.Warnings)
 }
 
-// Warn tells what could go wrong.
+// Warn says what could go wrong.
 func (p Printer) Warn(warnings []plan.Warning) {
 	for _, w := range warnings {
 		p.Say("warning: %s", model.Printable(w.Words()))
@@ -190,7 +190,7 @@ func reaches(p plan.Plan) string {
 	return strings.Join(names, ", ")
 }
 
-// ShowPlan gives a plan that does not run.
+// ShowPlan shows a plan that does not run.
 func (p Printer) ShowPlan(a Planned) error {
 	planned := a.Plan
 	if a.JSON {
@@ -206,7 +206,7 @@ func (p Printer) ShowPlan(a Planned) error {
 			out.Ways = []wayJSON{}
 			for _, w := range planned.Ways {
 				way := wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, ""}
-				if w.Clue != nil { // else it is the flow alone
+				if w.Clue != nil { // otherwise only the flow is evidence
 					way.Evidence = w.Clue.Words()
 				}
 				out.Ways = append(out.Ways, way)
@@ -238,7 +238,7 @@ func (p Printer) ShowPlan(a Planned) error {
 	return nil
 }
 
-// ShowAccount gives what became of the messages.
+// ShowAccount shows what happened to the messages.
 func (p Printer) ShowAccount(a Planned, account plan.Account) error {
 	var err error
 	if a.JSON {
@@ -383,7 +383,7 @@ func sentence(a Planned, account plan.Account) string {
 		ofCause(&a.Plan), strings.Join(parts, ", "), account.Elapsed.Seconds())
 }
 
-// ofCause is ", cause ID", "" where messages were not selected by their cause.
+// ofCause is ", cause ID", "" when messages were not selected by cause.
 func ofCause(p *plan.Plan) string {
 	if p.Selection.Cause == "" {
 		return ""
@@ -391,7 +391,7 @@ func ofCause(p *plan.Plan) string {
 	return ", cause " + string(p.Selection.Cause)
 }
 
-// showProblems tells each reason once, and what to do when the sample was too small.
+// showProblems shows each reason once, and what to do when the sample was too small.
 func (p Printer) showProblems(a Planned, account plan.Account) {
 	var reasons []string
 	for _, problem := range account.Problems {
@@ -418,10 +418,10 @@ func (p Printer) showProblems(a Planned, account plan.Account) {
 	}
 }
 
-// Planned is a plan with what it stands on.
+// Planned is a plan with what it is based on.
 type Planned struct {
 	Plan     plan.Plan
-	Topology *model.Topology // that it was made of
+	Topology *model.Topology // the one that it was made from
 	Looked   Look
 	JSON     bool           // it is shown as JSON
 	Sequel   *plan.Sequel   // of a replay that was followed: whether it worked
@@ -440,7 +440,7 @@ func (a *Planned) Refusal() model.Refusal {
 	return a.Plan.Refusal
 }
 
-// Promise is what the person agrees to.
+// Promise is what the user agrees to.
 func (a *Planned) Promise() plan.Promise {
 	if a.Undo != nil {
 		return a.Undo.Promise()
@@ -448,20 +448,20 @@ func (a *Planned) Promise() plan.Promise {
 	return a.Plan.Promise()
 }
 
-// Look is what was looked at before an action.
+// Look is the peek before an action.
 type Look struct {
 	Messages int
 	Depth    model.Opt[int64]
-	Complete bool             // that was all there is
-	Left     model.Opt[int64] // looks, where a delivery limit counts them
+	Complete bool             // it saw everything
+	Left     model.Opt[int64] // remaining peeks, where a delivery limit counts them
 	Limit    int64
-	Cause    string      // the one that messages are selected by, in words that can be shown
-	Frozen   plan.Frozen // when the messages that it is on were read; zero: what is there later counts, too
-	Saved    bool        // nothing was looked at, because that costs something and was not needed
-	Counts   bool        // each look counts towards a delivery limit
+	Cause    string      // the one that messages are selected by, in printable words
+	Frozen   plan.Frozen // when the selected messages were read; zero: later messages count, too
+	Saved    bool        // nothing was peeked at, because that has a cost and was not needed
+	Counts   bool        // each peek counts towards a delivery limit
 }
 
-// OfUndo is an undo as the words of other actions tell it.
+// OfUndo is an undo, in the terms of other actions.
 func OfUndo(p *plan.UndoPlan, asJSON bool) Planned {
 	return Planned{
 		Undo: p,

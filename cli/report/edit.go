@@ -36,7 +36,7 @@ type (
 )
 
 const (
-	shownDifferences = 12  // lines of the difference of one message
+	shownDifferences = 12  // lines of differences for one message
 	differenceWidth  = 116 // cells
 )
 
@@ -81,8 +81,8 @@ func (p Printer) announceEdit(planned *plan.Plan) {
 	}
 }
 
-// differenceLines are what is different in a message that was changed: a line for each field above the body, and of the
-// body as it is read the lines that differ.
+// differenceLines are the differences in a changed message: a line for each field above the body, and the differing
+// lines of the decoded body.
 func differenceLines(m *plan.MendedMessage) []string {
 	lines := m.Was.DifferencesAbove(&m.Is)
 	was, is := m.Was.Message(), m.Is.Message()
@@ -104,7 +104,7 @@ func differenceLines(m *plan.MendedMessage) []string {
 	if more := len(lines) - shownDifferences; more > 0 {
 		lines = append(lines[:shownDifferences:shownDifferences], fmt.Sprintf("and %s", model.Plural(more, "more line")))
 	}
-	if len(lines) == 0 { // the bytes differ, and nothing of what they mean
+	if len(lines) == 0 { // the bytes differ, but not their meaning
 		lines = m.Was.Differences(&m.Is)
 	}
 	return lines

@@ -6,7 +6,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// shownUndecided bounds the list of undecided messages; the journal and JSON have all of them.
+// shownUndecided bounds the displayed undecided messages; the journal and JSON have all of them.
 const shownUndecided = 20
 
 type resumeJSON struct {
@@ -24,7 +24,7 @@ type undecidedJSON struct {
 	Reason    string `json:"reason"`               // a sentence
 }
 
-// OfResume is a resume as the words of other actions tell it.
+// OfResume is a resume, in the terms of other actions.
 func OfResume(p *resume.Plan, asJSON bool) Planned {
 	a := Planned{Plan: p.Rest, Looked: Look{Complete: true}, JSON: asJSON}
 	switch {
@@ -54,7 +54,7 @@ func OfResume(p *resume.Plan, asJSON bool) Planned {
 	return a
 }
 
-// Found tells what a resume found out.
+// Found says what a resume found out.
 func (p Printer) Found(resuming *resume.Plan) {
 	for _, words := range resuming.Found() {
 		p.Say("%s", model.Printable(words))
