@@ -177,10 +177,7 @@ func TestReplayAndDropMany(t *testing.T) {
 		{[]string{"replay", "failed", "--to", "exchange:/worker"}, "4 4 0 0 0 0", "", "m-5 m-6 m-8 m-10"},
 		{[]string{"drop", "failed"}, "0 0 0 0 0 0", "", ""},
 	} {
-		r := v.run(append(test.args, "--yes")...)
-		account := decode[accountContract](t, r)
-		assert.That(t, r.status == cli.ExitDone && account.counts() == test.counts,
-			"%v: exit status %d, %s%s", test.args, r.status, r.out, r.stderr)
+		v.run(append(test.args, "--yes")...).ends(t, cli.ExitDone).account(t, test.counts)
 		assert.Equal(t, decodeIDs(t, v.run("peek", "failed")), test.failed, "%v leaves", test.args)
 		assert.Equal(t, ids(v.take("worker")), test.work, "%v moves", test.args)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,9 +89,7 @@ func (v *vhost) bind(queue, key, exchange string) {
 // bound yet.
 func (v *vhost) boundWorker(kind string, failed int) {
 	v.t.Helper()
-	for _, name := range []string{"failed", "worker", "audit"} {
-		v.declare(name, nil)
-	}
+	v.queues("failed", "worker", "audit")
 	v.exchange("master", kind)
 	v.bind("worker", "k", "master")
 	v.fill("failed", failed)
@@ -134,8 +131,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "1", "--yes"))
 	file := filepath.Join(t.TempDir(), "messages")
 	v.run("export", "failed", file).ends(t, cli.ExitDone)
-	v.declare("source", nil)
-	v.declare("rest", nil)
+	v.queues("source", "rest")
 	v.fill("source", 60)
 	early := decode[accountContract](t, v.interrupted("rest", 2, "move", "source", "--to", "queue:rest", "--rate", "5/s",
 		"--yes"))
@@ -183,30 +179,6 @@ func (v *vhost) policyOf(queue string) string {
 	return q.Policy
 }
 
-// changing is a source before which something happens at one of its readings.
-type changing struct {
-	cli.Source
-	readings atomic.Int32
-	at       int32
-	change   func()
-}
-
-func (c *changing) Snapshot(ctx context.Context) (*model.Snapshot, error) {
-	c.read()
-	return c.Source.Snapshot(ctx)
-}
-
-func (c *changing) Current(ctx context.Context) (*model.Snapshot, error) {
-	c.read()
-	return c.Source.Current(ctx)
-}
-
-func (c *changing) read() {
-	if c.readings.Add(1) == c.at {
-		c.change()
-	}
-}
-
 // TestChangedWithNobodyToAsk: with --yes a change is refused, and named.
 func TestChangedWithNobodyToAsk(t *testing.T) {
 	v := newVHost(t)
@@ -215,7 +187,12 @@ func TestChangedWithNobodyToAsk(t *testing.T) {
 		source := p.Source
 		p.Source = func(c config.Connection) (cli.Source, error) {
 			s, err := source(c)
-			return &changing{Source: s, at: 2, change: func() { v.bind("audit", "k", "master") }}, err
+			readings := 0
+			return &watched{Source: s, after: func() {
+				if readings++; readings == 1 {
+					v.bind("audit", "k", "master")
+				}
+			}}, err
 		}
 	}, "replay", "failed", "--to", "exchange:master/k", "--yes")
 	r.ends(t, cli.ExitRefused, "key k now also reaches "+v.name+"/audit; nothing was changed")
@@ -296,16 +273,13 @@ func TestCanary(t *testing.T) {
 		}
 	})
 	r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
-	account := decode[accountContract](t, r)
-	assert.That(t, r.status == cli.ExitRefused && account.counts() == "14 1 0 0 0 0" && account.CameBack != nil &&
-		*account.CameBack == 1, "exit status %d: %s", r.status, r.out)
-	r.says(t, "1 of 1 came back; 13 were not touched")
+	account := r.ends(t, cli.ExitRefused, "1 of 1 came back; 13 were not touched").account(t, "14 1 0 0 0 0")
+	assert.That(t, known(account.CameBack, 1), "%s", r.out)
 	<-fails
 	fails <- false
 	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
-	account = decode[accountContract](t, r)
-	assert.That(t, r.status == cli.ExitDone && account.counts() == "14 14 0 0 0 0" && *account.CameBack == 0 &&
-		strings.Contains(account.Canary, "none came back within 1s"), "exit status %d: %s %s", r.status, r.out, r.stderr)
+	account = r.ends(t, cli.ExitDone).account(t, "14 14 0 0 0 0")
+	assert.That(t, *account.CameBack == 0 && strings.Contains(account.Canary, "none came back within 1s"), "%s", r.out)
 	assert.Equal(t, v.count("failed"), 0, "messages are left")
 }
 

@@ -156,8 +156,7 @@ func TestCauses(t *testing.T) {
 	for _, refused := range [][]string{
 		{"causes", "--queues", "nothing.*"}, {"causes", "--limit", "0"}, {"causes", "mail.failed"},
 	} {
-		r := v.run(refused...)
-		assert.That(t, r.status == cli.ExitUsage && r.out == "", "%v: exit status %d, %s", refused, r.status, r.out)
+		assert.Equal(t, v.run(refused...).ends(t, cli.ExitUsage).out, "", "%v", refused)
 	}
 }
 
@@ -180,21 +179,16 @@ func TestByCause(t *testing.T) {
 	late, gone := causeOf(t, found, "timed out after #").ID, causeOf(t, found, "'customer_id'").ID
 
 	r := v.run("peek", "mail.failed", "--cause", strings.ToUpper(orders))
-	var peeked []string
-	for _, m := range decode[peekContract](t, r).Messages {
-		peeked = append(peeked, *m.MessageID)
-	}
-	assert.That(t, strings.Join(peeked, " ") == "order0-1 order1-1 order2-1" && strings.Contains(r.stderr,
-		"3 of the first 12 messages failed for the cause "+orders), "peeked %v: %s", peeked, r.stderr)
+	assert.Equal(t, decodeIDs(t, r), "order0-1 order1-1 order2-1", "peeked")
+	r.says(t, "3 of the first 12 messages failed for the cause "+orders)
 	file := filepath.Join(t.TempDir(), "smtp.json")
 	v.run("export", "mail.failed", file, "--cause", smtp).ends(t, cli.ExitDone, "3 messages exported")
 	lines, err := os.ReadFile(file)
 	assert.That(t, err == nil && strings.Count(string(lines), "\n") == 3 && strings.Count(string(lines), `"smtp`) >= 3,
 		"%v: %s", err, lines)
-	dry := v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table")
-	assert.That(t, strings.Contains(dry.out, "would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp) &&
-		strings.Contains(dry.stderr, "cause "+smtp+": 550 5.1.1") && v.count("mail.failed") == 12, "the dry run says %s%s",
-		dry.out, dry.stderr)
+	v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table").says(t, "cause "+smtp+": 550 5.1.1").shows(t,
+		"would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp)
+	assert.Equal(t, v.count("mail.failed"), 12, "after the dry run there are")
 	for _, c := range []struct {
 		args []string
 		id   string
@@ -269,14 +263,14 @@ func TestCauseIsFrozen(t *testing.T) {
 func TestCausesNameWorkers(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
-	must.Do(t, v.channel.ExchangeDeclare("mail.dlx", "fanout", true, false, false, false, nil))
+	v.exchange("mail.dlx", "fanout")
 	v.declare("mail", amqp.Table{"x-dead-letter-exchange": "mail.dlx"})
 	v.declare("mail.retry", amqp.Table{
 		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail", "x-message-ttl": 3_600_000,
 	})
 	v.declare("mail.kept", nil)
 	for _, name := range []string{"mail.retry", "mail.kept"} {
-		must.Do(t, v.channel.QueueBind(name, "", "mail.dlx", false, nil))
+		v.bind(name, "", "mail.dlx")
 	}
 	v.failing("mail.kept", "order", "ValueError: no order %", 2)
 	must.Await(t, "the worker is named", func() bool {
@@ -393,16 +387,9 @@ func TestReplayLater(t *testing.T) {
 	v.declare("orders.failed", nil)
 	v.fill("orders.failed", 3)
 	args := []string{"replay", "orders.failed", "--to", "queue:orders.retry", "--over", "1s"}
-	dry := v.run(append(args, "--dry-run", "-o", "table")...)
-	for _, words := range []string{
-		"pace: at most 3/s: 3 messages take 1s or more", "orders gets them after 300ms in the buffer",
-	} {
-		assert.That(t, strings.Contains(dry.stderr, words), "%q is not in %s", words, dry.stderr)
-	}
-	r := v.run(append(args, "--yes")...)
-	a := decode[accountContract](t, r)
-	must.That(t, r.status == cli.ExitDone && a.counts() == "3 3 0 0 0 0",
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
+	v.run(append(args, "--dry-run", "-o", "table")...).says(t, "pace: at most 3/s: 3 messages take 1s or more",
+		"orders gets them after 300ms in the buffer")
+	v.run(append(args, "--yes")...).ends(t, cli.ExitDone).account(t, "3 3 0 0 0 0")
 	must.Await(t, "the worker has them", func() bool { return v.count("orders") == 3 })
 	for _, d := range v.take("orders") {
 		death, ok := d.Headers["x-first-death-queue"]

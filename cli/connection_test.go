@@ -41,15 +41,6 @@ func connectionOf(
 	return c, status, errs.String()
 }
 
-// configured writes a configuration file and returns an environment that leads to it.
-func configured(t *testing.T, text string) map[string]string {
-	t.Helper()
-	dir := t.TempDir()
-	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
-	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600))
-	return map[string]string{"XDG_CONFIG_HOME": dir}
-}
-
 const twoContexts = `
 [contexts.prod]
 url = "amqps://ops:s3cr%2Ft@mq.example.com/orders"

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -55,23 +54,10 @@ func known(is *int, want int) bool { return is != nil && *is == want }
 // found reads what `dlxtop find` wrote: a line a hit, and one at the end.
 func found(t *testing.T, r result) ([]hitContract, foundContract) {
 	t.Helper()
-	lines := strings.Split(strings.TrimSpace(r.out), "\n")
-	var hits []hitContract
-	var end foundContract
-	for i, line := range lines {
-		decoder := json.NewDecoder(strings.NewReader(line))
-		decoder.DisallowUnknownFields()
-		if i == len(lines)-1 {
-			err := decoder.Decode(&end)
-			must.That(t, err == nil && end.Found != nil && end.NotRead != nil && end.Took != nil,
-				"%v in %q: exit status %d, %s", err, line, r.status, r.stderr)
-			break
-		}
-		var hit hitContract
-		err := decoder.Decode(&hit)
-		must.That(t, err == nil, "%v in %s", err, line)
-		hits = append(hits, hit)
-	}
+	last := strings.LastIndexByte(strings.TrimSuffix(r.out, "\n"), '\n') + 1
+	hits := lines[hitContract](t, r.out[:last])
+	end := decode[foundContract](t, result{out: r.out[last:], stderr: r.stderr})
+	must.That(t, end.Found != nil && end.NotRead != nil && end.Took != nil, "exit status %d, %s", r.status, r.stderr)
 	assert.That(t, *end.Found == len(hits), "%d found, and %d shown", *end.Found, len(hits))
 	return hits, end
 }
@@ -359,7 +345,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 			v := newVHost(t)
 			v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(limit)})
 			v.declare("other", nil)
-			must.Do(t, v.channel.QueueBind("other", "k", "amq.direct", false, nil))
+			v.bind("other", "k", "amq.direct")
 			v.fill("q", n)
 			refused := 0
 			for run := range runs {

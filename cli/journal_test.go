@@ -60,6 +60,12 @@ func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 	return taken
 }
 
+// records are the last n of the journal.
+func (v *vhost) records(n int) []recordWire {
+	v.t.Helper()
+	return decode[struct{ Records []recordWire }](v.t, v.run("journal", "-n", fmt.Sprint(n))).Records
+}
+
 func TestJournal(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	messages := rich(5)
@@ -75,15 +81,13 @@ func TestJournal(t *testing.T) {
 	} else {
 		dial.Publish(t, v.channel, "worker", moved[1:]...)
 	}
-	records := decode[struct {
-		Records []recordWire `json:"records"`
-	}](t, v.run("journal", "-n", "2")).Records
+	records := v.records(2)
 	must.That(t, len(records) == 2 && records[0].Operation == "replay" && records[0].To == "queue:worker" &&
 		records[0].From == "failed" && records[0].User == "guest" && records[0].Cluster != "" && records[0].Moved == 3 &&
 		records[1].Dropped == 2 && records[1].State == "ended" && records[1].VHost == v.name, "%+v", records)
 	shown := decode[struct {
-		Record  recordWire       `json:"record"`
-		Entries []map[string]any `json:"entries"`
+		Record  recordWire
+		Entries []map[string]any
 	}](t, v.run("journal", "show", fmt.Sprint(dropped.JournalID)))
 	assert.That(t, len(shown.Entries) == 2 && shown.Entries[1]["message_id"] == "r-1" &&
 		shown.Entries[1]["outcome"] == "dropped", "%+v", shown)
@@ -130,23 +134,18 @@ func TestExportAndImport(t *testing.T) {
 	messages := rich(20)
 	dial.Publish(t, v.channel, "from", messages...)
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
-	if r := v.run("export", "from", path); r.status != cli.ExitDone || r.out != "" || v.count("from") != 20 {
-		t.Fatalf("%+v", r)
-	}
+	r := v.run("export", "from", path)
+	must.That(t, r.status == cli.ExitDone && r.out == "" && v.count("from") == 20, "%+v", r)
 	content, err := os.ReadFile(path)
 	must.That(t, err == nil && bytes.Count(content, []byte("\n")) == 20, "%v %s", err, content)
 	v.run("export", "from", path).ends(t, cli.ExitUsage, "is there already")
-	if r := v.run("export", "from", "-"); r.out != string(content) && !strings.Contains(r.out, `"redelivered":true`) {
-		t.Errorf("to standard output: %s", r.out)
-	}
-	if r := v.run("import", path, "--to", "queue:to", "--dry-run"); *decode[accountContract](t, r).Planned != 20 ||
-		v.count("to") != 0 {
-		t.Errorf("%+v", r)
-	}
-	if r := v.run("import", path, "--to", "queue:to", "--yes"); r.status != cli.ExitDone ||
-		*decode[accountContract](t, r).Moved != 20 {
-		t.Errorf("%+v", r)
-	}
+	r = v.run("export", "from", "-")
+	assert.That(t, r.out == string(content) || strings.Contains(r.out, `"redelivered":true`),
+		"to standard output: %s", r.out)
+	r = v.run("import", path, "--to", "queue:to", "--dry-run")
+	assert.That(t, *decode[accountContract](t, r).Planned == 20 && v.count("to") == 0, "%+v", r)
+	r = v.run("import", path, "--to", "queue:to", "--yes").ends(t, cli.ExitDone)
+	assert.That(t, *decode[accountContract](t, r).Moved == 20, "%+v", r)
 	assert.NoDiff(t, cmp.Diff(messages, v.published("to")))
 	wantImportKept(t, v)
 	for name, test := range map[string]struct {
@@ -171,14 +170,10 @@ func TestExportAndImport(t *testing.T) {
 // wantImportKept: the journal tells who put the messages there, and that an undo is a drop.
 func wantImportKept(t *testing.T, v *vhost) {
 	t.Helper()
-	record := decode[struct {
-		Records []recordWire `json:"records"`
-	}](t, v.run("journal", "-n", "1")).Records[0]
+	record := v.records(1)[0]
 	assert.That(t, record.Operation == "import" && record.From == "to" && record.Moved == 20 && record.User == "guest" &&
 		record.State == "ended", "%+v", record)
-	shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table")
-	assert.That(t, strings.Contains(shown.out,
-		"20 imported") && strings.Contains(shown.out, "r-19"), "%+v", shown)
+	v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table").shows(t, "20 imported", "r-19")
 	v.run("journal", "undo", fmt.Sprint(record.ID), "--yes").ends(t, cli.ExitRefused,
 		"is an import: to remove its messages, drop them from")
 }
@@ -270,11 +265,8 @@ func TestResume(t *testing.T) {
 	must.That(t, r.status == cli.ExitDone && *second.Moved == 120-*first.Moved && second.JournalID == first.JournalID+1 &&
 		v.count("worker") == 120 && v.count("failed") == 47, "%+v", r)
 	v.run(append(resume, "--yes")...).ends(t, cli.ExitRefused, "there is nothing to resume")
-	table := v.run("journal", "-o", "table", "-n", "2")
-	shown := []string{fmt.Sprintf("replay, on %d", first.JournalID), fmt.Sprintf("resumed as %d", second.JournalID)}
-	for _, want := range shown {
-		assert.That(t, strings.Contains(table.out, want), "%q is not in %s", want, table.out)
-	}
+	v.run("journal", "-o", "table", "-n", "2").shows(t, fmt.Sprintf("replay, on %d", first.JournalID),
+		fmt.Sprintf("resumed as %d", second.JournalID))
 	for _, id := range []int64{second.JournalID, first.JournalID} {
 		v.run("journal", "undo", fmt.Sprint(id), "--yes").ends(t, cli.ExitDone)
 	}

@@ -7,6 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -183,6 +186,27 @@ func decode[T any](t *testing.T, r result) T {
 	return v
 }
 
+// configured writes a configuration file and returns an environment that leads to it.
+func configured(t *testing.T, text string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600))
+	return map[string]string{"XDG_CONFIG_HOME": dir}
+}
+
+// behindProxy is the address of a server before the management API, without credentials: serve answers a request, or
+// lets the proxy to the API do so.
+func behindProxy(t *testing.T, serve func(proxy http.Handler, w http.ResponseWriter, r *http.Request)) string {
+	t.Helper()
+	target := must.Get(url.Parse(node.API()))(t)
+	target.User = nil
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(proxy, w, r) }))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // openPTY is a pseudo-terminal until the test ends.
 func openPTY(t *testing.T) (master, tty *os.File) {
 	t.Helper()
@@ -209,9 +233,7 @@ func newNamedVHost(t *testing.T, name string, queues ...string) *vhost {
 	t.Helper()
 	v := &vhost{t: t, name: manage.VHost(t, node.API(), name)}
 	v.channel = dial.Channel(t, v.url())
-	for _, q := range queues {
-		v.declare(q, nil)
-	}
+	v.queues(queues...)
 	return v
 }
 
@@ -238,6 +260,14 @@ func withJSON(args []string) []string {
 func (v *vhost) declare(name string, arguments amqp.Table) {
 	v.t.Helper()
 	must.Get(v.channel.QueueDeclare(name, true, false, false, false, arguments))(v.t)
+}
+
+// queues makes durable classic queues.
+func (v *vhost) queues(names ...string) {
+	v.t.Helper()
+	for _, name := range names {
+		v.declare(name, nil)
+	}
 }
 
 // publish sends one message and waits until the broker has it.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"slices"
@@ -74,10 +72,9 @@ type rightTest struct {
 
 // failed fills the queue that everything is taken from.
 func failed(v *vhost) {
-	v.declare("failed", nil)
-	v.declare("worker", nil)
-	must.Do(v.t, v.channel.ExchangeDeclare("work", "direct", true, false, false, false, nil))
-	must.Do(v.t, v.channel.QueueBind("worker", "work", "work", false, nil))
+	v.queues("failed", "worker")
+	v.exchange("work", "direct")
+	v.bind("worker", "work", "work")
 	v.fill("failed", 3)
 }
 
@@ -252,17 +249,12 @@ func (a *asked) taken() []string {
 // counted is the address of the management API behind a counter of requests.
 func counted(t *testing.T, requests *asked) string {
 	t.Helper()
-	target := must.Get(url.Parse(node.API()))(t)
-	target.User = nil
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return behindProxy(t, func(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, "/api/consumers") { // only while statistics have a look that was a moment ago
 			requests.add(r.URL.Path)
 		}
 		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	})
 }
 
 // tryOfRights runs the command of a row as a user with some rights and limits.

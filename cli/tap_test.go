@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -23,14 +22,12 @@ import (
 // delaying declares front -> buffer (100 ms) -> dlx -> worker.
 func (v *vhost) delaying() {
 	v.t.Helper()
-	for name, kind := range map[string]string{"front": "direct", "dlx": "fanout"} {
-		must.Do(v.t, v.channel.ExchangeDeclare(name, kind, true, false, false, false, nil))
-	}
+	v.exchange("front", "direct")
+	v.exchange("dlx", "fanout")
 	v.declare("buffer", amqp.Table{"x-dead-letter-exchange": "dlx", "x-message-ttl": int64(100)})
 	v.declare("worker", nil)
-	for _, b := range [][3]string{{"buffer", "in", "front"}, {"worker", "", "dlx"}} {
-		must.Do(v.t, v.channel.QueueBind(b[0], b[1], b[2], false, nil))
-	}
+	v.bind("buffer", "in", "front")
+	v.bind("worker", "", "dlx")
 }
 
 // tap runs a tap in the background; the result comes when it has ended.
@@ -51,12 +48,7 @@ func lines[T any](t *testing.T, text string) []T {
 	t.Helper()
 	var all []T
 	for line := range strings.Lines(text) {
-		decoder := json.NewDecoder(strings.NewReader(line))
-		decoder.DisallowUnknownFields()
-		var v T
-		err := decoder.Decode(&v)
-		must.That(t, err == nil, "%v in %q", err, line)
-		all = append(all, v)
+		all = append(all, decode[T](t, result{out: line}))
 	}
 	return all
 }

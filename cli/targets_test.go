@@ -96,11 +96,7 @@ func deathsOf(headers amqp.Table) (entries []amqp.Table) {
 func TestTargetsFromEvidence(t *testing.T) {
 	v := newVHost(t)
 	v.workers("orders", "orders_topic", "billing.q", "messages", "stock")
-	for _, queue := range []string{
-		"orders_poison", "failed", "error.billing.q", "spring.parking", "old.parking", "mixed", "stock.parking",
-	} {
-		v.declare(queue, nil)
-	}
+	v.queues("orders_poison", "failed", "error.billing.q", "spring.parking", "old.parking", "mixed", "stock.parking")
 	v.exchange("messages", "fanout")
 	v.bind("messages", "", "messages")
 	v.exchange("shop", "topic")

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -85,25 +84,14 @@ func TestCannotConnect(t *testing.T) {
 func TestTwoBrokers(t *testing.T) {
 	v := newVHost(t, "q")
 	v.fill("q", 1)
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request, err := http.NewRequestWithContext(r.Context(), r.Method, node.API()+r.URL.RequestURI(), nil)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		assert.Succeeds(t, err)
-		w.Header().Set("Content-Type", response.Header.Get("Content-Type"))
-		w.WriteHeader(response.StatusCode)
-		_, _ = w.Write(clusterName.ReplaceAll(body, []byte(`"cluster_name":"another@one"`)))
-	}))
-	defer other.Close()
+	other := behindProxy(t, func(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Accept-Encoding")
+		answer := httptest.NewRecorder()
+		proxy.ServeHTTP(answer, r)
+		w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(clusterName.ReplaceAll(answer.Body.Bytes(), []byte(`"cluster_name":"another@one"`)))
+	})
 	file := filepath.Join(t.TempDir(), "messages")
 	for _, command := range [][]string{
 		{"peek", "q"},
@@ -116,13 +104,13 @@ func TestTwoBrokers(t *testing.T) {
 	} {
 		var r result
 		must.Await(t, "the cluster is checked", func() bool { // or, on a busy machine, it is said that it does not answer
-			r = run(t, append(command, "--url", v.url(), "--api", other.URL)...)
+			r = run(t, append(command, "--url", v.url(), "--api", other)...)
 			return !strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster")
 		})
 		assert.That(t, r.status == cli.ExitConnect && r.out == "", "%v: exit status %d, %q", command, r.status, r.out)
 		checkSentence(t, r.stderr, "another@one", "--api")
 	}
-	status, shown := dashboardAt(t, v.url(), other.URL)
+	status, shown := dashboardAt(t, v.url(), other)
 	assert.Equal(t, status, cli.ExitConnect, "the dashboard: exit status")
 	checkSentence(t, strings.ReplaceAll(shown, "\r\n", "\n"), "another@one", "--api")
 	assert.That(t, v.count("q") == 1, "the message is gone")
@@ -155,18 +143,15 @@ func impatient(p *cli.Program) {
 func TestSlowAPI(t *testing.T) {
 	v := newVHost(t, "orders.failed")
 	v.declare("orders", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"})
-	api := must.Get(url.Parse(node.API()))(t)
-	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: api.Scheme, Host: api.Host})
 	var asked atomic.Int64
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	slow := behindProxy(t, func(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/queues") && asked.Add(1) == 1 {
 			<-r.Context().Done() // the client gave up
 			return
 		}
 		proxy.ServeHTTP(w, r)
-	}))
-	defer slow.Close()
-	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", slow.URL)
+	})
+	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", slow)
 	r.ends(t, cli.ExitDone).shows(t, "orders.failed")
 	assert.Equal(t, strings.Count(r.stderr, "gave no answer within 500ms: dlxtop asks again and waits longer"), 1)
 }
@@ -263,9 +248,7 @@ func TestNothingConfigured(t *testing.T) {
 // along. One that cannot be opened leaves the dashboard where it was, on connections that still work.
 func TestGoingToContexts(t *testing.T) {
 	first, second := newNamedVHost(t, "contexts-1"), newNamedVHost(t, "contexts-2")
-	dir := t.TempDir()
-	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
-	file := fmt.Sprintf(`
+	env := configured(t, fmt.Sprintf(`
 		[contexts.one]
 		url = %q
 		api = %q
@@ -273,16 +256,10 @@ func TestGoingToContexts(t *testing.T) {
 		url = %q
 		api = %[2]q
 		[contexts.away]
-		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+dial.Nobody(t))
-	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(file), 0o600))
+		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+dial.Nobody(t)))
 	master, tty := openPTY(t)
 	p := program(tty, tty, tty)
-	p.Env = func(name string) string {
-		if name == "XDG_CONFIG_HOME" {
-			return dir
-		}
-		return ""
-	}
+	p.Env = func(name string) string { return env[name] }
 	visits := []struct{ goes, vhost, trouble string }{
 		{"away", "contexts-1", ""},
 		{"no such", "contexts-1", "still one, not away: "},
@@ -389,8 +366,7 @@ var named = regexp.MustCompile(`^[^:]*://([^:/@]*:|.*password=)`)
 func TestNothingRepeatsAPassword(t *testing.T) {
 	t.Parallel()
 	r := seed.Rand(t)
-	dir := t.TempDir()
-	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
+	dir := configured(t, "")["XDG_CONFIG_HOME"]
 	path := filepath.Join(dir, "dlxtop", "config.toml")
 	connected := 0
 	for range 2000 {

@@ -208,12 +208,7 @@ func TestDumbTerminal(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	v := newVHost(t)
 	flood := strings.Repeat("\u1100", 9)
-	for _, name := range []string{
-		"plain", "Grüße 世界", "gpj.\u202eexe", "two\nlines", "tab\there", "-n",
-		flood, "end ",
-	} {
-		v.declare(name, nil)
-	}
+	v.queues("plain", "Grüße 世界", "gpj.\u202eexe", "two\nlines", "tab\there", "-n", flood, "end ")
 	r := run(t, "__complete", "peek", "--url", v.url(), "--api", node.API(), "").ends(t, cli.ExitDone)
 	names, _, _ := strings.Cut(r.out, ":") // what follows is for the shell
 	assert.Equal(t, names, "Grüße 世界\nplain\ntwolines\n")
