@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/picture"
@@ -123,7 +124,7 @@ func TestFlowVanishes(t *testing.T) {
 }
 
 func TestFlowWithManyBuffers(t *testing.T) {
-	parts := []told{
+	parts := []build.Part{
 		exchange("direct", "back"), queue("work", consumers(1)), bind("back", "work", "work"),
 		queue("work.failed", ready(3)), queue("work.dead", ready(1)),
 	}
@@ -263,19 +264,19 @@ func TestNextDue(t *testing.T) {
 	start := newClock().now()
 	for _, tc := range []struct {
 		name   string
-		traits []trait
+		traits []build.Setting
 		ttl    model.Opt[time.Duration]
 		still  time.Duration // nothing has left for so long
 		want   string
 	}{
 		{"nothing waits", nil, model.Some(30 * time.Second), 0, "-"},
-		{"just seen", []trait{ready(3)}, model.Some(30 * time.Second), 0, "≤ 30s"},
-		{"seen for a while", []trait{ready(3)}, model.Some(30 * time.Second), 12 * time.Second, "≤ 18s"},
-		{"any moment", []trait{ready(3)}, model.Some(30 * time.Second), 32 * time.Second, "now"},
-		{"should have left", []trait{ready(3)}, model.Some(30 * time.Second), 50 * time.Second, "overdue"},
-		{"own TTLs", []trait{ready(3)}, model.Unknown[time.Duration](), 12 * time.Second, "?"},
-		{"somebody consumes it", []trait{ready(3), consumers(1)}, model.Some(30 * time.Second), 0, "?"},
-		{"hours", []trait{ready(3)}, model.Some(3 * time.Hour), 30 * time.Second, "≤ 3h"},
+		{"just seen", []build.Setting{ready(3)}, model.Some(30 * time.Second), 0, "≤ 30s"},
+		{"seen for a while", []build.Setting{ready(3)}, model.Some(30 * time.Second), 12 * time.Second, "≤ 18s"},
+		{"any moment", []build.Setting{ready(3)}, model.Some(30 * time.Second), 32 * time.Second, "now"},
+		{"should have left", []build.Setting{ready(3)}, model.Some(30 * time.Second), 50 * time.Second, "overdue"},
+		{"own TTLs", []build.Setting{ready(3)}, model.Unknown[time.Duration](), 12 * time.Second, "?"},
+		{"somebody consumes it", []build.Setting{ready(3), consumers(1)}, model.Some(30 * time.Second), 0, "?"},
+		{"hours", []build.Setting{ready(3)}, model.Some(3 * time.Hour), 30 * time.Second, "≤ 3h"},
 	} {
 		snapshot := recording(queue("b", tc.traits...))
 		buffers := []*model.Buffer{{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer, TTL: tc.ttl}}

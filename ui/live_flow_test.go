@@ -3,6 +3,7 @@ package ui
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -192,32 +194,20 @@ func levelKey(seconds int, key string) string {
 
 // celeryDelays are the exchanges and queues of Celery's native delays, as kombu declares them, with the worker's queue
 // "orders" behind.
-func celeryDelays(waiting map[int]int64) told {
+func celeryDelays(waiting map[int]int64) build.Part {
 	return func(s *model.Snapshot) {
-		add := func(parts ...told) {
-			for _, p := range parts {
-				p(s)
-			}
+		parts := append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", celeryLevels),
+			exchange("topic", "celery"), queue("orders", consumers(1)), bind("celery", "#.orders", "orders"),
+			build.BindExchange("celery_delayed_delivery", "#.orders", "celery"))
+		for _, p := range parts {
+			p(s)
 		}
-		through := func(from, key, to string) told {
-			return func(s *model.Snapshot) {
-				bind(from, key, to)(s)
-				s.Bindings[len(s.Bindings)-1].ToExchange = true
-			}
+		for i := range s.Queues { // a look at them has no cost
+			s.Queues[i].Type, s.Queues[i].CountedAt = model.Classic, s.TakenAt
 		}
-		next := func(level int) string {
-			if level == 0 {
-				return "celery_delayed_delivery"
-			}
-			return fmt.Sprintf("celery_delayed_%d", level-1)
-		}
-		add(exchange("topic", "celery_delayed_delivery"), exchange("topic", "celery"),
-			queue("orders", consumers(1)), through("celery_delayed_delivery", "#.orders", "celery"),
-			bind("celery", "#.orders", "orders"))
-		for level := celeryLevels - 1; level >= 0; level-- {
-			at, words := fmt.Sprintf("celery_delayed_%d", level), strings.Repeat("*.", celeryLevels-1-level)
-			add(exchange("topic", at), queue(at, ttl(1000<<level), dlx(next(level)), ready(waiting[level])),
-				bind(at, words+"1.#", at), through(at, words+"0.#", next(level)))
+		for level, n := range waiting {
+			at := slices.IndexFunc(s.Queues, func(q model.Queue) bool { return q.Name == fmt.Sprint("celery_delayed_", level) })
+			s.Queues[at].Ready = model.Some(n)
 		}
 	}
 }

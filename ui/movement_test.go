@@ -461,9 +461,6 @@ func (s *stage) counted(queue string) int64 {
 func (s *stage) drain(queue string) int64 {
 	want := int64(s.ready(queue))
 	got := s.consume(queue, acknowledge)
-	deadline := time.Now().Add(patience)
-	for got.Load() < want && time.Now().Before(deadline) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	must.Await(s, "all are consumed", func() bool { return got.Load() >= want })
 	return got.Load()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -286,19 +287,10 @@ func (b *recordedBroker) Probe(
 	return b.probe(plan, tell)
 }
 
-// A small language to write down what a broker told: recording(queue("a"), bind("x", "key", "a")).
-
-type told func(*model.Snapshot)
-
-func recording(parts ...told) *model.Snapshot {
-	s := &model.Snapshot{
-		TakenAt: newClock().now(), VHosts: []string{"/"},
-		Overview: model.Overview{Node: "rabbit@mq1", Version: model.ParseVersion("4.0.5"), User: "guest"},
-	}
-	exchange("direct", "")(s)
-	for _, p := range parts {
-		p(s)
-	}
+// recording is what a broker told that has these parts, written down in the language of model/build.
+func recording(parts ...build.Part) *model.Snapshot {
+	s := build.Broker("4.0.5", parts...)
+	s.TakenAt, s.Overview.Node, s.Overview.User = newClock().now(), "rabbit@mq1", "guest"
 	return s
 }
 
@@ -315,58 +307,30 @@ func later(s *model.Snapshot, after time.Duration, ready map[string]int64) *mode
 	return &next
 }
 
-type trait func(*model.Queue)
+// The words of model/build that these tests use again and again.
+var (
+	ready, consumers, ttl = build.Ready, build.Consumers, build.TTL
+	dlx, deadKey          = build.DLX, build.DeadKey
+	exchange, bind        = build.Exchange, build.Bind
+)
 
-func queue(name string, traits ...trait) told {
-	return func(s *model.Snapshot) {
-		q := model.Queue{
-			QueueRef: ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{},
-			PolicyDefinition: model.Table{}, State: "running",
-			Ready: model.Some[int64](0), Unacked: model.Some[int64](0), Consumers: model.Some[int64](0),
-			Published: model.Some[int64](0), Acked: model.Some[int64](0), CountedAt: s.TakenAt,
-		}
-		for _, t := range traits {
-			t(&q)
-		}
-		s.Queues = append(s.Queues, q)
+// queue is one that runs, and that the broker has counted.
+func queue(name string, settings ...build.Setting) build.Part {
+	counted := func(q *model.Queue) {
+		q.State, q.CountedAt = "running", newClock().now()
+		q.Published, q.Acked = model.Some[int64](0), model.Some[int64](0)
 	}
+	return build.Queue(name, append([]build.Setting{counted}, settings...)...)
 }
 
-func ready(n int64) trait     { return func(q *model.Queue) { q.Ready = model.Some(n) } }
-func consumers(n int64) trait { return func(q *model.Queue) { q.Consumers = model.Some(n) } }
-func ttl(ms int64) trait      { return func(q *model.Queue) { q.Arguments["x-message-ttl"] = ms } }
-func dlx(name string) trait {
-	return func(q *model.Queue) { q.Arguments["x-dead-letter-exchange"] = name }
-}
-
-func deadKey(key string) trait {
-	return func(q *model.Queue) { q.Arguments["x-dead-letter-routing-key"] = key }
-}
-
-func exclusive() trait { return func(q *model.Queue) { q.Exclusive, q.OwnedByAnother = true, true } }
-
-func exchange(kind, name string) told {
-	return func(s *model.Snapshot) {
-		s.Exchanges = append(s.Exchanges, model.Exchange{
-			ExchangeRef: model.ExchangeRef{VHost: "/", Name: name},
-			Type:        kind, Durable: true,
-		})
-	}
-}
-
-func bind(from, key, to string) told {
-	return func(s *model.Snapshot) {
-		s.Bindings = append(s.Bindings, model.Binding{
-			VHost: "/", Source: from, Destination: to, RoutingKey: key,
-			PropertiesKey: key,
-		})
-	}
+func exclusive() build.Setting {
+	return func(q *model.Queue) { q.Exclusive, q.OwnedByAnother = true, true }
 }
 
 // service is a worker with a retry buffer and a failed queue, around topic exchanges.
-func service(name string, consuming, waiting, failed int64) told {
+func service(name string, consuming, waiting, failed int64) build.Part {
 	return func(s *model.Snapshot) {
-		for _, p := range []told{
+		for _, p := range []build.Part{
 			queue(name, consumers(consuming)),
 			queue(name+"@retry", ttl(30_000), dlx("master"), deadKey(name), ready(waiting)),
 			queue(name+"@failed", ready(failed)),

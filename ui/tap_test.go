@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/trace"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -155,11 +156,7 @@ func TestTapOnARealBroker(t *testing.T) {
 	}
 	assert.That(t, taps(), "there is no queue of the tap")
 	term.press("1") // which closes what was opened on this tab
-	deadline := time.Now().Add(patience)
-	for taps() {
-		must.That(t, !time.Now().After(deadline), "the queue of the tap is still there")
-		time.Sleep(20 * time.Millisecond)
-	}
+	must.Await(t, "the queue of the tap is gone", func() bool { return !taps() })
 }
 
 // probing are options to look at a flow whose probe does what the test says.
@@ -257,7 +254,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 		return arrives(plan, tell)
 	})
 	broker := func(consuming int64, buffers ...string) *model.Snapshot {
-		parts := []told{exchange("direct", "dlx"), queue("worker", consumers(consuming)), bind("dlx", "w", "worker")}
+		parts := []build.Part{exchange("direct", "dlx"), queue("worker", consumers(consuming)), bind("dlx", "w", "worker")}
 		for i, name := range buffers {
 			parts = append(parts, queue(name, ttl(int64(1000*(i+1))), dlx("dlx"), deadKey("w")))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -295,8 +296,8 @@ func TestCommonEnds(t *testing.T) {
 // What keys of CC bring into a buffer and out of it no binding shows. Once messages in it were looked at that the
 // worker sent there, the picture has the way from the worker through the buffer back to it.
 func TestTheWorkerFillsItsBuffer(t *testing.T) {
-	snapshot := func(parts ...told) *model.Snapshot {
-		return recording(append([]told{
+	snapshot := func(parts ...build.Part) *model.Snapshot {
+		return recording(append([]build.Part{
 			exchange("topic", "service"), exchange("topic", "delay"), exchange("topic", "retry"),
 			queue("user:save", consumers(1)), bind("service", "created.#", "user:save"),
 			queue("delay:5s", ttl(5000), dlx("retry"), ready(2)), bind("delay", "delay.5s", "delay:5s"),
