@@ -5,14 +5,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"net"
-	"net/url"
 	"testing"
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -149,53 +146,4 @@ func TestPartsOfAMQP10(t *testing.T) {
 func map10(key string, value []byte) []byte {
 	entry := append(append([]byte{0xa3, byte(len(key))}, key...), value...)
 	return append([]byte{0xc1, byte(len(entry) + 1), 2}, entry...)
-}
-
-// longWay is a TCP proxy to the node that delays everything in both directions, without limiting how much is in flight.
-// It returns the URL that leads through it.
-func longWay(t testing.TB, address string, eachWay time.Duration) string {
-	t.Helper()
-	u := must.Get(url.Parse(address))(t)
-	host := u.Host
-	u.Host = dial.Serve(t, dial.Listen(t), func(near net.Conn) {
-		far, err := net.Dial("tcp", host)
-		if err != nil {
-			near.Close()
-			return
-		}
-		go carry(far, near, eachWay)
-		go carry(near, far, eachWay)
-	})
-	return u.String()
-}
-
-// carry copies from one connection to the other, each piece later by a delay.
-func carry(to, from net.Conn, later time.Duration) {
-	type piece struct {
-		due   time.Time
-		bytes []byte
-	}
-	pieces := make(chan piece, 1<<16) // in flight: large enough not to block the sender
-	go func() {
-		defer close(pieces)
-		for {
-			buffer := make([]byte, 16<<10)
-			n, err := from.Read(buffer)
-			if n > 0 {
-				pieces <- piece{time.Now().Add(later), buffer[:n]}
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	defer to.Close()
-	defer from.Close()
-	for p := range pieces {
-		time.Sleep(time.Until(p.due))
-		if _, err := to.Write(p.bytes); err != nil {
-			_, _ = io.Copy(io.Discard, from)
-			return
-		}
-	}
 }

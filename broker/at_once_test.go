@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -305,16 +304,9 @@ func (s *undoRace) planned(id int64) func() (plan.Account, error) {
 
 // process plans an undo in a new process, and returns a function that runs it.
 func (s *undoRace) process(id int64) func() (plan.Account, error) {
-	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(),
-		fmt.Sprintf("%s=%s %s %s %s %s %d", undoerVariable, s.kind, node.AMQP(), s.from.Name, s.to.Name, s.path, id),
-		undoerVariable+"_VERSION="+node.Version())
-	command.Stderr = os.Stderr
+	command := process(undoerVariable, s.kind, node.AMQP(), s.from.Name, s.to.Name, s.path, id)
 	in := must.Get(command.StdinPipe())(s)
-	out := must.Get(command.StdoutPipe())(s)
-	must.Do(s, command.Start())
-	lines := bufio.NewScanner(out)
-	must.That(s, lines.Scan() && lines.Text() == "planned", "%v", lines.Text())
+	lines := started(s, command, "planned")
 	return func() (a plan.Account, err error) {
 		if _, err := in.Write([]byte("go\n")); err != nil {
 			return a, err

@@ -49,7 +49,9 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 			for range b.N {
 				a := newApp(b)
 				j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
-				c := must.Get(broker.New(broker.Options{URL: longWay(b, node.AMQP(), 10*time.Millisecond), Journal: j}))(b)
+				way, address := newCable(b, 0)
+				way.latency, way.jitter = 10*time.Millisecond, time.Microsecond
+				c := must.Get(broker.New(broker.Options{URL: address, Journal: j}))(b)
 				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
 				made := replayTo(b, from, to, plan.Selection{})
 				made.Planned = replayMessages

@@ -67,14 +67,14 @@ const (
 	basicAck     = 80
 )
 
-func newCable(t *testing.T, limit int64) (*cable, string) {
+func newCable(t testing.TB, limit int64) (*cable, string) {
 	t.Helper()
 	c := &cable{limit: limit, random: seed.Rand(t)}
 	return c, c.lay(t, node)
 }
 
 // lay connects a cable to a node, and returns the URL of its near end.
-func (c *cable) lay(t *testing.T, n *demo.Node) string {
+func (c *cable) lay(t testing.TB, n *demo.Node) string {
 	t.Helper()
 	u := must.Get(url.Parse(n.AMQP()))(t)
 	c.lead(t, n)
@@ -120,7 +120,7 @@ func (c *cable) throughAs(t *testing.T, address string) string {
 }
 
 // lead makes new connections end at another node.
-func (c *cable) lead(t *testing.T, n *demo.Node) {
+func (c *cable) lead(t testing.TB, n *demo.Node) {
 	t.Helper()
 	u := must.Get(url.Parse(n.AMQP()))(t)
 	c.far.Store(&u.Host)

@@ -58,6 +58,17 @@ func (w *worker) received() []string {
 	return slices.Clone(w.got)
 }
 
+// awaits waits until the worker got these messages.
+func (w *worker) awaits(t *testing.T, ids []string) {
+	t.Helper()
+	(&app{TB: t}).until(func() error {
+		if got := w.received(); !slices.Equal(got, ids) {
+			return fmt.Errorf("the worker got %d: %v", len(got), got)
+		}
+		return nil
+	})
+}
+
 func succeed(_ *amqp.Channel, d amqp.Delivery) { _ = d.Ack(false) }
 
 // canaryStage is a source, and a worker's queue whose rejected messages come back into the source.
@@ -136,12 +147,7 @@ func TestCanaryPasses(t *testing.T) {
 		for _, want := range []string{"1 taken, watching for 700ms", "11 taken, watching"} {
 			assert.That(t, strings.Contains(words, want), "%q is not among the stages:\n%s", want, words)
 		}
-		a.until(func() error {
-			if got := w.received(); !slices.Equal(got, count(47)) {
-				return fmt.Errorf("the worker got %v", got)
-			}
-			return nil
-		})
+		w.awaits(t, count(47))
 		a.await(from.QueueRef, traffic)
 		records, err := j.Records(t.Context(), 10)
 		assert.That(t, err == nil && len(records) == 1 && records[0].Entries == 47 && records[0].Account.Moved == 47,
@@ -326,12 +332,7 @@ func TestCanaryOfAFilter(t *testing.T) {
 				odd = append(odd, fmt.Sprint(i))
 			}
 		}
-		a.until(func() error {
-			if got := w.received(); !slices.Equal(got, even) {
-				return fmt.Errorf("the worker got %d: %v", len(got), got)
-			}
-			return nil
-		})
+		w.awaits(t, even)
 		wantIDs(t, "the others", a.drain(from.QueueRef, n/2), odd)
 		seen := map[int]bool{}
 		err := j.Entries(t.Context(), account.JournalID, func(e *plan.Entry) error {

@@ -189,11 +189,11 @@ func newVictimCable(t *testing.T, url string) (c *cable, through string) {
 // itself.
 func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended bool) {
 	t.Helper()
-	started := make(chan struct{})
+	running := make(chan struct{})
 	if moment > 0 {
-		c.struck.Store(&strike{at: moment, do: func() { <-started; _ = command.Process.Kill() }})
+		c.struck.Store(&strike{at: moment, do: func() { <-running; _ = command.Process.Kill() }})
 	}
-	_, said := runVictim(t, time.Minute, command, started)
+	_, said := runVictim(t, time.Minute, command, func() { close(running) })
 	return strings.HasPrefix(said, "ends")
 }
 
@@ -206,27 +206,38 @@ func person(t *testing.T) (name, url string) {
 
 // victimOf is a process that acts on a queue. The names must not contain spaces: they are part of a list.
 func victimOf(operation plan.Operation, kind model.QueueType, url, from, to, path string) *exec.Cmd {
+	return process(victimVariable, operation, kind, url, from, to, path)
+}
+
+// process is the tests' program as what a variable with these words makes of it, not yet started.
+func process(variable string, words ...any) *exec.Cmd {
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %s %s %s", victimVariable, operation, kind, url, from,
-		to, path),
-		victimVariable+"_VERSION="+node.Version())
+	command.Env = append(os.Environ(), variable+"="+fmt.Sprintln(words...), variable+"_VERSION="+node.Version())
 	command.Stderr = os.Stderr
 	return command
 }
 
-// runVictim runs a victim, and kills it some time after it began. said is its output at the end, "" when it was killed
-// before. started is closed when its process is known.
-func runVictim(
-	t *testing.T, moment time.Duration, command *exec.Cmd, started ...chan<- struct{},
-) (ran time.Duration, said string) {
+// started starts a process, waits until it says its first word, and returns what else it says. tell is called when it
+// runs.
+func started(t testing.TB, command *exec.Cmd, word string, tell ...func()) *bufio.Scanner {
 	t.Helper()
 	out := must.Get(command.StdoutPipe())(t)
 	must.Do(t, command.Start())
-	for _, c := range started {
-		close(c)
+	for _, f := range tell {
+		f()
 	}
 	lines := bufio.NewScanner(out)
-	must.That(t, lines.Scan() && lines.Text() == "begins", "%v", lines.Text())
+	must.That(t, lines.Scan() && lines.Text() == word, "%v", lines.Text())
+	return lines
+}
+
+// runVictim runs a victim, and kills it some time after it began. said is its output at the end, "" when it was killed
+// before.
+func runVictim(
+	t *testing.T, moment time.Duration, command *exec.Cmd, tell ...func(),
+) (ran time.Duration, said string) {
+	t.Helper()
+	lines := started(t, command, "begins", tell...)
 	began := time.Now()
 	killer := time.AfterFunc(moment, func() { _ = command.Process.Kill() })
 	if lines.Scan() {

@@ -65,12 +65,7 @@ func useAChannel(t *testing.T, a *app, address string) {
 		return err
 	}
 	must.Do(t, open())
-	a.until(func() error {
-		if open() == nil {
-			return errors.New("a second channel is let in")
-		}
-		return nil
-	})
+	must.Await(t, "no second channel is let in", func() bool { return open() != nil })
 }
 
 // A refusal by a limit is explained, nothing has happened, and it works when the limit is lifted.

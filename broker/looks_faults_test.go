@@ -152,17 +152,8 @@ func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 // start starts a looker, and returns its output.
 func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
-	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), lookerVariable+"="+l.String())
-	command.Stderr = os.Stderr
-	out, err := command.StdoutPipe()
-	if err == nil {
-		err = command.Start()
-	}
-	must.Do(t, err)
-	lines := bufio.NewScanner(out)
-	must.That(t, lines.Scan() && lines.Text() == "begins", "%v", lines.Text())
-	return command, lines
+	command := process(lookerVariable, l)
+	return command, started(t, command, "begins")
 }
 
 // TestLooksAtOnce runs three processes that look at quorum queues with delivery limits, at random: peeks, exports, and

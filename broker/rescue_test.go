@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
@@ -53,15 +54,8 @@ func TestRescueThatIsRefused(t *testing.T) {
 	const full = `{"pattern":"^%s$","definition":{"max-length":0,"overflow":"reject-publish"},"apply-to":"queues"}`
 	manage.Do(t, node.API(), http.MethodPut, policy, fmt.Sprintf(full, q.Name))
 	defer manage.Do(t, node.API(), http.MethodDelete, policy, "")
-	a.until(func() error { // a policy takes a moment
-		confirm, err := a.channel.PublishWithDeferredConfirm("", q.Name, false, false, numbered(1)[0])
-		if err != nil {
-			return err
-		}
-		if confirm.Wait() {
-			return errors.New("the queue takes messages in spite of its policy")
-		}
-		return nil
+	must.Await(t, "the queue takes no messages: a policy takes a moment", func() bool {
+		return !dial.Send(t, a.channel, "", q.Name, numbered(1)[0])
 	})
 	n = a.ready(q.QueueRef) // some of the test's own may have arrived
 	c, j := journaled(t, false)

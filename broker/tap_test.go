@@ -310,12 +310,9 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	a.bind(worker, x, "second", nil)
 	must.Do(t, a.channel.QueueUnbind(worker.Name, "first", x, nil))
 	tap.follow <- trace.PlanTap(topologyNow(t), want)
-	a.until(func() error {
+	must.Await(t, "the new key is seen", func() bool {
 		a.send(x, "second", numbered(1)...)
-		if len(tap.seen()) == 0 {
-			return fmt.Errorf("the new key is not seen")
-		}
-		return nil
+		return len(tap.seen()) > 0
 	})
 	back := a.channel.NotifyReturn(make(chan amqp.Return, 1))
 	a.until(func() error {
@@ -334,12 +331,9 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	must.Do(t, a.channel.ExchangeDelete(x, false, false))
 	must.Do(t, a.channel.ExchangeDeclare(x, "direct", true, false, false, false, nil))
 	a.bind(worker, x, "second", nil)
-	a.until(func() error {
+	must.Await(t, "the exchange that was declared again is seen", func() bool {
 		a.send(x, "second", numbered(1)...)
-		if len(tap.seen()) == seen {
-			return fmt.Errorf("the exchange that was declared again is not seen")
-		}
-		return nil
+		return len(tap.seen()) != seen
 	})
 
 	must.Do(t, a.channel.ExchangeDelete(x, false, false))

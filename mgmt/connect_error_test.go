@@ -369,12 +369,10 @@ func TestListWhileAStreamStarts(t *testing.T) {
 // awaitFile waits until a node has written a file.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		must.That(t, !time.Now().After(deadline), "the node did nothing for a minute")
-	}
+	must.Await(t, "the node has written "+path, func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }
 
 // A queue that one list shows as down counts as down when the next one shows it, too, or when its node is known to be

@@ -57,12 +57,6 @@ func (b broker) put(path, body string) {
 	manage.Do(b.t, b.API(), http.MethodPut, path, body)
 }
 
-// post posts to the management API; the path begins after /api/.
-func (b broker) post(path, body string) {
-	b.t.Helper()
-	manage.Do(b.t, b.API(), http.MethodPost, path, body)
-}
-
 // vhost creates a vhost for the duration of the test.
 func (b broker) vhost(name string) string {
 	b.t.Helper()

@@ -18,7 +18,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -144,7 +143,7 @@ func TestPoliciesAreJoined(t *testing.T) {
 	b.put("queues/"+vhost+"/q", `{"durable":true,"arguments":{"x-queue-type":"quorum","x-delivery-limit":5,"x-single-active-consumer":true}}`)
 	b.put("exchanges/"+vhost+"/x", `{"type":"topic","durable":true,"internal":true,"arguments":{"x-note":{"n":1.5,"list":[1,"two"]}}}`)
 	b.put("exchanges/"+vhost+"/y", `{"type":"headers","durable":true}`)
-	b.post("bindings/"+vhost+"/e/x/e/y", `{"routing_key":"k.*","arguments":{"x-match":"all","count":3,"share":0.5}}`)
+	manage.Do(t, b.API(), http.MethodPost, "bindings/"+vhost+"/e/x/e/y", `{"routing_key":"k.*","arguments":{"x-match":"all","count":3,"share":0.5}}`)
 	c := client(t, Options{URL: b.API(), VHost: vhost})
 	s := pollUntil(t, c, "policies are told of both queues", func(s *model.Snapshot) bool {
 		return find(t, s, "a").OperatorPolicy != "" && find(t, s, "q").DeadLettering.Known()
@@ -194,10 +193,8 @@ func TestPoliciesAreJoined(t *testing.T) {
 }
 
 func TestAFreshQueueHasNoStatistics(t *testing.T) {
-	b := realBroker(t)
-	vhost := b.vhost("fresh")
-	b.put("policies/"+vhost+"/ttl", `{"pattern":"^fresh","definition":{"message-ttl":60000},"apply-to":"queues"}`)
-	c := client(t, Options{URL: b.API(), VHost: vhost})
+	s := newStage(t)
+	s.policy("ttl", "^fresh", `{"message-ttl":60000}`)
 	// On a slow machine, the statistics from its declaration may overtake the poll: then it is not fresh.
 	var name string
 	var q *model.Queue
@@ -205,10 +202,9 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	must.Await(t, "a poll sees a queue before its statistics", func() bool {
 		tries++
 		name = fmt.Sprint("fresh", tries)
-		b.put("queues/"+vhost+"/"+name, `{"durable":true}`)
-		b.post("exchanges/"+vhost+"/amq.default/publish",
-			`{"properties":{},"routing_key":"`+name+`","payload":"x","payload_encoding":"string"}`)
-		q = find(t, poll(t, c), name)
+		s.queue(name, nil)
+		s.publish(name, nil)
+		q = find(t, poll(t, s.poll), name)
 		return !q.Consumers.Known()
 	})
 	assert.That(t, !q.DeliverRate.Known() && !q.AckRate.Known() && !q.Acked.Known() && !q.HeadTimestamp.Known() &&
@@ -216,27 +212,24 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	assert.That(t, q.Ready.Or(-1) == 1 && q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition,
 		model.Table{"message-ttl": int64(60000)}),
 		"a fresh queue has %s ready and policy %q %v", q.Ready, q.Policy, q.PolicyDefinition)
-	pollUntil(t, c, "the queue's statistics are known", func(s *model.Snapshot) bool {
+	pollUntil(t, s.poll, "the queue's statistics are known", func(s *model.Snapshot) bool {
 		q := find(t, s, name)
 		return q.Ready.Known() && q.Consumers.Known()
 	})
 }
 
 func TestCountsAreCurrent(t *testing.T) {
-	b := realBroker(t)
-	vhost := b.vhost("counts")
-	b.put("queues/"+vhost+"/c", `{"durable":true}`)
-	b.put("queues/"+vhost+"/q", `{"durable":true,"arguments":{"x-queue-type":"quorum"}}`)
-	c := client(t, Options{URL: b.API(), VHost: vhost})
+	stage := newStage(t)
+	stage.queue("c", nil)
+	stage.queue("q", amqp.Table{"x-queue-type": "quorum"})
 	for range 3 {
-		b.post("exchanges/"+vhost+"/amq.default/publish",
-			`{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
+		stage.publish("c", nil)
 	}
-	counts := must.Get(c.Counts(t.Context()))(t)
-	got := counts[model.QueueRef{VHost: vhost, Name: "c"}]
+	counts := must.Get(stage.poll.Counts(t.Context()))(t)
+	got := counts[model.QueueRef{VHost: stage.vhost, Name: "c"}]
 	assert.That(t, len(counts) == 2 && got.Ready.Or(-1) == 3 && got.Unacked.Or(-1) == 0,
 		"counts %v: they should have the three messages at once", counts)
-	s := pollUntil(t, c, "the statistics have the messages",
+	s := pollUntil(t, stage.poll, "the statistics have the messages",
 		func(s *model.Snapshot) bool { return find(t, s, "c").Published.Or(0) == 3 })
 	q := find(t, s, "c")
 	assert.That(t, q.PublishRate.Known() && !q.Delivered.Known() && !q.AckRate.Known(),
@@ -244,15 +237,13 @@ func TestCountsAreCurrent(t *testing.T) {
 }
 
 func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
-	b := realBroker(t)
-	vhost := b.vhost("exclusive")
-	declare(t, b, "lifecycle", vhost)
-	channel := dial.Channel(t, b.AMQP()+vhost)
+	stage := newStage(t)
+	declare(t, stage.b, "lifecycle", stage.vhost)
+	channel, c := stage.channel, stage.poll
 	must.Get(channel.QueueDeclare("held", true, true, false, false, nil))(t)
 	must.Get(channel.Consume("held", "mine", false, true, false, false, nil))(t)
 	head := time.Now().Add(-time.Hour).Truncate(time.Second)
 	must.Do(t, channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Timestamp: head}))
-	c := client(t, Options{URL: b.API(), VHost: vhost})
 	s := pollUntil(t, c, "the consumer is known",
 		func(s *model.Snapshot) bool { return find(t, s, "held").Consumers.Or(0) == 1 })
 	q := find(t, s, "held")
@@ -377,22 +368,21 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 
 // What is said about routes must hold for all bindings.
 func TestOneOddBindingLosesAll(t *testing.T) {
-	b := realBroker(t)
-	vhost := b.vhost("oddbinding")
-	b.put("queues/"+vhost+"/a", `{"durable":true}`)
-	b.post("bindings/"+vhost+"/e/amq.topic/q/a", `{"routing_key":"k"}`)
+	stage := newStage(t)
+	stage.queue("a", nil)
+	stage.bind("a", "k", "amq.topic")
 	for _, odd := range []string{`1`, `[]`, `{"source":{}}`, `{"source":"x","destination":"a","arguments":"none"}`} {
-		server := b.before(func(path string, body []byte) []byte {
+		server := stage.b.before(func(path string, body []byte) []byte {
 			if !strings.Contains(path, "/api/bindings") {
 				return body
 			}
 			return append(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("]")), ","+odd+"]"...)
 		})
-		s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
+		s := poll(t, client(t, Options{URL: through(server.URL), VHost: stage.vhost}))
 		assert.That(t, s.Bindings == nil && len(s.Missing) == 1 && strings.HasPrefix(s.Missing[0], "bindings: "),
 			"%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
 	}
-	if s := poll(t, client(t, Options{URL: b.API(), VHost: vhost})); len(s.Bindings) != 1 {
+	if s := poll(t, stage.poll); len(s.Bindings) != 1 {
 		t.Errorf("as told: %v", s.Bindings)
 	}
 }
@@ -400,19 +390,17 @@ func TestOneOddBindingLosesAll(t *testing.T) {
 // The demo's node keeps statistics, so only its overview is changed; the lists come from the real node, requested as
 // from a node without statistics.
 func TestCountsWithoutStatistics(t *testing.T) {
-	b := realBroker(t)
-	vhost := b.vhost("nostats")
-	b.put("policies/"+vhost+"/ttl", `{"pattern":"^c$","definition":{"message-ttl":60000},"apply-to":"queues"}`)
-	b.put("queues/"+vhost+"/c", `{"durable":true}`)
-	b.post("exchanges/"+vhost+"/amq.default/publish",
-		`{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
-	server := b.before(func(path string, body []byte) []byte {
+	stage := newStage(t)
+	stage.policy("ttl", "^c$", `{"message-ttl":60000}`)
+	stage.queue("c", nil)
+	stage.publish("c", nil)
+	server := stage.b.before(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/api/overview") {
 			return []byte(strings.Replace(string(body), `"disable_stats":false`, `"disable_stats":true`, 1))
 		}
 		return body
 	})
-	s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
+	s := poll(t, client(t, Options{URL: through(server.URL), VHost: stage.vhost}))
 	q := find(t, s, "c")
 	assert.That(t, s.Overview.StatsOff && q.Ready.Or(-1) == 1 && !q.Consumers.Known() && len(s.Missing) == 1 &&
 		strings.Contains(s.Missing[0], "switched off"), "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing,
