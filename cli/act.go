@@ -19,7 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// action is a replay, a move or a drop, as the command line asks for it.
+// action is a replay, a move or a drop, as requested on the command line.
 type action struct {
 	operation           plan.Operation
 	queue               string
@@ -123,7 +123,7 @@ possible queues, for --to.
 	return cmd
 }
 
-// registerEdit adds what changes messages on their way.
+// registerEdit adds the flags that change messages on their way.
 func (a *action) registerEdit(cmd *cobra.Command) {
 	registerKeepDelay(cmd, &a.keepDelay)
 	cmd.Flags().StringVar(&a.edit, "edit", "",
@@ -135,7 +135,7 @@ func registerKeepDelay(cmd *cobra.Command, keep *bool) {
 		", by which quorum queues of RabbitMQ 4.4 and newer keep a message back")
 }
 
-// registerPace adds what says how fast, and how carefully, messages are published.
+// registerPace adds the flags for how fast, and how carefully, messages are published.
 func (a *action) registerPace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.canary, "canary", false,
 		"one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
@@ -146,7 +146,7 @@ func (a *action) registerPace(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&a.over, "over", 0, "spread the messages over this time instead: 10m")
 }
 
-// act does all that can be refused without a broker first, then plans, asks and executes.
+// act first checks everything that can be refused without a broker, then plans, asks and executes.
 func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) error {
 	want, err := a.want(p)
 	if err != nil {
@@ -197,7 +197,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	})
 }
 
-// want checks everything that the flags say.
+// want checks everything in the flags.
 func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	want = plan.ActionWant{
 		Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries, KeepDelay: a.keepDelay,
@@ -267,10 +267,11 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	return want, nil
 }
 
-// leastRate is one message a minute: what waits for its turn is held, and RabbitMQ takes back what is held for long.
+// leastRate is one message a minute: messages waiting for their turn are held, and RabbitMQ takes back what is held for
+// long.
 const leastRate = 1.0 / 60
 
-// oneLine is an error without the picture that a parser may have drawn.
+// oneLine is an error without a parser's drawing of the position.
 func oneLine(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return model.Printable(first)
@@ -287,7 +288,7 @@ func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionW
 	p := plan.New(t, want)
 	err := ctx.Err()
 	if err != nil {
-		return p, err // what was not tried would stay
+		return p, err // messages that were not tried would stay
 	}
 	if want.Counts, err = s.counts(ctx, p.Limited(t)); err != nil || want.Counts == nil {
 		return p, err
@@ -303,20 +304,19 @@ func (s *session) counts(ctx context.Context, refs []model.QueueRef) (map[model.
 	return s.broker.Count(ctx, refs)
 }
 
-// sampleSize is how many messages are looked at before everything in a queue is acted on: enough to name who would
-// receive them. What the sample did not foresee is refused message by message, never sent.
+// sampleSize is how many messages are peeked at before everything in a queue is acted on: enough to name who would
+// receive them. A message that the sample did not foresee is refused one by one, never sent.
 const sampleSize = 1000
 
-// smallSample is how many a dry run looks at where that counts towards a delivery limit, and an action that goes on by
-// itself and needs no sample: enough to name the usual recipients, and what is changed.
+// smallSample is how many messages a dry run peeks at where that counts towards a delivery limit, or an action that
+// needs neither a question nor a sample: enough to name the usual recipients, and what is changed.
 const smallSample = 100
 
-// sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
-// that are chosen one by one are looked for in as much of the queue as a look may read.
+// sample peeks at messages in order to say who would receive the selected ones, and completes want with them. Messages
+// that are selected one by one are looked for in as much of the queue as a peek may read.
 //
-// In a script, an action that needs no sample makes do with a small one, and goes without where that costs
-// much: a quorum queue gives what it got back from an earlier look out first, and all of it has to be taken so that it
-// keeps its order.
+// In a script, an action that needs no sample uses a small one, and none where that is expensive: a quorum queue first
+// delivers what an earlier look returned, and all of it must be taken to keep its order.
 func (s *session) sample(
 	ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent,
 ) (report.Look, error) {
@@ -331,7 +331,7 @@ func (s *session) sample(
 		return s.withoutLook(ctx, t, want, acquire.Counts)
 	case oneByOne:
 		peeking.Limit = peek.MostLook
-	case want.Mend != nil: // how many it changes is wanted of all
+	case want.Mend != nil: // the number of changed messages is wanted for all
 		peeking.Limit = peek.MostLook
 		if selection.Limit > 0 {
 			peeking.Limit = min(selection.Limit, peek.MostLook)
@@ -368,7 +368,7 @@ func (s *session) sample(
 	want.Sample = picked
 	looked.Complete = looked.Complete || picker.Done()
 	want.Planned = picked.Len()
-	if oneByOne && looked.Complete { // who reads it agrees to these, however long that takes
+	if oneByOne && looked.Complete { // the user agrees to these, however long reading takes
 		want.Selection.Fingerprints = chosen
 		looked.Frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
 	}
@@ -382,7 +382,7 @@ func (s *session) sample(
 	return looked, nil
 }
 
-// withoutLook completes want with the number of messages alone.
+// withoutLook completes want with only the number of messages.
 func (s *session) withoutLook(
 	ctx context.Context, t *model.Topology, want *plan.ActionWant, costs bool,
 ) (report.Look, error) {

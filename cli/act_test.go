@@ -14,19 +14,19 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// sampleContract is what a test looks at of a message before or after a program.
+// sampleContract is the part of a message before or after a program that a test checks.
 type sampleContract struct {
 	Position int
 	Body     string
 }
 
-// UnmarshalJSON takes the members that are looked at: the others are those of peek.
+// UnmarshalJSON takes the checked members: the others are those of peek.
 func (s *sampleContract) UnmarshalJSON(text []byte) error {
 	type members sampleContract
 	return json.Unmarshal(text, (*members)(s))
 }
 
-// accountContract is the contract's JSON of replay and drop.
+// accountContract is the contract's JSON for replay and drop.
 type accountContract struct {
 	Operation, From, To, Cause string
 	Planned                    *int
@@ -112,7 +112,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to", "exchange:master/user.created"))
 	assert.That(t, strings.Join(wide.Recipients, " ") == "ucenter@user user-monitor",
 		"as first published it would reach %v", wide.Recipients)
-	// The broker puts what a look held back into its queue after the channel is closed: not at the same instant.
+	// The broker requeues what a look held shortly after the channel is closed.
 	must.Await(t, fmt.Sprintf("the queues hold %v as before", before),
 		func() bool { return maps.Equal(before, v.counts(pubsubQueues...)) })
 	for _, m := range v.take(from) {
@@ -231,7 +231,7 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 		"%d are in failed and %d in worker, by the account %s", failed, worker, r.out)
 }
 
-// TestFormatOnATerminal: a person gets a table, a script JSON.
+// A terminal gets a table, a script JSON.
 func TestFormatOnATerminal(t *testing.T) {
 	v := newVHost(t, "q")
 	v.fill("q", 1)
@@ -282,7 +282,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestFollow: a replay that fails again is told, with its exit status, and by the journal later.
+// A replay that fails again is reported, with its exit status, and by the journal later.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed")

@@ -61,7 +61,7 @@ func talkIn(ctx context.Context, t *testing.T, env map[string]string, args ...st
 	return k
 }
 
-// asked waits until a question was asked so many times.
+// asked waits until a question was asked this many times.
 func (k *talk) asked(question string, times int) {
 	k.t.Helper()
 	for until := time.Now().Add(patience); strings.Count(k.shown.String(),
@@ -85,8 +85,7 @@ func (v *vhost) bind(queue, key, exchange string) {
 	must.Do(v.t, v.channel.QueueBind(queue, key, exchange, false, nil))
 }
 
-// boundWorker declares an exchange that leads to a worker, a queue that failed messages are in, and one that is not
-// bound yet.
+// boundWorker declares an exchange that leads to a worker, a queue with failed messages, and a queue without a binding.
 func (v *vhost) boundWorker(kind string, failed int) {
 	v.t.Helper()
 	v.queues("failed", "worker", "audit")
@@ -95,7 +94,7 @@ func (v *vhost) boundWorker(kind string, failed int) {
 	v.fill("failed", failed)
 }
 
-// TestBoundBetweenQuestionAndYes: nothing is published before the change was shown and agreed to.
+// Nothing is published before the change was shown and agreed to.
 func TestBoundBetweenQuestionAndYes(t *testing.T) {
 	v := newVHost(t)
 	v.boundWorker("direct", 3)
@@ -123,10 +122,10 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 	}
 }
 
-// TestChangedBetweenQuestionAndYes: a move, an undo, an import and a resume are made again too.
+// A move, an undo, an import and a resume are planned again, too.
 func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	v := newVHost(t, "failed", "there")
-	v.declare("elsewhere", nil) // a queue of its own: the policy that "there" had is in its statistics for some seconds
+	v.declare("elsewhere", nil) // a separate queue: the policy of "there" stays in its statistics for some seconds
 	v.fill("failed", 2)
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "1", "--yes"))
 	file := filepath.Join(t.TempDir(), "messages")
@@ -165,8 +164,8 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	}
 }
 
-// policyOf is the policy that a queue has by its statistics, "?" before there are any: until then the API tells the
-// policy at once, and the first statistics may be older.
+// policyOf is the policy of a queue by its statistics, "?" before there are any: until then the API reports the policy
+// at once, and the first statistics may be older.
 func (v *vhost) policyOf(queue string) string {
 	v.t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: v.name}))(v.t)
@@ -179,7 +178,7 @@ func (v *vhost) policyOf(queue string) string {
 	return q.Policy
 }
 
-// TestChangedWithNobodyToAsk: with --yes a change is refused, and named.
+// With --yes a change is refused, and named.
 func TestChangedWithNobodyToAsk(t *testing.T) {
 	v := newVHost(t)
 	v.boundWorker("direct", 3)
@@ -200,8 +199,7 @@ func TestChangedWithNobodyToAsk(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")), "3 0 0", "there")
 }
 
-// TestBoundWhileItRuns: a slow replay ends soon after a binding that leads elsewhere, long before it is through, and
-// names the queue.
+// A slow replay ends soon after a binding that leads elsewhere, long before it is complete, and names the queue.
 func TestBoundWhileItRuns(t *testing.T) {
 	v := newVHost(t)
 	const n = 2000
@@ -230,7 +228,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").says(t, "those stay there")
 }
 
-// TestBoundBetweenStages: a canary looks before each stage where the next messages would go.
+// A canary checks before each stage where the next messages would go.
 func TestBoundBetweenStages(t *testing.T) {
 	v := newVHost(t)
 	v.boundWorker("topic", 20)
@@ -248,7 +246,7 @@ func TestBoundBetweenStages(t *testing.T) {
 	assert.Equal(t, v.count("audit"), 0, "are in audit")
 }
 
-// consume plays a worker until the test ends.
+// consume acts as a worker until the test ends.
 func (v *vhost) consume(queue string, handle func(amqp.Delivery)) {
 	v.t.Helper()
 	dial.Work(v.t, v.url(), queue, 0, handle)
@@ -283,8 +281,7 @@ func TestCanary(t *testing.T) {
 	assert.Equal(t, v.count("failed"), 0, "messages are left")
 }
 
-// TestCanaryWantsAcknowledgements: a delivery alone proves nothing. A worker that gives every message back for ever,
-// and one that keeps it, do not pass.
+// A delivery alone proves nothing. A worker that requeues every message for ever, and one that keeps it, do not pass.
 func TestCanaryWantsAcknowledgements(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -307,8 +304,8 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 	}
 }
 
-// TestCanaryOfAnEdit: what the program cannot change stays, as it was said: it is no canary that did not arrive, not
-// even as the first message or one of the ten.
+// Messages that the program cannot change stay, as announced: they are not a canary that did not arrive, not even as
+// the first message or one of the ten.
 func TestCanaryOfAnEdit(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")
@@ -320,7 +317,7 @@ func TestCanaryOfAnEdit(t *testing.T) {
 	assert.Equal(t, ids(v.take("failed")), "m-1 m-5", "left")
 }
 
-// terminal runs a command line on a terminal and types an answer when the question is there.
+// terminal runs a command line on a terminal and types an answer to the question.
 func terminal(
 	t *testing.T, env map[string]string, question, answer string, args ...string,
 ) (status int, screen string) {
@@ -366,8 +363,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestProduction: on a production system one message is enough to be asked for its number, and then why; read-only
-// means it. The reason is in the journal, and is found there.
+// On a production system even one message is confirmed by its number, followed by the reason; read-only is strict. The
+// reason is in the journal, and can be found there.
 func TestProduction(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 1)

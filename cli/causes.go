@@ -111,7 +111,7 @@ func registerCause(cmd *cobra.Command, id *string) {
 	cmd.Flags().StringVar(id, "cause", "", "only messages that failed for the cause `ID`, as dlxtop causes lists them")
 }
 
-// causeNamed is the cause that --cause names; "" without the flag.
+// causeNamed is the cause in --cause; "" without the flag.
 func causeNamed(text string, given func(flag string) bool) (cause.ID, error) {
 	if !given("cause") {
 		return "", nil
@@ -129,13 +129,13 @@ type reading struct {
 	topology *model.Topology
 	groups   *cause.Groups
 	ready    int64
-	unknown  bool // the depth of a queue is not known
+	unknown  bool // the depth of a queue is unknown
 	earlier  []earlierJSON
-	recalls  map[model.QueueRef]bool // the queues of these
-	index    ports.Index             // nil: nothing is kept
+	recalls  map[model.QueueRef]bool // their queues
+	index    ports.Index             // nil: nothing is recorded
 	notRead  []notReadJSON
-	looked   int   // queues that were looked at
-	failed   error // the first of those that could not be read
+	looked   int   // queues that were peeked at
+	failed   error // the first error of reading one
 	states   cause.States
 }
 
@@ -201,12 +201,12 @@ func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
 	return refs, nil
 }
 
-// readCauses reads one queue, where that is free or was asked for.
+// readCauses reads one queue, if that is free or was asked for.
 func (s *session) readCauses(
 	ctx context.Context, t *model.Topology, ref model.QueueRef, c *causing, r *reading,
 ) error {
 	look := peek.For(t, ref, s.wants(peek.Want{Limit: c.limit}))
-	if !look.Allowed() || !look.Free { // else the look knows it
+	if !look.Allowed() || !look.Free { // otherwise the look finds out
 		if empty, err := s.emptyNow(ctx, t, ref, r); empty || err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (s *session) readCauses(
 	if err != nil {
 		return err
 	}
-	if r.index != nil { // where it cannot be written, the next command reads
+	if r.index != nil { // if it cannot be written, the next command reads again
 		broker, depth := t.Snapshot.Overview.ClusterName, max(queueOf(t, ref).Ready.Or(0), int64(peeked.Messages.Len()))
 		e := cause.Earlier{At: began, Depth: peeked.Depth.Or(depth)}
 		_ = r.index.Save(cause.IndexName(broker, ref), r.groups.Keep(broker, ref, e))
@@ -247,7 +247,7 @@ func (s *session) readCauses(
 	return nil
 }
 
-// emptyNow counts a queue that was empty by the statistics, which are late.
+// emptyNow counts a queue that is empty by the statistics, which lag.
 func (s *session) emptyNow(ctx context.Context, t *model.Topology, ref model.QueueRef, r *reading) (bool, error) {
 	q := queueOf(t, ref)
 	if !q.Ready.Known() || q.Ready.Or(0) > 0 {
@@ -271,7 +271,7 @@ func (r *reading) noteUnread(ref model.QueueRef, messages model.Opt[int64], why 
 	r.notRead = append(r.notRead, notReadJSON{ref.String(), messages, why})
 }
 
-// noteRest notes what a look has left unread. It counts the queue itself, later than the statistics did.
+// noteRest records what a look has left unread. The look counts the queue later than the statistics did.
 func (r *reading) noteRest(ref model.QueueRef, peeked *peek.Peeked, limit int, ready model.Opt[int64]) {
 	read := int64(peeked.Messages.Len())
 	depth, known := peeked.Depth.Get()
@@ -365,8 +365,8 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 	return out
 }
 
-// statesOf are what people said of the causes of a broker, in the dashboard. Where the file cannot be read, that is
-// said, and all are new.
+// statesOf are the states of a broker's causes, as marked in the dashboard. If the file cannot be read, it says so, and
+// all are new.
 func (s *session) statesOf(t *model.Topology) cause.States {
 	if s.program.States == nil || s.connection.NoJournal {
 		return cause.States{}
@@ -402,7 +402,7 @@ func causesTable(list []cause.Group, r *reading) *print.Table {
 	return table
 }
 
-// named are the first names of a list, and how many more there are; "?" of none.
+// named are the first names of a list, and how many more there are; "?" for none.
 func named(names []string) string {
 	const shown = 2
 	if len(names) == 0 {
@@ -415,7 +415,7 @@ func named(names []string) string {
 	return text
 }
 
-// seenAt is a time of day on this machine's clock; "?" when it is unknown.
+// seenAt is a time of day on this machine's clock; "?" when unknown.
 func seenAt(t model.Opt[time.Time]) string {
 	at, known := t.Get()
 	if !known {
@@ -424,8 +424,8 @@ func seenAt(t model.Opt[time.Time]) string {
 	return at.Local().Format(time.DateTime)
 }
 
-// recall takes what was kept of a queue that is not read now, and why; all else of it was not read. When messages have
-// left it since, which ones is unknown, so nothing holds any more.
+// recall adds what was kept of a queue that is not read now, and why; the rest of it counts as unread. If messages have
+// left it since, it is unknown which ones, so nothing is added.
 func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 	q, broker := queueOf(t, ref), t.Snapshot.Overview.ClusterName
 	if r.index != nil {
@@ -442,7 +442,7 @@ func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 		default:
 			r.recalls[ref] = true
 			r.earlier = append(r.earlier, earlierJSON{ref.String(), e.Messages, message.JSONTime(e.At), why, e.At})
-			depth := e.Depth // a count from before the reading is older than what the reading counted
+			depth := e.Depth // a count from before the reading is older than the reading's own
 			if ready, known := q.Ready.Get(); known && q.CountedAt.After(e.At) {
 				depth = ready
 			}
@@ -456,7 +456,7 @@ func (r *reading) recall(t *model.Topology, ref model.QueueRef, why string) {
 	r.noteUnread(ref, q.Ready, why)
 }
 
-// state is how far people are with a cause, as what was read now has it.
+// state is the state of a cause, given what was read now.
 func (r *reading) state(g *cause.Group) cause.State {
 	read := cause.Without([]cause.Group{*g}, r.recalls)
 	return r.states.Now(&read[0], time.Now()).State

@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// The contract of `dlxtop causes`, written down once more.
+// The contract of `dlxtop causes`, repeated here.
 type (
 	causesContract struct {
 		Read    int
@@ -49,7 +49,7 @@ type (
 	}
 )
 
-// failing publishes messages that failed, with the ids PREFIX-1, PREFIX-2, … A % in the error is their number.
+// failing publishes failed messages with the ids PREFIX-1, PREFIX-2, … A % in the error stands for their number.
 func (v *vhost) failing(queue, prefix, text string, n int) {
 	v.t.Helper()
 	for i := range n {
@@ -69,7 +69,7 @@ func causeOf(t *testing.T, found causesContract, text string) causeContract {
 	return found.Causes[at]
 }
 
-// TestCauseBehindMany: more messages than a page of AMQP holds lie before those of a cause, and they are a frozen set.
+// More messages than an AMQP page holds are ahead of those of a cause, and they are a frozen set.
 func TestCauseBehindMany(t *testing.T) {
 	t.Parallel()
 	const before = 65_600
@@ -87,8 +87,7 @@ func TestCauseBehindMany(t *testing.T) {
 	assert.Equal(t, v.count("many.failed"), before, "messages are left")
 }
 
-// TestCausesOfWhatJustFailed: the statistics still say that the queue is empty, and are not believed where a look has
-// a cost either.
+// The statistics still say that the queue is empty, and are not believed even where a look has a cost.
 func TestCausesOfWhatJustFailed(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -160,7 +159,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestByCause: peek, replay, move, drop and export take the messages of one cause, and leave the others as they were.
+// Peek, replay, move, drop and export take the messages of one cause, and leave the others as they were.
 func TestByCause(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "mail.failed", "mail")
@@ -192,14 +191,14 @@ func TestByCause(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		id   string
-		sent int // to mail, with what was sent before
+		sent int // to mail, including what was sent before
 		left int
 	}{
 		{[]string{"replay", "--to", "queue:mail"}, orders, 3, 9},
 		{[]string{"move", "--to", "queue:mail"}, late, 6, 6},
 		{[]string{"drop"}, smtp, 6, 3},
 		{[]string{"drop", "--limit", "2"}, gone, 6, 1},
-		{[]string{"drop"}, orders, 6, 1}, // there is none any more
+		{[]string{"drop"}, orders, 6, 1}, // none are left
 	} {
 		args := append([]string{c.args[0], "mail.failed", "--cause", c.id, "--yes"}, c.args[1:]...)
 		r := v.run(args...)
@@ -222,8 +221,8 @@ func TestByCause(t *testing.T) {
 	}
 }
 
-// TestCauseIsFrozen: who is asked agrees to the messages that were read, by their cause or by a filter. What comes in
-// before the answer stays, and is counted in the account.
+// The user agrees to the messages that were read, by their cause or by a filter. Messages that arrive before the answer
+// stay, and are counted in the account.
 func TestCauseIsFrozen(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -259,7 +258,7 @@ func TestCauseIsFrozen(t *testing.T) {
 	}
 }
 
-// TestCausesNameWorkers: a failed queue bound beside the retry buffer is that of the worker, as on the screen.
+// A failed queue bound beside the retry buffer belongs to the worker, as on the screen.
 func TestCausesNameWorkers(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -279,7 +278,8 @@ func TestCausesNameWorkers(t *testing.T) {
 	})
 }
 
-// What was read once, where a look has a cost, is shown without another look, as of its time: until messages leave.
+// Causes that were read once, where a look has a cost, are shown without another look, with their time: until messages
+// leave.
 func TestCausesOfEarlierReadings(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "mail.failed")
@@ -333,8 +333,8 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	}
 }
 
-// What was said of a cause in the dashboard stands in the list, with what its messages make of it. A file that cannot
-// be read is said, and hides nothing.
+// Marks made in the dashboard are in the list, updated by the cause's messages. An unreadable file is reported, and
+// hides nothing.
 func TestStatesOfCauses(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "mail.failed")
@@ -376,7 +376,7 @@ func TestStatesOfCauses(t *testing.T) {
 	}
 }
 
-// TestReplayLater: through a buffer of the flow, messages come to the worker when they expire there.
+// Through a buffer of the flow, messages come to the worker when they expire there.
 func TestReplayLater(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -397,8 +397,7 @@ func TestReplayLater(t *testing.T) {
 	}
 }
 
-// TestSmallSample: with --yes a replay to one queue reads the first 100 messages before, and a dry run 1,000. Both act
-// on all of them.
+// With --yes a replay to one queue first reads 100 messages, and a dry run 1,000. Both act on all of them.
 func TestSmallSample(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")

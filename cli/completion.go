@@ -62,7 +62,7 @@ func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc 
 	})
 }
 
-// complete completes the first argument with names of what is on the broker. Whatever goes wrong, it stays silent.
+// complete completes the first argument with names of objects on the broker. On any error it stays silent.
 func (p *Program) complete(flags *connectionFlags, names func(*model.Snapshot) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -85,7 +85,7 @@ func (p *Program) complete(flags *connectionFlags, names func(*model.Snapshot) [
 	}
 }
 
-// untypable reports whether a name is left out of completions: a shell shows them as they are and takes them as
+// untypable reports whether a name is left out of completions: a shell shows them unchanged and takes them as
 // arguments, so they can neither be escaped nor begin like a flag.
 func untypable(name string) bool {
 	return name == "" || name[0] == '-' || model.Printable(name) != name

@@ -26,7 +26,7 @@ error. Nothing is written to it.`,
 				return usage("there is no place for a configuration file: HOME is not set, and the system knows no home " +
 					"directory of this user: name a directory with XDG_CONFIG_HOME")
 			}
-			// What is written into the file itself finds it empty: the shell has made it before.
+			// If the output goes into the configuration file itself, the shell has already truncated it.
 			info, err := os.Stat(path)
 			switch {
 			case err != nil:

@@ -23,7 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// written makes a configuration file and an environment that leads to it.
+// written creates a configuration file and an environment that leads to it.
 func written(t *testing.T, text string) func(string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func run(env func(string) string, args ...string) (status int, out, errs string)
 	return status, stdout.String(), stderr.String()
 }
 
-// The output of `dlxtop config` is a configuration file. That it has every key, config tests.
+// The output of `dlxtop config` is a configuration file. Package config tests that it has every key.
 func TestConfigExample(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none")
 	status, out, errs := run(func(name string) string {
@@ -73,7 +73,7 @@ func TestConfigExample(t *testing.T) {
 	assert.That(t, strings.Contains(errs, "the file exists"), "it does not say that the file is there: %q", errs)
 }
 
-// What the file says of the dashboard holds without a context, and --theme comes before it.
+// The file's settings for the dashboard apply without a context, and --theme overrides them.
 func TestAppearance(t *testing.T) {
 	program := &Program{Themes: []string{"auto", "dark", "mono"}}
 	for _, test := range []struct {
@@ -97,7 +97,7 @@ func TestAppearance(t *testing.T) {
 	assert.That(t, err == nil && got.Theme == "dark", "without a file: %+v, %v", got, err)
 }
 
-// A descriptor set is read where the configuration file is; without one the dashboard still opens.
+// Descriptor sets are relative to the configuration file; if one is missing the dashboard still opens.
 func TestDescriptorSets(t *testing.T) {
 	env := written(t, "[[protobuf]]\ndescriptors = \"shop.desc\"\nmessage = \"shop.Order\"\n"+
 		"[[protobuf]]\ndescriptors = \"/\"\nmessage = \"shop.Order\"\n")
@@ -128,7 +128,7 @@ func TestDescriptorSets(t *testing.T) {
 	assert.That(t, v.Problem == "" && v.Title == "protobuf shop.Order", "%q, %q", v.Problem, v.Title)
 }
 
-// The shell completes --context with the names that the file has, and --theme with the themes.
+// The shell completes --context with the names in the file, and --theme with the themes.
 func TestConfigCompletes(t *testing.T) {
 	env := written(t, "[contexts.shop]\nurl = \"amqp://h\"\n[contexts.\"-x\"]\nurl = \"amqp://h\"\n")
 	_, out, _ := run(env, "__complete", "flows", "--context", "")
@@ -146,8 +146,8 @@ func actionText(key, behind string) string {
 	return fmt.Sprintf("[[actions]]\nkey = %q\nname = \"trace\"\nurl = \"https://h/%s\"\n", key, behind)
 }
 
-// A theme of a file is offered beside those that are built in; what is wrong in a file is one sentence with its name,
-// the key, and what is allowed.
+// A theme in a file is offered beside the built-in ones; an error in a file is one sentence with its name, the key, and
+// what is allowed.
 func TestThemesOfFiles(t *testing.T) {
 	for text, want := range map[string][]string{
 		"accent = \"#12ab9f\"\nmuted = 240\n": {"no theme pink", "auto, dark, mine, or write"},
@@ -177,7 +177,7 @@ func TestThemesOfFiles(t *testing.T) {
 	}
 }
 
-// What is wrong in the file, or in --theme, is one sentence that names the place and what is allowed, and no password.
+// An error in the file, or in --theme, is one sentence with the place and what is allowed, and without a password.
 func TestConfigMistakes(t *testing.T) {
 	const secret = "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\n"
 	for _, test := range []struct {

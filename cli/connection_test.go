@@ -20,7 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// errSeen ends a command as soon as it is known where it would connect to.
+// errSeen ends a command as soon as its connection is known.
 var errSeen = errors.New("seen")
 
 // connectionOf runs `dlxtop flows` with arguments in an environment, and returns where it would connect to.
@@ -269,8 +269,7 @@ func TestConnectionMistakes(t *testing.T) {
 	}
 }
 
-// TestConfigThatOthersRead: a password in a file that every user of the machine can read is named, and what holds none
-// is not.
+// A password in a file that every user of the machine can read causes a warning; a file without one does not.
 func TestConfigThatOthersRead(t *testing.T) {
 	const password, none = "[contexts.a]\nurl = \"amqp://ops:s3cr3t@h\"\n", "[contexts.a]\nurl = \"amqp://h\"\n"
 	for _, test := range []struct {
@@ -281,7 +280,7 @@ func TestConfigThatOthersRead(t *testing.T) {
 		{password, 0o644, true},
 		{"[contexts.a]\nurl = \"amqp://h\"\n[contexts.b]\napi = \"https://ops:s3cr3t@h\"\n", 0o604, true},
 		{password, 0o600, false},
-		{password, 0o640, false}, // for a group that somebody chose
+		{password, 0o640, false}, // a deliberate choice of a group
 		{none, 0o644, false},
 	} {
 		env := configured(t, test.text)

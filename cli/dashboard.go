@@ -22,8 +22,8 @@ func (s *session) dashboard(look appearance) Dashboard {
 	}
 }
 
-// dashboards shows the dashboard on a session, and on those of the contexts that the user goes to from there. It closes
-// them. A context that cannot be opened changes nothing: the dashboard goes on with the session before, and says why.
+// dashboards runs the dashboard on a session, and on those of contexts that the user switches to. It closes them. If a
+// context cannot be opened the dashboard continues with the previous session, and says why.
 func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionFlags, look appearance) error {
 	defer func() { s.close() }()
 	trouble := ""
@@ -64,7 +64,7 @@ func contexts(env func(string) string) []string {
 	return file.Contexts()
 }
 
-// openContext opens a session on a context, with the caution that the command line asked for.
+// openContext opens a session on a context, as cautious as the command line asked for.
 func (p *Program) openContext(ctx context.Context, name string, flags *connectionFlags) (*session, error) {
 	there := config.Flags{Context: name, ReadOnly: flags.ReadOnly, NoJournal: flags.NoJournal}
 	connection, err := there.Connection(p.Env)
@@ -74,7 +74,7 @@ func (p *Program) openContext(ctx context.Context, name string, flags *connectio
 	return p.openChecked(ctx, connection)
 }
 
-// openChecked opens a session, and proves that both ways to the broker are open.
+// openChecked opens a session, and proves that AMQP and the management API work.
 func (p *Program) openChecked(ctx context.Context, connection config.Connection) (*session, error) {
 	s, err := p.openConnection(connection)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *Program) openChecked(ctx context.Context, connection config.Connection)
 	return s, nil
 }
 
-// appearance is how the dashboard looks, as the flags and the configuration file have it.
+// appearance is how the dashboard looks, by the flags and the configuration file.
 type appearance struct{ ports.Looks }
 
 // register adds --theme and --plain to a command that opens the dashboard.
@@ -104,12 +104,12 @@ func (a *appearance) register(cmd *cobra.Command, p *Program) {
 	})
 }
 
-// themeNames are those that are built in, then the user's own.
+// themeNames are the built-in themes, then the user's own.
 func (p *Program) themeNames(own map[string]map[string]string) []string {
 	return slices.Concat(p.Themes, slices.Sorted(maps.Keys(own)))
 }
 
-// resolve adds what the configuration file says, where there is one, to what the flags say.
+// resolve completes the flags with the configuration file, if there is one.
 func (a appearance) resolve(p *Program) (appearance, error) {
 	var err error
 	if a.OwnThemes, err = config.Themes(p.Env, p.CheckTheme); err != nil {
@@ -145,7 +145,7 @@ func misconfigured(err error) error {
 	return usage("%s", oneLine(err))
 }
 
-// checkTheme refuses a theme that there is not, with the list of those that there are.
+// checkTheme refuses an unknown theme, and lists the existing ones.
 func (p *Program) checkTheme(from, name string, own map[string]map[string]string) error {
 	names := p.themeNames(own)
 	if name == "" || slices.Contains(names, name) {
@@ -155,7 +155,7 @@ func (p *Program) checkTheme(from, name string, own map[string]map[string]string
 		model.Printable(name), from, model.Printable(strings.Join(names, ", ")))
 }
 
-// The sizes of a terminal that a frame can have.
+// The allowed sizes of a frame's terminal.
 const (
 	leastColumns, mostColumns = 80, 500
 	leastRows, mostRows       = 24, 500
@@ -172,7 +172,7 @@ func (s *snapshot) register(cmd *cobra.Command) {
 	set.StringVar(&s.size, "size", "", "columns and rows of --snapshot, as `COLUMNSxROWS` (default: 120x36)")
 }
 
-// frame is what was asked for; nil when it was the dashboard itself.
+// frame is the requested frame; nil for the dashboard itself.
 func (s *snapshot) frame() (*ports.Frame, error) {
 	f := &ports.Frame{Path: s.path, Open: s.screen, Width: 120, Height: 36}
 	switch {
@@ -192,7 +192,7 @@ func (s *snapshot) frame() (*ports.Frame, error) {
 	return f, nil
 }
 
-// What a first start asks, in this order.
+// The questions of a first start, in this order.
 const (
 	askHost = iota
 	askUser
@@ -201,8 +201,8 @@ const (
 	askName
 )
 
-// firstStart asks which broker is meant, when none was named, none is saved, and the one on this machine was not
-// reached for this reason. It saves the answers as a context, and opens that.
+// firstStart asks which broker to use when none was named, none is saved, and the one on this machine was not reached
+// for this reason. It saves the answers as a context, and opens that.
 func (p *Program) firstStart(
 	ctx context.Context, flags *connectionFlags, look appearance, why error,
 ) (*session, error) {
@@ -237,7 +237,7 @@ func (p *Program) firstStart(
 			}
 			if failed, err := p.try(ctx, answers, at); err != nil {
 				var connect *model.ConnectError
-				if errors.As(err, &connect) { // what to do next is to answer otherwise
+				if errors.As(err, &connect) { // the next step is another answer
 					err = errors.New(connect.Cause)
 				}
 				return failed, err
@@ -260,7 +260,7 @@ func (p *Program) firstStart(
 	return p.openContext(ctx, saved, flags)
 }
 
-// try tries answers up to one of them, and says which is wrong.
+// try tries answers up to an index, and returns the wrong one.
 func (p *Program) try(ctx context.Context, answers config.Answers, at int) (failed int, err error) {
 	host := answers
 	host.API = ""

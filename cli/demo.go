@@ -89,8 +89,8 @@ func (p *Program) checkScenario(name string) error {
 	return usage("there is no scenario %s: there are %s", model.Printable(name), strings.Join(p.scenarioNames(), ", "))
 }
 
-// runDemo runs something beside a node and its traffic, and cleans up whatever ends it. What runs beside begins when
-// the broker shows the scenarios complete: the first screen has nothing that is still on its way.
+// runDemo runs something beside a node and its traffic, and cleans up however that ends. beside begins when the broker
+// shows the scenarios completely, so that the first screen lacks nothing.
 func (p *Program) runDemo(ctx context.Context, scenario string, beside func(context.Context, Node) error) error {
 	node, err := p.Demo(ctx, p.Err)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 		select {
 		case <-ready:
 		case <-ctx.Done():
-			return &exit{status: ExitDone} // an interrupt is its normal end; why Play failed is the group's error
+			return &exit{status: ExitDone} // an interrupt is its normal end; the group's error says why Play failed
 		}
 		return beside(ctx, node)
 	})
@@ -139,12 +139,12 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look 
 		return err
 	}
 	defer s.close()
-	_, err = p.Dashboard(ctx, s.dashboard(look)) // from a throwaway node one goes nowhere
+	_, err = p.Dashboard(ctx, s.dashboard(look)) // from a throwaway node there is no other context
 	return err
 }
 
-// serve prints where the node is, and waits for the end. The lines are for a script as much as for a person, so there
-// is no other format unless it is asked for.
+// serve prints where the node is, and waits for the end. Scripts can read the lines as well, so JSON is only written on
+// request.
 func (p *Program) serve(ctx context.Context, node Node, asJSON bool) error {
 	var err error
 	if asJSON {

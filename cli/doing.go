@@ -21,14 +21,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// consent is how far a command that changes the broker may go without asking.
+// consent is what a command that changes the broker may do without asking.
 type consent struct {
 	dryRun, agreed, insist bool
 	reason                 string
 	output                 format
 }
 
-// register adds the flags. dryRun and insist are what two of them do.
+// register adds the flags. dryRun and insist describe two of them.
 func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, dryRun)
 	cmd.Flags().BoolVar(&c.agreed, "yes", false, "do not ask")
@@ -37,7 +37,7 @@ func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
 	c.output.register(cmd)
 }
 
-// allowed resolves the connection, and refuses what cannot end well before anything is read. what is the command as the
+// allowed resolves the connection, and refuses what cannot succeed before anything is read. what is the command as the
 // subject of a sentence: "an undo".
 func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (config.Connection, error) {
 	connection, err := flags.resolve(p.Env)
@@ -58,13 +58,13 @@ type doing struct {
 	consent
 	plan    func(*model.Topology) (report.Planned, error)
 	ask     question
-	nothing bool // no message is meant
-	follow  bool // afterwards it is watched whether it worked
+	nothing bool // no message is selected
+	follow  bool // watch afterwards whether it worked
 	run     func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error)
 }
 
-// do makes a plan and shows it, or asks, runs it and gives the account, also of one that was interrupted. Its error is
-// a refusal, that nothing was done, or the exit status of an account that is not complete.
+// do makes a plan and shows it, or asks, runs it and shows the account, even if interrupted. Its error is a refusal,
+// that nothing was done, or the exit status of an incomplete account.
 func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing) error {
 	planned, err := d.plan(t)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 		return err
 	}
 	if why := planned.Refusal(); why.Refused() {
-		p.report().Warn(planned.Plan.Warnings) // who may insist has to know them
+		p.report().Warn(planned.Plan.Warnings) // a user who may insist must know them
 		return refused("%s", refusal(why))
 	}
 	if d.nothing {
@@ -118,8 +118,8 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 	return p.showAccount(planned, account)
 }
 
-// arrived is how many messages have come into a queue while an action on messages that were read before was agreed to
-// and ran; 0 also when that is unknown.
+// arrived is how many messages have come into a queue while an action on earlier messages was agreed to and ran; also 0
+// when that is unknown.
 func (s *session) arrived(planned report.Planned, account *plan.Account) int64 {
 	if planned.Looked.Frozen.At.IsZero() {
 		return 0
@@ -128,7 +128,7 @@ func (s *session) arrived(planned report.Planned, account *plan.Account) int64 {
 	if declare, _ := planned.Topology.Countable(planned.Plan.From); !known || !declare {
 		return 0
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience) // an action that was interrupted has arrivals, too
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // an interrupted action has arrivals, too
 	defer cancel()
 	ready, known := ports.CountSettled(ctx, s.broker, planned.Plan.From).Get()
 	if !known {
@@ -139,7 +139,7 @@ func (s *session) arrived(planned report.Planned, account *plan.Account) int64 {
 
 func (p *Program) report() report.Printer { return report.Printer{Out: p.Out, Say: p.say} }
 
-// showAccount gives what became of the messages. An account that is not complete is an exit status.
+// showAccount shows what happened to the messages. An incomplete account is an exit status.
 func (p *Program) showAccount(planned report.Planned, account plan.Account) error {
 	err := p.report().ShowAccount(planned, account)
 	if s := planned.Sequel; err == nil && (!account.Complete() || s != nil && (s.Back > 0 || s.Taken < s.Sent)) {
@@ -148,9 +148,9 @@ func (p *Program) showAccount(planned report.Planned, account plan.Account) erro
 	return err
 }
 
-// agree lets the person agree to a plan, unless yes says so already, and then makes it again from the topology of now:
-// between the two a queue may have been bound, or have gone. What it returns promises what was agreed to. What is
-// different is said and asked about again; where it cannot be asked it is refused.
+// agree asks the user to agree to a plan, unless yes already does, and then makes it again from the current topology:
+// meanwhile a queue may have been bound, or deleted. The returned plan promises what was agreed to. Differences are
+// shown and asked about again; without a terminal they are refused.
 func (p *Program) agree(ctx context.Context, s *session, planned report.Planned, d *doing) (report.Planned, error) {
 	p.report().Announce(planned)
 	for {
@@ -187,7 +187,7 @@ func (p *Program) agree(ctx context.Context, s *session, planned report.Planned,
 	}
 }
 
-// reread reads the broker once more. What cannot be read was told the first time.
+// reread reads the broker once more. Missing parts were reported the first time.
 func (s *session) reread(ctx context.Context) (*model.Topology, error) {
 	snapshot, err := s.source.Current(ctx)
 	if err != nil {
@@ -196,21 +196,21 @@ func (s *session) reread(ctx context.Context) (*model.Topology, error) {
 	return model.NewTopology(snapshot), nil
 }
 
-// manyMessages is the number from which on a plain yes is too easy.
+// manyMessages is the number from which a plain yes is too easy.
 const manyMessages = 100
 
-// question is what a person is asked to agree to: "drop 3 messages of orders.failed".
+// question is what a user is asked to agree to: "drop 3 messages of orders.failed".
 type question struct {
 	does       string
 	messages   int
 	where      string // "of", "into"
 	queue      model.QueueRef
 	production bool
-	reason     *string // why, for the journal; nil: nothing keeps it
+	reason     *string // why, for the journal; nil: it is not recorded
 }
 
-// ask lets the person agree: with a yes, or with the number of messages when they are many, or on a production system.
-// There it then asks why, where that was not said.
+// ask asks the user to agree: with a yes, or with the number of messages if there are many, or on a production system.
+// There it then asks for a reason, unless one was given.
 func (p *Program) ask(ctx context.Context, q question) error {
 	fmt.Fprintf(p.Err, "%s %s %s %s", q.does, model.Plural(q.messages, "message"), q.where,
 		model.Printable(q.queue.String()))
@@ -267,15 +267,15 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// progress is one line on a terminal that tells how far an execution is. Elsewhere, and on a terminal that cannot take
-// a line back, it tells only why one waits, once for each reason.
+// progress is one line on a terminal that shows the progress of an execution. Elsewhere, and on a terminal that cannot
+// erase a line, it only says why it waits, once for each reason.
 type progress struct {
 	mu       sync.Mutex // show is called from another goroutine
 	out      io.Writer
 	terminal bool
 	shown    bool
 	ended    bool
-	waiting  string // that was told last
+	waiting  string // the last reason shown
 }
 
 func (p *Program) progress() *progress {
@@ -316,7 +316,7 @@ func (p *progress) clear() {
 	}
 }
 
-// stop takes the line away for good.
+// stop erases the line for good.
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// pageWidth is that of a page of text, in characters.
+// pageWidth is the width of a page of text, in characters.
 const pageWidth = 100
 
 func (p *Program) explainCommand() *cobra.Command {

@@ -44,7 +44,7 @@ type (
 	}
 )
 
-// The bounds of a search, as long as no flag says something else.
+// The default bounds of a search.
 const (
 	mostFound    = 1_000   // messages
 	mostToFind   = 100_000 // messages that -n can ask for
@@ -100,7 +100,7 @@ Exit status 0 also when nothing was found, and 1 when a queue could not be read 
 	return cmd
 }
 
-// check reads the text, and refuses what cannot be searched for.
+// check parses the text, and refuses what cannot be searched for.
 func (f *finding) check(p *Program) error {
 	switch {
 	case strings.TrimSpace(f.text) == "":
@@ -129,7 +129,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 	f.want.ReadOnly = s.connection.ReadOnly
 	queues := find.Queues(t, f.want)
 	if len(queues) == 0 && f.pattern != "" {
-		named := func(q model.Queue) bool { return f.want.Queue(q.QueueRef) } // those which have one are empty
+		named := func(q model.Queue) bool { return f.want.Queue(q.QueueRef) } // those with such a name are empty
 		if !slices.ContainsFunc(t.Snapshot.Queues, named) {
 			return usage("--queues %s: none of the %s has such a name", model.Printable(f.pattern),
 				model.Plural(len(t.Snapshot.Queues), "queue"))
@@ -147,7 +147,7 @@ func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error
 		result find.Result
 		err    error
 	}
-	ended := make(chan ending, 1) // that it ends must not wait for the writing
+	ended := make(chan ending, 1) // the search's end must not wait for the output
 	go func() {
 		result, err := search.Run(searching)
 		ended <- ending{result, err}
@@ -178,10 +178,10 @@ type foundWriter struct {
 	output  *format
 	line    *progress
 	rows    int
-	failed  error // of the output
+	failed  error // writing the output failed
 }
 
-// follow writes until the search has ended. Where nothing can be written any more, it stops the search.
+// follow writes until the search has ended. If writing fails, it stops the search.
 func (w *foundWriter) follow(search *find.Search, stop func()) {
 	for more := true; more; {
 		var hits []find.Hit
@@ -243,7 +243,7 @@ func (p *Program) sayNotRead(queues []find.NotRead) {
 	}
 }
 
-// showFound tells how a search ended. Of what was not read, so many queues were said before.
+// showFound shows the result of a search. The first said queues that were not read are already shown.
 func (p *Program) showFound(r find.Result, said int, output *format) error {
 	for _, rescued := range r.Rescued {
 		p.say("%s", model.Printable(rescued.Words()))

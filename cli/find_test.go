@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// The contract of `dlxtop find`, written down once more.
+// The contract of `dlxtop find`, repeated here.
 type (
 	hitContract struct {
 		VHost, Queue                            string
@@ -48,10 +48,10 @@ type (
 	}
 )
 
-// known reports whether a number is known, and this one.
+// known reports whether a number is known and equals want.
 func known(is *int, want int) bool { return is != nil && *is == want }
 
-// found reads what `dlxtop find` wrote: a line a hit, and one at the end.
+// found parses the output of `dlxtop find`: a line for each hit, and one at the end.
 func found(t *testing.T, r result) ([]hitContract, foundContract) {
 	t.Helper()
 	last := strings.LastIndexByte(strings.TrimSuffix(r.out, "\n"), '\n') + 1
@@ -87,7 +87,7 @@ func TestFind(t *testing.T) {
 		skipped = 1
 	}
 	must.Await(t, "the statistics have the one that is not read", func() bool {
-		// only that one: its consumer must not be among those of the others, which then would be no failed queues
+		// only this queue: its consumer must not be among those of the others, which would then not be failed queues
 		_, end := found(t, v.run("find", "nothing at all", "--queues", "lots"))
 		return len(end.NotRead) == skipped && (skipped == 0 || known(end.NotRead[0].Messages, 1))
 	})
@@ -141,7 +141,7 @@ func TestFind(t *testing.T) {
 	assert.That(t, n["a-orders"] == 5 && n["orders.failed"] == 2, "left are %v", n)
 }
 
-// TestFindOne: one id among all messages of many queues.
+// One id is found among all messages of many queues.
 func TestFindOne(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -183,8 +183,7 @@ func (b *meddling) Read(ctx context.Context, p peek.Plan, each func(*message.Mes
 	})
 }
 
-// TestFindWhile: a queue that is deleted while it is read, one that is deleted before it is, and an interruption are
-// told with what was found.
+// A queue deleted while it is read, one deleted before, and an interruption are reported with what was found.
 func TestFindWhile(t *testing.T) {
 	t.Parallel()
 	const many = 700 // more than a page
@@ -233,13 +232,12 @@ func TestFindWhile(t *testing.T) {
 	})
 }
 
-// closedPipe takes nothing.
+// closedPipe accepts nothing.
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestDropHeadTarget: what a limit would drop is computed before, and with consent it comes back from the journal, byte
-// for byte.
+// What a limit would drop is computed beforehand, and if agreed to it comes back from the journal, byte for byte.
 func TestDropHeadTarget(t *testing.T) {
 	for _, kind := range []string{"classic", "quorum"} {
 		t.Run(kind, func(t *testing.T) {
@@ -276,8 +274,8 @@ func TestDropHeadTarget(t *testing.T) {
 	}
 }
 
-// fillOdd publishes messages with the ids m-1, m-2, … and with headers, properties and bytes that must come back as
-// they are. It returns them as they were published, by id.
+// fillOdd publishes messages with the ids m-1, m-2, … and with headers, properties and bytes that must come back
+// unchanged. It returns them as they were published, by id.
 func (v *vhost) fillOdd(queue string, n int) map[string]string {
 	v.t.Helper()
 	all := map[string]string{}
@@ -299,7 +297,7 @@ func (v *vhost) fillOdd(queue string, n int) map[string]string {
 	return all
 }
 
-// asPublished is everything of a message that its publisher set; x-delivery-count is the broker's.
+// asPublished is everything in a message that its publisher set; x-delivery-count is the broker's.
 func asPublished(d amqp.Delivery) string {
 	headers := []string{}
 	for key, value := range d.Headers {
@@ -313,9 +311,8 @@ func asPublished(d amqp.Delivery) string {
 		headers, d.Body)
 }
 
-// TestLooksOfManyRuns: each look at a quorum queue uses up its delivery limit, which is 20 by default from 4.0. However
-// many runs there are, and each knows of the others only what is on the disk: no message is lost, and a run that would
-// use the limit up is refused with the number.
+// Each look at a quorum queue uses up its delivery limit, by default 20 from 4.0. However many runs there are, sharing
+// only what is on disk: no message is lost, and a run that would use up the limit is refused with the number.
 func TestLooksOfManyRuns(t *testing.T) {
 	t.Parallel()
 	const n, runs, limit = 25, 24, 20
@@ -362,8 +359,8 @@ func TestLooksOfManyRuns(t *testing.T) {
 			if counts && !test.free {
 				want = runs - limit + 2
 			}
-			// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way. One that
-			// comes before the queue shows what it got back costs none.
+			// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way. One that comes
+			// before the queue shows returned messages costs none.
 			assert.That(t, refused >= want-2 && (want != 0 || refused <= 0) && refused <= want+3,
 				"%d runs were refused, want the last %d", refused, want)
 			must.Await(t, "all are back", func() bool { return v.count("q") == n })
@@ -376,8 +373,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 	}
 }
 
-// TestReadOnlyLooks: on a read-only connection nobody can agree to rescues, and what is at its limit is not lost
-// either.
+// On a read-only connection rescues cannot be agreed to, and messages at their limit are not lost either.
 func TestReadOnlyLooks(t *testing.T) {
 	t.Parallel()
 	if !model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery {
@@ -406,8 +402,8 @@ func (l looking) Peek(ctx context.Context, look peek.Plan) (peek.Peeked, error) 
 	return l.Broker.Peek(ctx, look)
 }
 
-// TestAgreedActionsLookOnce: what a quorum queue got back it gives out first, and all of it has to be taken. So with
-// --yes an action takes its messages, and looks at none before, unless its plan depends on them.
+// A quorum queue first delivers what was returned to it, and all of it must be taken. So with --yes an action takes its
+// messages without looking first, unless its plan depends on them.
 func TestAgreedActionsLookOnce(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -423,7 +419,7 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		{1, v.on("replay", "q", "--to", "queue:other", "--filter", `body != ""`, "--yes")},
 		{1, v.on("replay", "q", "--to", "exchange:/other", "--yes")},
 	} {
-		dial.Publish(t, v.channel, "q", // no copies of what was replayed before
+		dial.Publish(t, v.channel, "q", // no copies of earlier replays
 			amqp.Publishing{MessageId: fmt.Sprint("first ", i), Body: []byte("1")},
 			amqp.Publishing{MessageId: fmt.Sprint("second ", i), Body: []byte("2")})
 		v.run("peek", "q").ends(t, cli.ExitDone)

@@ -32,7 +32,7 @@ type (
 	}
 )
 
-// mostHeads is how many messages of a buffer --read looks at, from its head.
+// mostHeads is how many messages --read looks at, from the head of a buffer.
 const mostHeads = 1_000
 
 func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
@@ -110,7 +110,7 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 	return nil
 }
 
-// listFindings writes each finding as a paragraph: its sentences are too long for the columns of a table.
+// listFindings writes each finding as a paragraph: its sentences are too long for a table's columns.
 func (p *Program) listFindings(found []findings.Finding) error {
 	if len(found) == 0 {
 		p.say("nothing is wrong as far as dlxtop can see")

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/filter"
 )
 
-// connectionFlags are the flags that every command takes.
+// connectionFlags are the flags that every command has.
 type connectionFlags struct {
 	config.Flags
 	vhost string
@@ -54,7 +54,7 @@ func registerFilter(cmd *cobra.Command, text *string) {
 	cmd.Flags().StringVar(text, "filter", "", "only messages that match this expression")
 }
 
-// filterNamed reads the flag --filter: an expression, or the name of a saved one.
+// filterNamed parses the flag --filter: an expression, or the name of a saved one.
 func (p *Program) filterNamed(text string) (*filter.Filter, error) {
 	saved, err := p.savedFilters(text)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *Program) filterNamed(text string) (*filter.Filter, error) {
 	return f, nil
 }
 
-// savedFilters are those of the configuration file, for an expression that names one: no other needs the file.
+// savedFilters reads the configuration file's filters if the expression names one; otherwise the file is not needed.
 func (p *Program) savedFilters(text string) (filter.Saved, error) {
 	if !strings.Contains(text, filter.SavedMark) {
 		return nil, nil
@@ -87,10 +87,10 @@ type format struct{ chosen string }
 // String implements pflag.Value.
 func (f *format) String() string { return f.chosen }
 
-// Type is what the help calls the flag's value.
+// Type is the placeholder for the flag's value in the help.
 func (f *format) Type() string { return "table|json" }
 
-// Set refuses what is no format.
+// Set refuses an unknown format.
 func (f *format) Set(text string) error {
 	if text != asTable && text != asJSON {
 		return fmt.Errorf("the formats are table and json")
@@ -107,13 +107,13 @@ func (f *format) register(cmd *cobra.Command) {
 
 func (f *format) json() bool { return f.chosen == asJSON }
 
-// dumb reports whether the terminal understands no escape sequences: editors and logs that play one say so.
+// dumb reports whether the terminal understands no escape sequences, as editors and logs that emulate one declare.
 func (p *Program) dumb() bool { return p.Env("TERM") == "dumb" }
 
-// say writes one line for the person: progress, a warning, an error.
+// say writes one line for the user: progress, a warning, an error.
 func (p *Program) say(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
-	// An argument may have been quoted, and only the whole of it shows where its password ends.
+	// An argument may have been quoted, and only the complete one shows where its password ends.
 	for _, given := range p.given {
 		if shown := config.WithoutPassword(given); shown != given {
 			text = strings.NewReplacer(model.Printable(given), model.Printable(shown), strconv.Quote(given),

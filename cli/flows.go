@@ -157,7 +157,7 @@ func failedOf(t *model.Topology, m model.Member) failedJSON {
 	return failedJSON{m.Queue.Name, q.Ready, countsJSON{q.DeadLettering, q.RedeliverRate}, q.Outage(), m.Reason}
 }
 
-// queueOf is what is known of a queue; nothing when the snapshot does not have it.
+// queueOf is what is known of a queue; nothing when it is not in the snapshot.
 func queueOf(t *model.Topology, ref model.QueueRef) *model.Queue {
 	if q, ok := t.Queue(ref); ok {
 		return q
@@ -184,7 +184,7 @@ func flowRows(t *model.Topology) []flowRow {
 		if worker.Polled() {
 			row.consumers = "polled"
 		}
-		if f.DelayedRetry.Set { // it holds its own failures back
+		if f.DelayedRetry.Set { // it delays its own failures
 			row.after = "delayed retry of " + model.Printable(f.DelayedRetry.String())
 		}
 		rows = append(rows, row)
@@ -239,7 +239,7 @@ func flowsTable(t *model.Topology) *print.Table {
 	return g
 }
 
-// readyWords are how many messages are ready, and how many are in the queue that no look shows: "0 +3 held".
+// readyWords are the number of ready messages, and of those in the queue that no look shows: "0 +3 held".
 func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 	if q.Outage() != model.NoOutage {
 		return "down"
@@ -254,7 +254,7 @@ func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 	return words
 }
 
-// waitWords are how long messages wait in a buffer, and who says so.
+// waitWords are how long messages wait in a buffer, and where that is set.
 func waitWords(b *model.Buffer) string {
 	ttl, ok := b.TTL.Get()
 	most, ranges := b.MaxTTL.Get()

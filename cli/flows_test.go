@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// A delay of four levels, an exchange that delays, a worker that retries by itself, and a failed queue of nobody.
+// A delay of four levels, an exchange that delays, a worker that retries by itself, and a failed queue without a flow.
 func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	queue := func(name string, kind model.QueueType, consumers, ready int64, arguments model.Table) model.Queue {
 		return model.Queue{
@@ -61,7 +61,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	}
 }
 
-// What a worker returns for ever is seen in both forms, and costs no column where nothing is returned.
+// Endless requeues by a worker are visible in both formats, and need no column when there are none.
 func TestFlowsWithRedeliveries(t *testing.T) {
 	looping := func(rate model.Opt[float64]) *model.Topology {
 		return build.TopologyOf("4.0.5", build.Exchange("fanout", "dead"),
@@ -72,7 +72,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 		name     string
 		rate     model.Opt[float64]
 		rows     []string // of the table, without its padding
-		inJSON   string   // of the worker
+		inJSON   string   // for the worker
 		mentions bool     // the JSON has the field
 	}{
 		{

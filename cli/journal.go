@@ -130,7 +130,7 @@ func (p *Program) withJournal(use func(Journal) error) error {
 	return use(j)
 }
 
-// openRecords opens the connection for an action on what a record has done, in the vhost that the record names.
+// openRecords opens the connection for an action on a record, in the record's vhost.
 func (p *Program) openRecords(flags *connectionFlags, c *consent, what string) (*session, error) {
 	connection, err := p.allowed(flags, c, what)
 	if err != nil {
@@ -143,8 +143,8 @@ func (p *Program) openRecords(flags *connectionFlags, c *consent, what string) (
 	return p.openConnection(connection)
 }
 
-// checkJournal proves that what is done can be written down, before anybody is asked to agree, and tells what did not
-// end. spare: the command has --no-journal.
+// checkJournal proves that actions can be recorded, before the user is asked to agree, and reports unfinished ones.
+// spare: the command has --no-journal.
 func (s *session) checkJournal(ctx context.Context, spare bool) error {
 	if s.journal == nil {
 		s.program.say("without the journal: this cannot be undone")
@@ -265,7 +265,8 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	return g.Write(p.Out)
 }
 
-// writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than memory holds.
+// writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than fit into
+// memory.
 func (p *Program) writeRecord(ctx context.Context, j Journal, r *plan.Record) error {
 	head, err := model.JSONLine(recordOf(r))
 	if err != nil {
@@ -454,7 +455,7 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 			return err
 		}
 	}
-	var record int64 // that the resume writes
+	var record int64 // the one that the resume writes
 	planning := func(now *model.Topology) (report.Planned, error) {
 		if now != t {
 			counts, err := s.counts(ctx, loss.Limited(now, last.Queues()))
@@ -499,8 +500,8 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 	}, err
 }
 
-// settledTopology reads the broker when it has noticed that the program of a record is gone: what that held is back
-// then.
+// settledTopology reads the broker once it has noticed that the program of a record is gone: its held messages are then
+// back.
 func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.Topology, error) {
 	if !r.Running && (r.Early() || r.Uncertain() > 0) {
 		if err := s.broker.AwaitGone(ctx, r, s.source.Connections, r.Queues()...); err != nil {

@@ -31,7 +31,7 @@ type recordWire struct {
 	Stopped                                                           string
 }
 
-// rich are messages with what is easily lost.
+// rich are messages with properties that are easily lost.
 func rich(n int) []amqp.Publishing {
 	var messages []amqp.Publishing
 	for i := range n {
@@ -48,7 +48,7 @@ func rich(n int) []amqp.Publishing {
 	return messages
 }
 
-// published are the messages of a queue as their publisher wrote them. They are taken out of it.
+// published takes the messages out of a queue, as their publisher wrote them.
 func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 	v.t.Helper()
 	for _, d := range v.take(queue) {
@@ -109,7 +109,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// TestUnusableJournal: nothing is done without it, unless it is said so.
+// Nothing is done without a journal, unless requested.
 func TestUnusableJournal(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 2)
@@ -167,7 +167,7 @@ func TestExportAndImport(t *testing.T) {
 	}
 }
 
-// wantImportKept: the journal tells who put the messages there, and that an undo is a drop.
+// wantImportKept: the journal says who put the messages there, and that an undo is a drop.
 func wantImportKept(t *testing.T, v *vhost) {
 	t.Helper()
 	record := v.records(1)[0]
@@ -178,7 +178,7 @@ func wantImportKept(t *testing.T, v *vhost) {
 		"is an import: to remove its messages, drop them from")
 }
 
-// elsewhere is a journal of what was done on another cluster.
+// elsewhere is a journal of actions on another cluster.
 type elsewhere struct{ cli.Journal }
 
 // Record implements cli.Journal.
@@ -197,8 +197,7 @@ func (e elsewhere) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 	return chain, err
 }
 
-// TestJournalOfAnotherCluster: an address that leads to another cluster than it did, as those of port-forwards do, is
-// another broker.
+// An address that leads to another cluster than before, as with port-forwards, is another broker.
 func TestJournalOfAnotherCluster(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 3)
@@ -232,7 +231,7 @@ type resumeContract struct {
 	}
 }
 
-// interrupted runs a command until so many more messages are in a queue, and ends it then.
+// interrupted runs a command until a queue has this many more messages, and then interrupts it.
 func (v *vhost) interrupted(queue string, n int, args ...string) result {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(v.t.Context())
@@ -245,11 +244,11 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 	return <-done
 }
 
-// TestResume: what ended early is gone on with: the same selection, by the places that the messages had in the queue
-// when it began, and the undo of both parts brings back each message once.
+// What ended early is resumed: the same selection, by the messages' positions in the queue when it began, and the undo
+// of both parts brings back each message once.
 func TestResume(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
-	v.fill("failed", 160) // at 20 a second a machine that stands still for seconds does not come to the end
+	v.fill("failed", 160) // at 20 a second, a machine that stalls for seconds does not get to the end
 	r := v.interrupted("worker", 5, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--filter",
 		"position <= 120", "--yes")
 	first := decode[accountContract](t, r)
@@ -259,7 +258,7 @@ func TestResume(t *testing.T) {
 	dry := decode[resumeContract](t, v.run(append(resume, "--dry-run")...))
 	assert.That(t, dry.Resume.Resumes == first.JournalID && *dry.Planned == 120-*first.Moved &&
 		v.count("worker") == *first.Moved, "a dry run: %+v", dry)
-	v.fill("failed", 7) // which is not its business
+	v.fill("failed", 7) // these are not part of it
 	r = v.run(append(resume, "--yes")...)
 	second := decode[resumeContract](t, r)
 	must.That(t, r.status == cli.ExitDone && *second.Moved == 120-*first.Moved && second.JournalID == first.JournalID+1 &&
@@ -281,7 +280,7 @@ func TestResume(t *testing.T) {
 	assert.That(t, v.count("worker") == 0, "the worker has some of them still")
 }
 
-// TestResumeOfAnEarlyDrop goes on with chosen messages only.
+// TestResumeOfAnEarlyDrop resumes only with selected messages.
 func TestResumeOfAnEarlyDrop(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 150)
@@ -293,7 +292,7 @@ func TestResumeOfAnEarlyDrop(t *testing.T) {
 	assert.Equal(t, v.count("failed"), 30)
 }
 
-// TestResumeIsRefused: nothing is looked at for what cannot be resumed.
+// Nothing is read for a record that cannot be resumed.
 func TestResumeIsRefused(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 2)
@@ -318,7 +317,7 @@ func TestResumeIsRefused(t *testing.T) {
 	v.run("journal", "resume", id, "--yes").ends(t, cli.ExitRefused, "was undone")
 }
 
-// TestResumeOfAnImport goes on with a file.
+// TestResumeOfAnImport resumes an import of a file.
 func TestResumeOfAnImport(t *testing.T) {
 	v := newVHost(t, "from", "to")
 	const n = 3000
@@ -340,7 +339,7 @@ func TestResumeOfAnImport(t *testing.T) {
 	assert.Equal(t, len(seen), n, "different ones")
 }
 
-// olderJournal is a journal in a file that can be made one of the version before the kind of fingerprints was kept.
+// olderJournal is a journal in a file that can be downgraded to the version before kinds of fingerprints.
 type olderJournal struct {
 	*vhost
 	path string
@@ -357,7 +356,7 @@ func (o *olderJournal) act(args ...string) (id string) {
 	return fmt.Sprint(decode[accountContract](o.t, r).JournalID)
 }
 
-// age makes the file older, with what else is to be changed in it.
+// age downgrades the file, with further changes.
 func (o *olderJournal) age(changes ...string) {
 	o.t.Helper()
 	o.change(append([]string{
@@ -368,7 +367,7 @@ func (o *olderJournal) age(changes ...string) {
 	}, changes...)...)
 }
 
-// change does steps of SQL in the file.
+// change runs SQL statements on the file.
 func (o *olderJournal) change(steps ...string) {
 	o.t.Helper()
 	db := must.Get(sql.Open("sqlite", o.path))(o.t)
@@ -406,8 +405,8 @@ func TestDamagedEntryIsLeftOut(t *testing.T) {
 	o.run("journal", "show", dropped, "-o", "table").shows(t, "damaged in the journal: ")
 }
 
-// TestJournalOfOtherFingerprints: what an earlier dlxtop recorded is shown, and undone where nothing has to be found.
-// Where the messages have to be recognized it is refused, and the next step that the refusal names works.
+// What an earlier dlxtop recorded is shown, and undone if nothing has to be found. If messages must be recognized it is
+// refused, and the next step in the refusal works.
 func TestJournalOfOtherFingerprints(t *testing.T) {
 	o := &olderJournal{newVHost(t), filepath.Join(t.TempDir(), "journal.db")}
 	o.declare("failed", nil)

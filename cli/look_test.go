@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// The contract's JSON, written down once more: a field that is renamed, added or left out fails a test.
+// The contract's JSON, repeated here: a renamed, added or missing field fails a test.
 type (
 	flowsContract struct {
 		Flows []flowContract
@@ -88,7 +88,7 @@ type (
 	}
 )
 
-// declarePubsub makes the pubsub scenario on the vhost, without its applications.
+// declarePubsub declares the pubsub scenario on the vhost, without its applications.
 func (v *vhost) declarePubsub() {
 	v.t.Helper()
 	scenario := must.Get(demo.ScenarioNamed("pubsub"))(v.t)
@@ -151,7 +151,7 @@ func TestPeek(t *testing.T) {
 	after := v.count(queue)
 	assert.That(t, after == before, "%d messages are left of %d", after, before)
 	table := v.run("peek", queue, "-o", "table")
-	deaths := "expired" // once, as far as the broker tells
+	deaths := "expired" // once, by the broker's count
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
@@ -200,8 +200,7 @@ func TestHostileText(t *testing.T) {
 	v.run("peek", "no\x1b[2J").refuses(t, cli.ExitUsage, "no queue no")
 }
 
-// TestPeekTellsTheDeliveriesLeft: where a look counts against the delivery limit of a quorum queue, it says what it
-// leaves.
+// If a look counts against the delivery limit of a quorum queue, it says how much is left.
 func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -272,7 +271,7 @@ func TestFindings(t *testing.T) {
 	v.run("findings", "-o", "table").ends(t, cli.ExitRefused).shows(t, "buffer", "remedy")
 }
 
-// TestHeldDeadLettersAreSaid: a quorum queue keeps what no queue takes, and shows nothing of it (dead-letter-strategy
+// A quorum queue keeps dead letters that no queue accepts, but they are not visible (dead-letter-strategy
 // at-least-once).
 func TestHeldDeadLettersAreSaid(t *testing.T) {
 	v := newVHost(t)
@@ -295,7 +294,7 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 	v.run("peek", "jobs").ends(t, cli.ExitDone, "it holds 3 dead letters that no queue has taken yet")
 }
 
-// TestPeekWithoutRoom: what cannot be kept on disk was not looked at, and the exit status says so.
+// Messages that cannot be kept on disk were not looked at, and the exit status says so.
 func TestPeekWithoutRoom(t *testing.T) {
 	v := newVHost(t, "q")
 	for range 6 {

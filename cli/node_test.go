@@ -37,10 +37,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// journalPath is the journal of all tests in this package.
+// journalPath is the journal for all tests in this package.
 var journalPath string
 
-// node is the broker of all tests in this package; each test has a vhost of its own on it.
+// node is the broker for all tests in this package; each test has its own vhost on it.
 var node *demo.Node
 
 func TestMain(m *testing.M) {
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 func testMain(m *testing.M) int {
 	flag.Parse()
 	if flag.Lookup("test.list").Value.String() != "" || flag.Lookup("test.fuzz").Value.String() != "" {
-		return m.Run() // each process of a fuzz run would start a broker of its own, and parsers need none
+		return m.Run() // each process of a fuzz run would start its own broker, and parsers need none
 	}
 	dir, err := os.MkdirTemp("", "dlxtop-cli-")
 	if err != nil {
@@ -67,10 +67,10 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// patience bounds every wait of a test, on a machine that is busy with others.
+// patience bounds every wait of a test on a busy machine.
 const patience = 2 * time.Minute
 
-// program is dlxtop as main.go wires it, on streams of the test.
+// program is dlxtop as wired by main.go, with the test's streams.
 func program(in io.Reader, out, errs io.Writer) *cli.Program {
 	p := &cli.Program{
 		In: in, Out: out, Err: errs, Env: func(string) string { return "" },
@@ -96,20 +96,20 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 	return p
 }
 
-// result is what a run left behind.
+// result is the result of a run.
 type result struct {
 	status      int
 	out, stderr string
 	args        []string
 }
 
-// slow is what a command that needs no AMQP says of a machine on which AMQP takes its time.
+// slow is the message of a command that does not need AMQP when AMQP is slow.
 var slow = regexp.MustCompile(`^not checked that AMQP leads to the same cluster: \S+ did not answer within 3s\n$`)
 
-// quiet reports whether a run had nothing to say beside its output.
+// quiet reports whether a run printed only its output.
 func (r result) quiet() bool { return r.stderr == "" || slow.MatchString(r.stderr) }
 
-// ends wants a run to have ended with a status, and to have said these words on standard error.
+// ends wants a run to end with a status, and these words on standard error.
 func (r result) ends(t *testing.T, status int, says ...string) result {
 	t.Helper()
 	assert.That(t, r.status == status, "%q: exit status %d, want %d: %s%s", r.args, r.status, status, r.out, r.stderr)
@@ -128,7 +128,7 @@ func (r result) has(t *testing.T, text string, words []string) result {
 	return r
 }
 
-// refuses wants a run to have ended with a status and one sentence, which has these words, instead of an output.
+// refuses wants a run to end with a status and one sentence with these words instead of an output.
 func (r result) refuses(t *testing.T, status int, words ...string) {
 	t.Helper()
 	assert.Equal(t, r.ends(t, status).out, "", "%q", r.args)
@@ -153,7 +153,7 @@ func run(t *testing.T, args ...string) result {
 	return r
 }
 
-// runChanged runs a command line of a program that a test has changed.
+// runChanged runs a command line of a program modified by the test.
 func runChanged(ctx context.Context, change func(*cli.Program), args ...string) result {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
@@ -162,7 +162,7 @@ func runChanged(ctx context.Context, change func(*cli.Program), args ...string) 
 	return result{status, out.String(), errs.String(), args}
 }
 
-// changedBroker is a program whose broker a test has changed.
+// changedBroker is a program with a modified broker.
 func changedBroker(change func(cli.Broker) cli.Broker) func(*cli.Program) {
 	return func(p *cli.Program) {
 		open := p.Broker
@@ -173,7 +173,7 @@ func changedBroker(change func(cli.Broker) cli.Broker) func(*cli.Program) {
 	}
 }
 
-// decode reads a run's output as the contract has it: nothing missing in the type, nothing after the object.
+// decode parses a run's output by the contract: no unknown fields, and nothing after the object.
 func decode[T any](t *testing.T, r result) T {
 	t.Helper()
 	var v T
@@ -207,7 +207,7 @@ func behindProxy(t *testing.T, serve func(proxy http.Handler, w http.ResponseWri
 	return server.URL
 }
 
-// openPTY is a pseudo-terminal until the test ends.
+// openPTY opens a pseudo-terminal until the test ends.
 func openPTY(t *testing.T) (master, tty *os.File) {
 	t.Helper()
 	master, tty, err := pty.Open()
@@ -216,7 +216,7 @@ func openPTY(t *testing.T) (master, tty *os.File) {
 	return master, tty
 }
 
-// vhost is a virtual host of one test, with a connection to it that goes past dlxtop.
+// vhost is a test's virtual host, with a connection to it that does not use dlxtop.
 type vhost struct {
 	t       *testing.T
 	name    string
@@ -240,13 +240,13 @@ func newNamedVHost(t *testing.T, name string, queues ...string) *vhost {
 // url is the AMQP URL of the vhost.
 func (v *vhost) url() string { return node.AMQP() + url.PathEscape(v.name) }
 
-// run runs a command on the vhost. What it writes is JSON, unless -o says otherwise.
+// run runs a command on the vhost, with JSON output unless -o says otherwise.
 func (v *vhost) run(args ...string) result {
 	v.t.Helper()
 	return run(v.t, v.asJSON(args)...)
 }
 
-// asJSON is a command line on the vhost whose output can be decoded.
+// asJSON is a command line on the vhost with JSON output.
 func (v *vhost) asJSON(args []string) []string { return v.on(withJSON(args)...) }
 
 func withJSON(args []string) []string {
@@ -256,7 +256,7 @@ func withJSON(args []string) []string {
 	return args
 }
 
-// declare makes a durable queue.
+// declare declares a durable queue.
 func (v *vhost) declare(name string, arguments amqp.Table) {
 	v.t.Helper()
 	must.Get(v.channel.QueueDeclare(name, true, false, false, false, arguments))(v.t)
@@ -270,7 +270,7 @@ func (v *vhost) queues(names ...string) {
 	}
 }
 
-// publish sends one message and waits until the broker has it.
+// publish publishes one message and waits for its confirm.
 func (v *vhost) publish(exchange, key string, message amqp.Publishing) {
 	v.t.Helper()
 	must.That(v.t, dial.Send(v.t, v.channel, exchange, key, message), "the broker did not take a message")
@@ -286,7 +286,7 @@ func (v *vhost) fill(queue string, n int) {
 	dial.Publish(v.t, v.channel, queue, messages...)
 }
 
-// count is how many messages are ready in a queue, by the broker's own word.
+// count is how many messages are ready in a queue, by a passive declare.
 func (v *vhost) count(queue string) int {
 	v.t.Helper()
 	return depth.Of(v.t, v.channel, queue)

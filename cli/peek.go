@@ -23,7 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// mostPeeked is how many messages can be read at a time: all but the beginning of a table is on disk.
+// mostPeeked is how many messages can be read at a time: they are on disk, except for the beginning of a table.
 const mostPeeked = 1_000_000
 
 func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
@@ -83,7 +83,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 	return cmd
 }
 
-// peek looks at the head of a queue, unless that would do harm.
+// peek peeks at the head of a queue, unless that would do harm.
 func (s *session) peek(
 	ctx context.Context, t *model.Topology, ref model.QueueRef, want peek.Want,
 ) (peek.Peeked, error) {
@@ -106,7 +106,7 @@ func (s *session) peek(
 	return peeked, nil
 }
 
-// keepMatching leaves of what was read the messages that are meant.
+// keepMatching keeps only the selected messages of what was read.
 func (p *Program) keepMatching(ctx context.Context, peeked *peek.Peeked, only plan.Selection) error {
 	kept, err := pickOf(ctx, peeked.Messages, shownBody, only.Picker(peeked.Plan.Queue), func(*message.Message) {})
 	if err != nil {
@@ -118,11 +118,11 @@ func (p *Program) keepMatching(ctx context.Context, peeked *peek.Peeked, only pl
 	}
 	p.say("%s of the first %s %s", model.Count(int64(kept.Len())), model.Plural(peeked.Messages.Len(), "message"), why)
 	peeked.Messages = kept
-	peeked.Depth = model.Unknown[int64]() // it is not what was read that is less
+	peeked.Depth = model.Unknown[int64]() // the depth is not that of the kept messages
 	return nil
 }
 
-// pickOf are those of messages that are picked, each given to note, with this much of its body.
+// pickOf picks messages, and calls note for each picked one, with this much of its body.
 func pickOf(
 	ctx context.Context, of message.Messages, body int, picker *plan.Picker, note func(*message.Message),
 ) (message.Part, error) {
@@ -141,7 +141,7 @@ func pickOf(
 	return picked, nil
 }
 
-// wants completes what is asked of a look with what the connection allows.
+// wants completes a want with what the connection allows.
 func (s *session) wants(want peek.Want) peek.Want {
 	want.ReadOnly = s.connection.ReadOnly
 	return want
@@ -153,7 +153,7 @@ func (s *session) tellRescued(r peek.Rescued) {
 	}
 }
 
-// refusedLook is the refusal of a look that would lose messages; nil when it failed for another reason.
+// refusedLook is the refusal of a look that would lose messages; nil for any other error.
 func refusedLook(err error) error {
 	var why peek.RefusedLook
 	if errors.As(err, &why) {
@@ -162,10 +162,10 @@ func refusedLook(err error) error {
 	return nil
 }
 
-// refusal is a refusal for a person, with what --insist would do.
+// refusal words a refusal, with what --insist would do.
 func refusal(r model.Refusal) string { return withInsist(r.Words(), r) }
 
-// withInsist adds to words what --insist would do about a refusal.
+// withInsist appends what --insist would do about a refusal.
 func withInsist(words string, r model.Refusal) string {
 	if r.Overridable() {
 		words += "; --insist overrides this: " + r.Override()
@@ -173,7 +173,7 @@ func withInsist(words string, r model.Refusal) string {
 	return model.Printable(words)
 }
 
-// showPeeked writes what a look at a queue saw, which is a buffer or not, and says what no look sees.
+// showPeeked writes what a look at a queue saw (a buffer or not), and says what no look sees.
 func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, output *format) error {
 	messages, look := peeked.Messages, &peeked.Plan
 	if n := q.DeadLettering.Or(0); n > 0 {
@@ -202,10 +202,10 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 	return p.showTable(messages, buffer)
 }
 
-// shownBody is how many bytes of a body are read for what is shown of it: what an envelope may have.
+// shownBody is how many bytes of a body are read for display: up to the maximum of an envelope.
 const shownBody = 4 << 20
 
-// showTable writes messages of a buffer, or of another queue, as a table: once to measure it, once to write it.
+// showTable writes messages of a buffer, or of another queue, as a table, in two passes: the first measures it.
 func (p *Program) showTable(messages message.Messages, buffer bool) error {
 	table := &print.Table{Right: []bool{true, false, false, false, false, true}}
 	head := []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", message.FailureTitle(buffer), "SIZE", "BODY"}
@@ -222,7 +222,7 @@ func (p *Program) showTable(messages message.Messages, buffer bool) error {
 	}
 	table.Fit(p.Out)
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
-	_, _ = buffered.WriteString(table.Line(head...)) // Flush tells
+	_, _ = buffered.WriteString(table.Line(head...)) // Flush returns the error
 	for i := range messages.Len() {
 		m, err := messages.At(i, shownBody)
 		if err != nil {
@@ -254,21 +254,21 @@ type peekJSON struct {
 }
 
 const (
-	runMessages = 128      // that are worked out together
-	runBytes    = 1 << 20  // of their text, after which a run ends early
-	runBody     = 64 << 10 // bytes of a body that is worked out beside others; larger ones are written in parts
+	runMessages = 128      // messages that are encoded together
+	runBytes    = 1 << 20  // bytes of their text, after which a run ends early
+	runBody     = 64 << 10 // bytes of a body that is encoded beside others; larger ones are written in parts
 )
 
 type messageRun struct {
 	from, to int    // indexes
-	done     int    // the index behind the last one that is in text; what is left is written in parts
-	text     []byte // each behind the comma and the indentation in front of it
+	done     int    // the index after the last one in text; the rest is written in parts
+	text     []byte // each with the comma and the indentation in front
 	said     []string
 	err      error
-	ready    chan struct{} // closed when it was worked out
+	ready    chan struct{} // closed when it is encoded
 }
 
-// writePeeked writes one object, as writeJSON does. All processors work on it, with a few runs of messages in memory.
+// writePeeked writes one object, like writeJSON. It uses all processors, with a few runs of messages in memory.
 func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 	var text bytes.Buffer
 	head.Messages = []json.RawMessage{}
@@ -281,8 +281,8 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 	}
 	open := bytes.TrimSuffix(text.Bytes(), []byte("]\n}\n"))
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
-	_, _ = buffered.Write(open)                           // Flush tells
-	runs := make(chan *messageRun, runtime.GOMAXPROCS(0)) // as many as are worked on, in their order
+	_, _ = buffered.Write(open)                           // Flush returns the error
+	runs := make(chan *messageRun, runtime.GOMAXPROCS(0)) // as many as are encoded in parallel, in order
 	over := make(chan struct{})
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -318,7 +318,7 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 	return buffered.Flush()
 }
 
-// work works the run out, up to the first message that is too large for it.
+// work encodes the run, up to the first message that is too large for it.
 func (r *messageRun) work(messages message.Messages) {
 	defer close(r.ready)
 	var text bytes.Buffer
@@ -344,7 +344,7 @@ func (r *messageRun) work(messages message.Messages) {
 
 var errRunEnds = errors.New("the run ends")
 
-// writeLarge writes a message with a part of its body in memory at a time.
+// writeLarge writes a message with only a part of its body in memory at a time.
 func (p *Program) writeLarge(out io.Writer, messages message.Messages, i int) error {
 	m, err := messages.At(i, shownBody)
 	if err != nil {
@@ -367,7 +367,7 @@ func writeInList(out io.Writer, m *message.Message, body io.ReaderAt, i int) err
 	return m.WriteJSON(out, body, "    ", "  ")
 }
 
-// unreadableDeaths says what cannot be read of the deaths of a message, "" when all can be.
+// unreadableDeaths says what is unreadable in a message's deaths, "" when nothing is.
 func unreadableDeaths(m *message.Message) string {
 	if m.DeathsError == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// Source tells what is on the broker.
+// Source reports what is on the broker.
 type Source interface {
 	ports.Source
 	// Check proves that the management API answers and lets the user in.
@@ -39,7 +39,7 @@ type Broker interface {
 	Close() error
 }
 
-// Journal is what was done, and what the broker writes down of what it does.
+// Journal reads what was done, and records what the broker does.
 type Journal interface {
 	ports.Records
 	ports.Recorder
@@ -49,21 +49,21 @@ type Journal interface {
 // Files are files of messages.
 type Files interface {
 	ports.Files
-	// Write writes messages to a stream. n is how many. messages calls with each of them.
+	// Write writes messages to a stream; messages calls its argument with each of them. n is their number.
 	Write(out io.Writer, messages func(each func(*message.Message) error) error) (n int, err error)
 }
 
-// Node is a throwaway RabbitMQ with nothing in it but what the demo puts there.
+// Node is a throwaway RabbitMQ that only has what the demo declares.
 type Node interface {
 	AMQP() string // its URL with credentials
 	API() string  // the URL of its management API with credentials
-	// Play declares a scenario ("" is all of them) and keeps its traffic going until ctx ends, which is no error. It
-	// calls ready when the broker shows all of it, consumers and first messages included.
+	// Play declares a scenario ("" is all of them) and keeps its traffic going until ctx ends, which is not an error. It
+	// calls ready when the broker shows all of it, including consumers and first messages.
 	Play(ctx context.Context, scenario string, ready func()) error
 	Stop() error
 }
 
-// Scenario is one thing that the demo can play.
+// Scenario is one scenario that the demo can play.
 type Scenario struct {
 	Name  string // as --scenario takes it
 	About string // one line
@@ -75,19 +75,19 @@ type Dashboard struct {
 	Connection config.Connection
 	Source     Source
 	Broker     Broker
-	Journal    Journal  // nil: nothing is kept
-	Contexts   []string // that one can go to from here
-	Trouble    string   // why it could not go to one; "" when it did not try
+	Journal    Journal  // nil: nothing is recorded
+	Contexts   []string // that the user can switch to
+	Trouble    string   // why switching to one failed; "" otherwise
 }
 
-// Build is what dlxtop was built from; what is unknown is "".
+// Build is what dlxtop was built from; unknown parts are "".
 type Build struct {
 	Version string // "v1.2.0"
 	Commit  string
 	Date    string // of the commit, RFC 3339
 }
 
-// Program is the command line with everything that it reaches: main.go fills it in.
+// Program is the command line with everything that it uses: main.go fills it in.
 type Program struct {
 	Build Build
 
@@ -96,27 +96,27 @@ type Program struct {
 	Env      func(name string) string
 
 	Source  func(config.Connection) (Source, error)
-	Broker  func(config.Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is kept
+	Broker  func(config.Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is recorded
 	Journal func(dir string) Journal                                      // in this directory; "" is the user's own
-	// States is the file of what people said of causes, beside the journal in this directory, "" the user's own; nil
-	// when there is none.
+	// States is the file with the states of causes, beside the journal in this directory ("" is the user's own); nil when
+	// there is none.
 	States func(dir string) ([]byte, error)
-	// Index is where what is read of failed queues is kept; nil, also as an answer, is nowhere.
+	// Index stores what is read of failed queues; nil, also as a result: nothing is stored.
 	Index func(config.Connection) ports.Index
 	Files Files
-	// Dashboard returns the context to go to; "" when the user quits.
+	// Dashboard returns the context to switch to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
-	// Ask shows a form until its last text is tried with success, or the user leaves it; nil: there is none.
+	// Ask shows a form until its last text was tried with success, or the user leaves it; nil: there is none.
 	Ask func(ctx context.Context, f ports.Form) error
 	// Frame writes one screen of the dashboard.
 	Frame     func(ctx context.Context, d Dashboard, f ports.Frame) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
-	Themes    []string // what the dashboard can look like
-	// CheckTheme refuses the colours of a theme, or its name, in one sentence.
+	Themes    []string // themes of the dashboard
+	// CheckTheme refuses a theme's colours, or its name, with one sentence.
 	CheckTheme func(name string, colours map[string]string) error
-	// CheckKey refuses a key that an action cannot have, in one sentence; nil takes all.
+	// CheckKey refuses a key that an action cannot have, with one sentence; nil accepts all.
 	CheckKey func(name string) error
 
-	given []string // the arguments, while they are run
+	given []string // the arguments of the current run
 }

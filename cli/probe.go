@@ -141,10 +141,10 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 	return p.showProbe(ctx, a, &plan, &result)
 }
 
-// probeWant finds the flow that a person named after its worker.
+// probeWant finds the flow that a user named by its worker.
 func (s *session) probeWant(ctx context.Context, t *model.Topology, a *probing) (trace.ProbeWant, error) {
 	want := trace.ProbeWant{ID: trace.NewProbeID(), Direct: a.direct, ToConsumers: a.toConsumers, Timeout: a.timeout}
-	want.Consumers = func(ref model.QueueRef) model.Opt[int64] { // statistics lag, and a fresh queue has none
+	want.Consumers = func(ref model.QueueRef) model.Opt[int64] { // statistics lag, and a new queue has none
 		counts, err := s.broker.Count(ctx, []model.QueueRef{ref})
 		if err != nil {
 			return model.Unknown[int64]()

@@ -1,13 +1,13 @@
 // Package cli is dlxtop's command line: the same engine as the dashboard, for scripts and runbooks.
 //
-// Data goes to standard output and nothing else does; progress, warnings, questions and errors go to standard error.
-// The exit statuses are ExitDone to ExitInterrupted. JSON is a contract: keys in snake_case, times in RFC 3339 with
-// milliseconds, durations as integers named _ms, and what is unknown is left out.
+// Only data goes to standard output; progress, warnings, questions and errors go to standard error. The exit statuses
+// are ExitDone to ExitInterrupted. JSON is a contract: keys in snake_case, times in RFC 3339 with milliseconds,
+// durations as integers named _ms, and unknown values left out.
 //
-// What takes messages out of queues or publishes them is asked about, made again from the topology of now, run and
-// accounted for in one place (doing.go), and shown by report. A tap and a probe are not done there: neither has an
-// account. A tap asks nothing, writes each message as it comes and runs until it is stopped; a probe is asked about
-// with the same question, and tells each stage as it is reached.
+// Everything that takes messages out of queues or publishes them is asked about, planned again from the current
+// topology, run and accounted for in one place (doing.go), and shown by report. A tap and a probe are not: they have no
+// account. A tap asks nothing, writes each message as it comes and runs until it is stopped; a probe asks the same
+// question, and reports each stage as it is reached.
 package cli
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// The groups of the commands in the help.
+// The groups of commands in the help.
 const toLook, toAct, toUndo, toSetUp = "look", "act", "undo", "set up"
 
 // Run runs one command line and returns the exit status. ctx ends when the program is interrupted.
@@ -43,7 +43,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	return status
 }
 
-// root is the dashboard, with the other commands below it.
+// root is the dashboard's command, with the others as its subcommands.
 func (p *Program) root() *cobra.Command {
 	var flags connectionFlags
 	var look appearance
@@ -116,7 +116,7 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	return root
 }
 
-// indentExamples indents examples as cobra indents commands and flags.
+// indentExamples indents examples like cobra's commands and flags.
 func indentExamples(c *cobra.Command) {
 	if c.Example != "" {
 		c.Example = "  " + strings.ReplaceAll(c.Example, "\n", "\n  ")
@@ -126,7 +126,7 @@ func indentExamples(c *cobra.Command) {
 	}
 }
 
-// noSuchCommand is what a word in the place of a command means, when there is no such command.
+// noSuchCommand explains a word in place of a command that does not exist.
 func (p *Program) noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// dashboard checks the connection while errors can still be read, then hands the terminal over, or writes a frame.
+// dashboard checks the connection while errors are still visible, then hands the terminal over, or writes a frame.
 func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look appearance, frame *ports.Frame) error {
 	look, err := look.resolve(p)
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 	return p.dashboards(ctx, s, flags, look)
 }
 
-// needTerminal refuses the dashboard where nobody could see it or press a key.
+// needTerminal refuses the dashboard without a terminal to see it and press keys.
 func (p *Program) needTerminal() error {
 	switch {
 	case !print.IsTerminal(p.In) || !print.IsTerminal(p.Out):
@@ -197,15 +197,15 @@ func (p *Program) needTerminal() error {
 
 // The exit statuses.
 const (
-	ExitDone        = 0   // all of it was done
+	ExitDone        = 0   // everything was done
 	ExitRefused     = 1   // something was refused, returned, gone or unknown, or there is an error-level finding
-	ExitUsage       = 2   // bad usage or configuration
+	ExitUsage       = 2   // wrong usage or configuration
 	ExitConnect     = 3   // cannot connect, or not allowed
 	ExitInterrupted = 130 // by a signal
 	ExitPipe        = 141 // the reader of the output is gone
 )
 
-// exit is an error with the status that it ends the program with. Without a cause everything has been said already.
+// exit is an error with the program's exit status. Without a cause everything was already said.
 type exit struct {
 	status int
 	cause  error
@@ -222,29 +222,29 @@ func (e *exit) Error() string {
 // Unwrap is for errors.Is and errors.As.
 func (e *exit) Unwrap() error { return e.cause }
 
-// usage is a mistake of the person or of the configuration, in one sentence.
+// usage is a mistake in the usage or the configuration, in one sentence.
 func usage(format string, values ...any) error {
 	return &exit{ExitUsage, fmt.Errorf(format, values...)}
 }
 
-// refused is what dlxtop does not do, in one sentence.
+// refused is why dlxtop refuses something, in one sentence.
 func refused(format string, values ...any) error {
 	return &exit{ExitRefused, fmt.Errorf(format, values...)}
 }
 
-// notAllowed is what this connection must not do, in one sentence.
+// notAllowed is why this connection may not do something, in one sentence.
 func notAllowed(format string, values ...any) error {
 	return &exit{ExitConnect, fmt.Errorf(format, values...)}
 }
 
-// statusOf is the exit status of an error, and what is left to say of it ("" for nothing).
+// statusOf is the exit status of an error, and what is left to say about it ("" for nothing).
 func statusOf(ctx context.Context, err error) (int, string) {
 	var own *exit
 	var connect *model.ConnectError
 	switch {
 	case errors.As(err, &own) && own.status == ExitDone:
 		return ExitDone, ""
-	case errors.Is(err, syscall.EPIPE): // as of any program: `| head` has seen enough
+	case errors.Is(err, syscall.EPIPE): // like any program: `| head` has seen enough
 		return ExitPipe, ""
 	case ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
 		return ExitInterrupted, "interrupted"
@@ -261,7 +261,7 @@ func statusOf(ctx context.Context, err error) (int, string) {
 	case errors.As(err, &connect):
 		return ExitConnect, err.Error()
 	case errors.Is(err, plan.ErrNoRecord):
-		return ExitUsage, err.Error() // as a queue that is not there
+		return ExitUsage, err.Error() // for example a queue that does not exist
 	}
 	return ExitRefused, err.Error()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// findQueue finds the queue that a person named, for something that is done over AMQP.
+// findQueue finds the queue that a user named, for an operation over AMQP.
 func (s *session) findQueue(ctx context.Context, t *model.Topology, named string) (model.QueueRef, error) {
 	ref, err := findQueue(t, named)
 	if err == nil {
@@ -18,7 +18,7 @@ func (s *session) findQueue(ctx context.Context, t *model.Topology, named string
 	return ref, err
 }
 
-// findQueue finds the queue that a person named, by its name or as VHOST/NAME, in the vhosts that the snapshot covers.
+// findQueue finds the queue that a user named, by its name or as VHOST/NAME, in the vhosts of the snapshot.
 func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
 	all := make([]model.QueueRef, len(t.Snapshot.Queues))
 	for i := range all {
@@ -46,7 +46,7 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	}
 	found, near := findNamed(all, named)
 	switch {
-	case len(found) == 1, len(found) > 1 && named == "": // each vhost has a default exchange, and it cannot be tapped
+	case len(found) == 1, len(found) > 1 && named == "": // each vhost has a default exchange, which cannot be tapped
 		return model.ExchangeRef(found[0]), nil
 	case len(found) > 1:
 		return model.ExchangeRef{}, inVHosts("an exchange", found)
@@ -57,7 +57,7 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), near)
 }
 
-// findNamed are those with a name, or else with that VHOST/NAME, and, where there are none, the names that are nearest.
+// findNamed are those with a name, or otherwise with that VHOST/NAME, and, if there are none, the most similar names.
 func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near string) {
 	for _, nameOf := range []func(model.QueueRef) string{
 		func(ref model.QueueRef) string { return ref.Name }, model.QueueRef.String,
@@ -92,7 +92,7 @@ func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near
 	return nil, near
 }
 
-// inVHosts is that several vhosts have what a person named.
+// inVHosts is the error when a name exists in several vhosts.
 func inVHosts(what string, found []model.QueueRef) error {
 	vhosts := make([]string, len(found))
 	for i := range found {
@@ -103,7 +103,7 @@ func inVHosts(what string, found []model.QueueRef) error {
 		strings.Join(vhosts, ", "))
 }
 
-// distance is how many characters must be added, removed or changed to make one text of the other.
+// distance is how many characters must be added, removed or changed to turn one text into the other.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	row := make([]int, len(t)+1)

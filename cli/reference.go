@@ -7,22 +7,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Command is a command as its --help describes it. docs/commands.md is written from it.
+// Command is a command as its --help describes it. docs/commands.md is generated from it.
 type Command struct {
 	Use      string // "dlxtop journal show ID"
 	Short    string // one line
-	Long     string // some lines with lists in them; "" when Short says it all
+	Long     string // some lines with lists in them; "" when Short says everything
 	Examples []string
-	Flags    []Flag // its own; those of all commands are with the first one
+	Flags    []Flag // its own; global flags are with the first command
 }
 
 // Flag is a flag of a command.
 type Flag struct {
 	Name    string // "--number"
 	Short   string // "-n", or ""
-	Takes   string // "table|json", or "" when it takes nothing
+	Takes   string // "table|json", or "" without a value
 	Usage   string
-	Default string // "" when it is off or empty
+	Default string // "" when off or empty
 }
 
 // Commands are the program's commands: dlxtop itself, then the others in the order of its help.

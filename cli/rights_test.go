@@ -31,7 +31,7 @@ type right struct {
 	requests               int
 }
 
-// rightsInDocs reads the table: it is what the tests hold dlxtop to.
+// rightsInDocs parses the table, which the tests hold dlxtop to.
 func rightsInDocs(t *testing.T) map[string]right {
 	t.Helper()
 	text := must.Get(os.ReadFile("../docs/rights.md"))(t)
@@ -66,8 +66,8 @@ func rightsInDocs(t *testing.T) map[string]right {
 // rightTest tries one row: a command, as the user, in a vhost that prepare has filled.
 type rightTest struct {
 	prepare func(v *vhost)
-	args    func(v *vhost) []string // nil: it is the dashboard
-	told    string                  // what it says when it works; "": it exits with 0
+	args    func(v *vhost) []string // nil: the dashboard
+	told    string                  // its output when it works; "": it exits with 0
 }
 
 // failed fills the queue that everything is taken from.
@@ -86,7 +86,7 @@ func limitedFailed(v *vhost) {
 	v.fill("failed", 3)
 }
 
-// atTheLimit fills a queue with a message that its next return drops, before 4.3.
+// atTheLimit fills a queue with a message that is dropped at its next return, before 4.3.
 func atTheLimit(v *vhost) {
 	v.declare("failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 3})
 	v.fill("failed", 1)
@@ -106,7 +106,7 @@ func atTheLimit(v *vhost) {
 	must.Await(v.t, "it is back", func() bool { there = v.count("failed"); return there == 1 })
 }
 
-// half runs a command with every right, ends it in its middle, and is then followed by another one of its record.
+// half runs a command with all rights, interrupts it halfway, and is then followed by another one on its record.
 func half(args []string, then ...string) func(*vhost) []string {
 	return func(v *vhost) []string {
 		v.t.Helper()
@@ -116,7 +116,7 @@ func half(args []string, then ...string) func(*vhost) []string {
 	}
 }
 
-// after runs a command with every right, and is then followed by another one of its record.
+// after runs a command with all rights, and is then followed by another one on its record.
 func after(args []string, then ...string) func(*vhost) []string {
 	return func(v *vhost) []string {
 		v.t.Helper()
@@ -171,12 +171,11 @@ var rightTests = map[string]rightTest{
 	"dlxtop": {prepare: failed, args: nil},
 }
 
-// TestRights: with exactly the rights and the limits of the docs each command works, and with less it says what it
-// lacks.
+// With exactly the rights and limits in the docs each command works, and with fewer it says what it lacks.
 func TestRights(t *testing.T) {
 	docs := rightsInDocs(t)
 	if model.ParseVersion(node.Version()).AtLeast(4, 3) {
-		for _, counts := range []string{"peek, where looks count", "peek, that rescues"} { // which they do before 4.3
+		for _, counts := range []string{"peek, where looks count", "peek, that rescues"} { // they do before 4.3
 			docs[counts], rightTests[counts] = docs["peek"], rightTests["peek"]
 		}
 	} else {
@@ -190,7 +189,7 @@ func TestRights(t *testing.T) {
 			t.Errorf("docs/rights.md has no row %q", name)
 			continue
 		}
-		row.command = name // of a row in another one's place, too: it names the vhost
+		row.command = name // also for a row in another one's place: it names the vhost
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tryRight(t, row, test)
@@ -202,7 +201,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// dashboardRights does what the dashboard does again and again: it reads the topology, and counts queues.
+// dashboardRights does what the dashboard does repeatedly: it reads the topology, and counts queues.
 func dashboardRights(t *testing.T, as, api string) result {
 	t.Helper()
 	at := must.Get(url.Parse(as))(t)
@@ -225,7 +224,7 @@ func dashboardRights(t *testing.T, as, api string) result {
 	return result{}
 }
 
-// asked are the requests that were sent to the API.
+// asked are the requests sent to the API.
 type asked struct {
 	mu    sync.Mutex
 	paths []string
@@ -237,7 +236,7 @@ func (a *asked) add(path string) {
 	a.paths = append(a.paths, path)
 }
 
-// taken are those since it was called last.
+// taken are those since the last call.
 func (a *asked) taken() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -250,7 +249,7 @@ func (a *asked) taken() []string {
 func counted(t *testing.T, requests *asked) string {
 	t.Helper()
 	return behindProxy(t, func(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/api/consumers") { // only while statistics have a look that was a moment ago
+		if !strings.HasPrefix(r.URL.Path, "/api/consumers") { // only while statistics still have a recent look
 			requests.add(r.URL.Path)
 		}
 		proxy.ServeHTTP(w, r)
@@ -270,7 +269,7 @@ type tryOfRights struct {
 
 	permission            string
 	connections, channels int
-	users                 int // that were made anew
+	users                 int // how many were created
 }
 
 func tryRight(t *testing.T, row right, test rightTest) {
@@ -316,7 +315,7 @@ func (try *tryOfRights) allow(connections, channels int) {
 	try.grant()
 }
 
-// grant gives the user what it may have now.
+// grant gives the user its current rights and limits.
 func (try *tryOfRights) grant() {
 	limits := "user-limits/" + try.user
 	manage.Do(try.t, node.API(), http.MethodPut, limits+"/max-connections", fmt.Sprintf(`{"value":%d}`, try.connections))
@@ -326,14 +325,14 @@ func (try *tryOfRights) grant() {
 	}
 }
 
-// become makes a user, as which the command runs.
+// become creates a user, as which the command runs.
 func (try *tryOfRights) become(user string) {
 	try.user = manage.User(try.t, node.API(), user, try.row.tag)
 	try.as = strings.Replace(try.v.url(), "guest:guest", try.user+":s3cr3t", 1)
 }
 
-// renew goes on as another user: RabbitMQ may count a connection that ended as soon as it was open for as long as there
-// is a user of that name (mgmt/README.md).
+// renew continues as another user: RabbitMQ may count a connection that ended as soon as it was open for as long as its
+// user exists (mgmt/README.md).
 func (try *tryOfRights) renew() {
 	try.users++
 	try.become(fmt.Sprint(try.v.name, "-", try.users))
@@ -346,15 +345,15 @@ func (try *tryOfRights) prepare() {
 	}
 }
 
-// lacks reports whether a run was refused a connection or a channel that is allowed: those of the run before are
-// counted until the broker has taken them down, or longer.
+// lacks reports whether a run was refused a connection or a channel that is allowed: those of the previous run count
+// until the broker has closed them, or longer.
 func (try *tryOfRights) lacks(r result) bool {
 	return try.connections >= try.row.connections && strings.Contains(r.stderr, "max-connections") ||
 		try.channels >= try.row.channels && strings.Contains(r.stderr, "max-channels")
 }
 
-// run runs the command, again as long as it lacks a connection or a channel that is allowed. It is also run again when
-// a busy broker has not answered the check of the cluster in time.
+// run runs the command, again as long as it lacks a connection or a channel that is allowed, or when a busy broker has
+// not answered the check of the cluster in time.
 func (try *tryOfRights) run() (r result) {
 	try.t.Helper()
 	defer func() {
@@ -403,8 +402,8 @@ func (try *tryOfRights) refused(what string, words ...string) {
 }
 
 // wantRequests checks how many requests a command sent to the API. A queue that has statistics by then needs no second
-// list; on a machine with too much to do the check of the cluster is given up after three seconds, and a replay looks
-// once more what it reaches.
+// list; on an overloaded machine the check of the cluster is given up after three seconds, and a replay checks once
+// more what it reaches.
 func wantRequests(t *testing.T, requests []string, want int, r result) {
 	t.Helper()
 	const again = 8

@@ -12,22 +12,22 @@ import (
 	"github.com/dlxtop/dlxtop/model/findings"
 )
 
-// patience bounds the first contact with a broker, and the count behind an action.
+// patience bounds the first contact with a broker, and the count after an action.
 const patience = 20 * time.Second
 
-// briefly bounds the question over AMQP of a command that needs the management API only.
+// briefly bounds the AMQP check in a command that only needs the management API.
 const briefly = 3 * time.Second
 
-// session is one connection in use. The broker is asked over AMQP only when a command needs that.
+// session is one connection in use. It contacts the broker over AMQP only when a command needs that.
 type session struct {
 	program    *Program
 	connection config.Connection
 	source     Source
 	broker     Broker
-	journal    Journal // nil: nothing is kept
+	journal    Journal // nil: nothing is recorded
 }
 
-// read is for a command that only looks: it reads the broker once, and uses that.
+// read is for a read-only command: it reads the broker once, and uses that.
 func (p *Program) read(
 	ctx context.Context, flags *connectionFlags, use func(s *session, t *model.Topology) error,
 ) error {
@@ -57,7 +57,7 @@ func (p *Program) readQueue(
 	})
 }
 
-// open resolves the connection and prepares both ways to the broker, without contacting it.
+// open resolves the connection and prepares AMQP and the management API, without contacting the broker.
 func (p *Program) open(flags *connectionFlags) (*session, error) {
 	connection, err := flags.resolve(p.Env)
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *Program) openConnection(connection config.Connection) (*session, error)
 	return &session{p, connection, source, broker, journal}, nil
 }
 
-// close ends the session. What it could not end properly changes nothing for anybody.
+// close ends the session. Errors at the end have no consequences.
 func (s *session) close() {
 	_ = s.broker.Close()
 	s.source.Close()
@@ -101,10 +101,10 @@ func (s *session) close() {
 	}
 }
 
-// slowPolls is how often a broker is asked that does not answer in time: each time it gets twice the time.
+// slowPolls is how often a broker that does not answer in time is asked: each time with twice the timeout.
 const slowPolls = 3
 
-// topology reads the broker once. The answers of a large broker that is busy may take longer than a first poll waits.
+// topology reads the broker once. A large, busy broker's answers may take longer than a first poll waits.
 func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	snapshot, err := s.source.Snapshot(ctx)
 	var slow *model.ConnectError
@@ -122,7 +122,7 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	return model.NewTopology(snapshot), nil
 }
 
-// check proves that both ways to the broker are open, before a dashboard takes the terminal.
+// check proves that AMQP and the management API work, before a dashboard takes over the terminal.
 func (s *session) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -137,7 +137,7 @@ func (s *session) check(ctx context.Context) error {
 	if !isKind(err, model.NotAllowed, model.NoSuchVHost) {
 		return err
 	}
-	// The user may have another vhost than the default one.
+	// The user may have access to a vhost other than the default one.
 	snapshot, readErr := s.source.Snapshot(ctx)
 	if readErr != nil {
 		return s.explain(ctx, readErr)
@@ -154,8 +154,8 @@ func (s *session) check(ctx context.Context) error {
 	return err
 }
 
-// checkCluster proves that the broker lets the user into a vhost, and that it is the one which the management API tells
-// of: a plan made from one broker must not run on another.
+// checkCluster proves that the broker lets the user into a vhost, and that it is the cluster that the management API
+// reports: a plan made from one broker must not run on another.
 func (s *session) checkCluster(ctx context.Context, vhost string, told model.Overview) error {
 	name, err := s.broker.Cluster(ctx, vhost)
 	if err != nil || name == "" || told.ClusterName == "" || name == told.ClusterName {
@@ -166,8 +166,8 @@ func (s *session) checkCluster(ctx context.Context, vhost string, told model.Ove
 	})
 }
 
-// explain makes the most of a management API that does not answer: whether RabbitMQ itself does decides what to do
-// next.
+// explain improves the error of a management API that does not answer: the next step depends on whether RabbitMQ itself
+// does.
 func (s *session) explain(ctx context.Context, err error) error {
 	if !isKind(err, model.Unreachable, model.NoSuchHost, model.NoAnswer, model.TooSlow) || ctx.Err() != nil {
 		return err
@@ -198,7 +198,7 @@ func isKind(err error, kinds ...model.ConnectKind) bool {
 	return errors.As(err, &connect) && slices.Contains(kinds, connect.Kind)
 }
 
-// poll is read for a command that needs the management API only, with what is counted.
+// poll is read for a command that only needs the management API, plus counts.
 func (p *Program) poll(
 	ctx context.Context, flags *connectionFlags, use func(s *session, t *model.Topology) error,
 ) error {
@@ -210,8 +210,8 @@ func (p *Program) poll(
 	})
 }
 
-// confirmed counts the queues of which late statistics say that nothing consumes them, and the buffers of those that
-// have delivered nothing. Where AMQP does not answer, what they say stands.
+// confirmed counts the queues without consumers by the statistics, which lag, and the buffers of those that have
+// delivered nothing. If AMQP does not answer, the statistics stand.
 func (s *session) confirmed(ctx context.Context, t *model.Topology) *model.Topology {
 	ctx, cancel := context.WithTimeout(ctx, briefly)
 	defer cancel()
@@ -222,9 +222,9 @@ func (s *session) confirmed(ctx context.Context, t *model.Topology) *model.Topol
 	return t.Confirmed(counts, true)
 }
 
-// sameCluster checks, for a command that needs the management API only, that AMQP leads to the same cluster: who names
-// both means one. Where AMQP does not answer, or lets nobody in, that is told, and the command goes on; where AMQP was
-// not named nothing is claimed of it.
+// sameCluster checks, for a command that only needs the management API, that AMQP leads to the same cluster: a user who
+// names both means one. If AMQP does not answer, or refuses the login, it says so, and the command continues; if AMQP
+// was not named nothing is claimed about it.
 func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 	vhost := s.connection.VHost
 	if vhost == "" && len(t.Snapshot.VHosts) > 0 && !slices.Contains(t.Snapshot.VHosts, "/") {

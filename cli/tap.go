@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// tapFollows is how often the bindings of a tapped exchange are read again.
+// tapFollows is how often the bindings of a tapped exchange are reread.
 const tapFollows = 5 * time.Second
 
 type tapping struct {
@@ -121,12 +121,12 @@ type tapRun struct {
 	want trace.TapWant
 
 	stop context.CancelFunc
-	mu   sync.Mutex // of what follows: rows come from another goroutine than polls
+	mu   sync.Mutex // guards the fields below: rows and polls come from different goroutines
 	last trace.TapCounts
 
 	passing *trace.Passing
 	rows    int
-	failed  error // of the output
+	failed  error // writing the output failed
 }
 
 func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
@@ -184,12 +184,12 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	return ctx.Err()
 }
 
-// showMessage writes one message. While nobody takes what is written, the tap's queue fills, and counts what it loses.
+// showMessage writes one message. While the output blocks, the tap's queue fills, and counts what it loses.
 func (r *tapRun) showMessage(m *message.Message, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	row := r.passing.See(m, at)
-	m.Body, m.Headers, m.Deaths = nil, nil, nil // seen
+	m.Body, m.Headers, m.Deaths = nil, nil, nil // no longer needed
 	if r.failed != nil || r.number > 0 && r.rows >= r.number {
 		return
 	}
@@ -210,7 +210,7 @@ func (r *tapRun) write(line []byte) {
 	}
 }
 
-// followBindings reads the broker again and again: a binding that is new is tapped too.
+// followBindings rereads the broker repeatedly: new bindings are tapped too.
 func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow chan<- trace.TapPlan) {
 	ticker := time.NewTicker(tapFollows)
 	defer ticker.Stop()
@@ -222,7 +222,7 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 		}
 		snapshot, err := r.session.source.Snapshot(ctx)
 		if err != nil {
-			continue // the tap itself says when the broker is gone
+			continue // the tap itself reports when the broker is gone
 		}
 		t := model.NewTopology(snapshot)
 		r.mu.Lock()
@@ -241,7 +241,7 @@ func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow 
 	}
 }
 
-// tapTable has no end, and so is not measured.
+// tapTable has no end, so it cannot be measured.
 var tapTable = print.Table{
 	Widths: []int{12, 24, 14, 9, 9, 16, 5, 24, 20, 6}, Open: true,
 	Right: []bool{3: true, 4: true, 5: true, 6: true, 9: true},

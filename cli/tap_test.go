@@ -70,7 +70,7 @@ type passedContract struct {
 	BodyBytes    int `json:"body_bytes"`
 }
 
-// The stream is one JSON object a line, the end is told on standard error, and nothing stays on the broker.
+// The stream is one JSON object a line, the end is reported on standard error, and nothing stays on the broker.
 func TestTap(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
@@ -91,7 +91,7 @@ func TestTap(t *testing.T) {
 		}
 		died++
 		must.That(t, row.Waited != nil && row.Should != nil && row.Late != nil && row.Tries != nil, "died: %+v", row)
-		// Between the two times at which it was seen: a busy machine may see the first of them late.
+		// The difference of the two times at which it was seen: a busy machine may see the first one late.
 		rounded := row.Time.Sub(seen[row.MessageID]).Milliseconds() - *row.Waited
 		assert.That(t, row.From == "buffer" && row.Reason == "expired" && rounded >= -1 && rounded <= 1 &&
 			row.WaitedBy == "tapped" && *row.Should == 100 && *row.Late == *row.Waited-100 && *row.Tries == 1,
@@ -155,7 +155,7 @@ func TestTapRefused(t *testing.T) {
 	}
 }
 
-// A table is cut to its columns, whatever is in it.
+// A table is cut to its columns, whatever it contains.
 func TestTapTable(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
@@ -171,7 +171,7 @@ func TestTapTable(t *testing.T) {
 		!strings.Contains(text, "-1"), "%v", text)
 }
 
-// probeContract is what `dlxtop probe -o json` prints, as scripts rely on it.
+// probeContract is the output of `dlxtop probe -o json`, as scripts rely on it.
 type probeContract struct {
 	ID, Flow, Exchange string
 	Key                string `json:"routing_key"`
@@ -198,7 +198,7 @@ func TestProbe(t *testing.T) {
 	for _, s := range got.Steps {
 		stages = append(stages, s.Stage+" "+s.Where)
 		if s.Stage == "entered" {
-			waited += s.After // it is in the buffer before that is told
+			waited += s.After // it is in the buffer before that is reported
 		}
 	}
 	assert.That(t, strings.Join(stages, ", ") == "entered buffer, expired dlx, reached worker, removed worker" &&

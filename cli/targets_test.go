@@ -34,7 +34,7 @@ func deaths(entries ...amqp.Table) amqp.Table {
 	return amqp.Table{"x-death": list}
 }
 
-// workers declares queues that applications consume: they take nothing back and fail nothing.
+// workers declares queues that applications consume without requeueing or failing anything.
 func (v *vhost) workers(names ...string) {
 	v.t.Helper()
 	for _, name := range names {
@@ -43,8 +43,8 @@ func (v *vhost) workers(names ...string) {
 	}
 }
 
-// TestParkedByItsWorkerGoesBackToIt: a worker with a retry loop of three seconds publishes what failed too often into a
-// parking queue by itself. No structure ties the two; x-death names the queue that rejected the message.
+// A worker with a retry loop of three seconds itself publishes what failed too often into a parking queue. No structure
+// ties the two; x-death names the queue that rejected the message.
 func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 	v := newVHost(t)
 	v.declare("billing.invoice", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "invoice.wait"})
@@ -91,8 +91,7 @@ func deathsOf(headers amqp.Table) (entries []amqp.Table) {
 	return entries
 }
 
-// TestTargetsFromEvidence: what a message tells decides, in an order; what is not certain is refused with the queues
-// that it could be.
+// What a message says decides, in a fixed order; an uncertain target is refused with the possible queues.
 func TestTargetsFromEvidence(t *testing.T) {
 	v := newVHost(t)
 	v.workers("orders", "orders_topic", "billing.q", "messages", "stock")
@@ -163,11 +162,11 @@ func TestTargetsFromEvidence(t *testing.T) {
 	}
 }
 
-// targetTest is what a replay of one message out of a queue has to say of its target.
+// targetTest is what a replay of one message out of a queue must say about its target.
 type targetTest struct {
 	name, from string
 	headers    amqp.Table
-	to         string   // "" is refused
+	to         string   // "": refused
 	tells      []string // in the reason of the way, the warnings, or the refusal
 }
 
@@ -191,7 +190,7 @@ func (test *targetTest) differs(t *testing.T, r result) string {
 	return ""
 }
 
-// TestWorkerOfAnotherVHost: a queue of the same name in another vhost is never taken for the worker.
+// A queue of the same name in another vhost is never taken for the worker.
 func TestWorkerOfAnotherVHost(t *testing.T) {
 	v, other := newVHost(t), newNamedVHost(t, "TestWorkerOfAnotherVHost-other")
 	other.workers("mail")
@@ -202,13 +201,13 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	r := v.run("replay", "parking", "--dry-run").ends(t, cli.ExitDone)
 	plan := decode[accountContract](t, r)
 	assert.That(t, strings.Join(plan.Recipients, " ") == "mail", "it reaches %v", plan.Recipients)
-	// MassTransit tells the vhost: the queue of the same name here is another one.
+	// MassTransit records the vhost: the queue of the same name here is a different one.
 	v.declare("mail_error", nil)
 	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})
 	v.run("replay", "mail_error", "--dry-run").ends(t, cli.ExitRefused, other.name)
 }
 
-// TestUndoOfSeveralQueues: what is said of the undo of a replay that reached two queues is what the undo then does.
+// The undo of a replay that reached two queues does what was announced.
 func TestUndoOfSeveralQueues(t *testing.T) {
 	v := newVHost(t, "failed", "one", "two")
 	v.exchange("news", "fanout")
@@ -223,8 +222,7 @@ func TestUndoOfSeveralQueues(t *testing.T) {
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitRefused, "nothing to undo")
 }
 
-// TestWorkerThatHasJustStarted: the statistics tell of a consumer seconds after it is there. What they say is counted
-// before it is called an error.
+// The statistics report a consumer seconds late. A missing one is counted before it is called an error.
 func TestWorkerThatHasJustStarted(t *testing.T) {
 	v := newVHost(t, "orders")
 	v.declare("orders.delay", amqp.Table{
@@ -239,7 +237,7 @@ func TestWorkerThatHasJustStarted(t *testing.T) {
 		if !stuck() {
 			break
 		}
-		if time.Since(began) < 3*time.Second { // else it could not count in time, and what the statistics say stands
+		if time.Since(began) < 3*time.Second { // otherwise it could not count in time, and the statistics stand
 			t.Fatal("a worker consumes it, and it is said that nothing does")
 		}
 	}

@@ -30,14 +30,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// underPlan is one replay of 100 messages by a person who agrees to whatever is asked, while the topology changes.
+// underPlan is one replay of 100 messages by a user who agrees to everything, while the topology changes.
 type underPlan struct {
 	*vhost
 	random   *rand.Rand
 	n        int
 	kind     string // of the exchange
 	name     func(string) string
-	deleted  bool // what was in the worker is gone with it
+	deleted  bool // what was in the worker is lost with it
 	changes  []string
 	struck   sync.WaitGroup
 	executed struct {
@@ -53,7 +53,7 @@ type change struct {
 	make func(*underPlan) error
 }
 
-// key is what the test publishes with, and binds with.
+// key is the routing key of the test's publishes and bindings.
 const key = "k"
 
 var topologyChanges = []change{
@@ -87,7 +87,7 @@ var topologyChanges = []change{
 	}},
 }
 
-// matching are the arguments of a binding that a headers exchange needs.
+// matching are the arguments that a binding to a headers exchange needs.
 func (u *underPlan) matching() amqp.Table {
 	if u.kind == "headers" {
 		return amqp.Table{"x-match": "all", "h": "1"}
@@ -102,9 +102,9 @@ func (u *underPlan) giveAlternate() {
 	manage.Do(u.t, node.API(), http.MethodPut, policy, fmt.Sprintf(body, u.name("x"), u.name("aside")))
 }
 
-// TestFaultsTopologyChangedUnderPlans: at random moments between the plan, the yes and the end of a replay queues are
-// bound, unbound and deleted. No message is in a queue that the last agreed plan did not name unless the account says
-// so, and none is lost.
+// TestFaultsTopologyChangedUnderPlans binds, unbinds and deletes queues at random moments between the plan, the yes and
+// the end of a replay. No message is in a queue that the last agreed plan did not name unless the account says so, and
+// none is lost.
 func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
@@ -125,7 +125,7 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 	t.Logf("%d rounds: %v", 4*size.Rounds(2), told)
 }
 
-// connected is the vhost on a connection of its own.
+// connected is the vhost with a separate connection.
 func (v *vhost) connected(t *testing.T) *vhost {
 	t.Helper()
 	return &vhost{t: t, name: v.name, channel: dial.Channel(t, v.url())}
@@ -154,7 +154,7 @@ type strikes struct {
 	due map[string][]func()
 }
 
-// at lets happen what is due at a moment: before anything else does, or beside it.
+// at runs what is due at a moment: before anything else happens, or concurrently.
 func (s *strikes) at(moment string, beside *sync.WaitGroup) {
 	s.mu.Lock()
 	due := s.due[moment]
@@ -169,7 +169,7 @@ func (s *strikes) at(moment string, beside *sync.WaitGroup) {
 	}
 }
 
-// strikes are one or two changes, each at a moment of its own.
+// strikes are one or two changes, each at its own moment.
 func (u *underPlan) strikes(rate string) *strikes {
 	moments := []string{"planned", "asked", "agreed", "running"}
 	all := &strikes{due: map[string][]func(){}}
@@ -193,7 +193,7 @@ func (u *underPlan) strikes(rate string) *strikes {
 	return all
 }
 
-// spied lets a program tell at which moment it is, and what it executes.
+// spied makes a program report its moments, and what it executes.
 func (u *underPlan) spied(p *cli.Program, at func(moment string)) {
 	source, broker := p.Source, p.Broker
 	readings := 0
@@ -214,7 +214,7 @@ func (u *underPlan) spied(p *cli.Program, at func(moment string)) {
 	}
 }
 
-// run replays while the topology changes. The person agrees to whatever is asked.
+// run replays while the topology changes. The user agrees to everything.
 func (u *underPlan) run(t *testing.T) {
 	rate := []string{"", "40/s", "25/s"}[u.random.IntN(3)]
 	all := u.strikes(rate)
@@ -250,7 +250,7 @@ func (u *underPlan) run(t *testing.T) {
 	}
 }
 
-// struckBy changes the topology on a channel of its own: what another change took away closes it.
+// struckBy changes the topology on its own channel, which closes if another change has removed the object.
 func (u *underPlan) struckBy(c change) {
 	another := underPlan{vhost: u.connected(u.t), kind: u.kind, name: u.name}
 	err := c.make(&another)
@@ -262,7 +262,7 @@ func (u *underPlan) struckBy(c change) {
 	}
 }
 
-// watched is a source of which each reading is told.
+// watched is a source that reports each reading.
 type watched struct {
 	cli.Source
 	mu    sync.Mutex
@@ -284,7 +284,7 @@ func (w *watched) tell(s *model.Snapshot, err error) (*model.Snapshot, error) {
 	return s, err
 }
 
-// spy is a broker of which the executed plan is known.
+// spy is a broker that records the executed plan.
 type spy struct {
 	cli.Broker
 	under  *underPlan
@@ -301,7 +301,7 @@ func (s *spy) Execute(ctx context.Context, run plan.Run, progress func(plan.Acco
 	return account, err
 }
 
-// judge compares where the messages are with the plan and the account. It returns what there was.
+// judge compares where the messages are with the plan and the account. It returns the differences.
 func (u *underPlan) judge(t *testing.T) (what []string) {
 	e := &u.executed
 	there := map[string]int{} // by id: in how many queues

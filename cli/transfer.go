@@ -70,7 +70,7 @@ func (s *session) export(
 			}
 			return each(m)
 		})
-		if err == nil && read.Stopped != "" && path != "-" { // a file that has its name is complete
+		if err == nil && read.Stopped != "" && path != "-" { // a file with its final name is complete
 			return fmt.Errorf("not all messages could be read, and no file was written: %s", model.Printable(read.Stopped))
 		}
 		return err
@@ -102,7 +102,7 @@ func (s *session) export(
 	return nil
 }
 
-// errFileChanged is that a file is not the one that was agreed to.
+// errFileChanged means that a file is not the one that was agreed to.
 var errFileChanged = errors.New("the file has changed since it was read first")
 
 type importing struct {
@@ -218,7 +218,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	})
 }
 
-// readMessages reads a file of messages. What is wrong with the file is bad usage.
+// readMessages reads a file of messages. An error in the file is wrong usage.
 func (p *Program) readMessages(ctx context.Context, path string, each func(*message.Message) error) error {
 	err := p.Files.Read(ctx, path, each)
 	if errors.Is(err, message.ErrFile) {

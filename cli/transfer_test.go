@@ -25,19 +25,19 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// runProgram runs a command of a program that a test has changed.
+// runProgram runs a command of a program modified by the test.
 func (v *vhost) runProgram(change func(*cli.Program), args ...string) result {
 	return runChanged(v.t.Context(), change, v.asJSON(args)...)
 }
 
-// journalAt is a program with a journal of its own.
+// journalAt is a program with its own journal.
 func journalAt(path string) func(*cli.Program) {
 	return func(p *cli.Program) {
 		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: path}) }
 	}
 }
 
-// cut is a broker of which a look shows the first message alone.
+// cut is a broker whose looks show only the first message.
 type cut struct{ cli.Broker }
 
 // Read implements cli.Broker.
@@ -56,8 +56,8 @@ func (c cut) Read(
 	return read, err
 }
 
-// TestExportOfAPart: a file that has its name is complete. A stream says on standard error, and with its exit status,
-// that there is more.
+// A file with its final name is complete. A stream says on standard error, and with its exit status, that there is
+// more.
 func TestExportOfAPart(t *testing.T) {
 	v := newVHost(t, "q")
 	v.fill("q", 3)
@@ -72,7 +72,7 @@ func TestExportOfAPart(t *testing.T) {
 	assert.That(t, strings.Count(r.out, "\n") == 1, "%+v", r)
 }
 
-// rewritten are files of which the second reading comes to another end than the first.
+// rewritten are files whose second reading differs from the first.
 type rewritten struct {
 	cli.Files
 	content string // of the second reading
@@ -89,8 +89,8 @@ func (c *rewritten) Read(ctx context.Context, path string, each func(*message.Me
 	return c.Files.Read(ctx, path, each)
 }
 
-// TestImportOfAFileThatChanges: what was agreed to is a number of messages. A file that has more or fewer of them when
-// it is imported is no success, and nothing beyond the number is published.
+// The agreement was to a number of messages. A file with more or fewer of them when it is imported is not a success,
+// and nothing beyond the number is published.
 func TestImportOfAFileThatChanges(t *testing.T) {
 	line := "{\"properties\":{\"message_id\":\"m\"}}\n"
 	for _, test := range []struct {
@@ -112,8 +112,8 @@ func TestImportOfAFileThatChanges(t *testing.T) {
 	}
 }
 
-// TestImportOfNoFile: a pipe can be read once, and an import reads twice.
-// What RabbitMQ would end the connection for is found before anything is sent, with its line.
+// A pipe can be read once, but an import reads twice. Messages for which RabbitMQ would close the connection are found
+// before anything is sent, with their line.
 func TestImportFindsWhatEndsConnections(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "to")
@@ -125,7 +125,7 @@ func TestImportFindsWhatEndsConnections(t *testing.T) {
 		`{"properties":{"delivery_mode":9}}`,
 	} {
 		if strings.Contains(bad, "delivery_mode") && !strings.HasPrefix(node.Version(), "3.") {
-			continue // it takes that
+			continue // it accepts that
 		}
 		text := "{\"body\":\"good\"}\n" + bad + "\n"
 		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
@@ -142,8 +142,7 @@ func TestImportOfNoFile(t *testing.T) {
 	}
 }
 
-// TestImportOfTenGigabytesOfNothing: a file that holds no messages is refused at its beginning, not when all of it was
-// read.
+// A file without messages is refused at its beginning, before all of it was read.
 func TestImportOfTenGigabytesOfNothing(t *testing.T) {
 	v := newVHost(t, "q")
 	path := filepath.Join(t.TempDir(), "sparse")
@@ -180,7 +179,7 @@ func (v *vhost) mendable(queue string, n int) {
 
 const mending = `if .body.n | type == "string" then .body.n |= tonumber | .headers.tries = 7 else . end`
 
-// wholes are all of each message, for a comparison.
+// wholes are everything in each message, for comparison.
 func wholes(deliveries []amqp.Delivery) (all []string) {
 	for _, d := range deliveries {
 		headers := maps.Clone(d.Headers)
@@ -285,7 +284,7 @@ func TestEditIsRefused(t *testing.T) {
 	assert.That(t, len(got) == 3 && string(got[0].Body) == `{"n":2}`, "%d messages are there", len(got))
 }
 
-// TestEditedCanary: a canary that comes back stops what a program has changed, too, and what was sent is undone.
+// A canary that comes back stops a replay with changed messages, too, and what was sent is undone.
 func TestEditedCanary(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed")
@@ -306,7 +305,7 @@ func TestEditedCanary(t *testing.T) {
 	assert.Equal(t, mended, 1, "messages were changed")
 }
 
-// TestResumeOfAnEdit: what is left is changed by the same program.
+// The rest is changed by the same program.
 func TestResumeOfAnEdit(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "failed", "worker")
@@ -326,7 +325,7 @@ func TestResumeOfAnEdit(t *testing.T) {
 	assert.Equal(t, len(got), 120, "arrived")
 }
 
-// TestImportOfALargeFile: the memory that reading a file takes does not grow with it.
+// The memory for reading a file does not grow with its size.
 func TestImportOfALargeFile(t *testing.T) {
 	v := newVHost(t, "to")
 	path := filepath.Join(t.TempDir(), "large.jsonl")
@@ -334,7 +333,7 @@ func TestImportOfALargeFile(t *testing.T) {
 	lines := bufio.NewWriter(file)
 	line := `{"properties":{"message_id":"m"},"body_bytes":100000,"headers":{"n":1},"body_encoding":"utf-8","body":"` +
 		strings.Repeat("x", 100_000) + "\"}\n"
-	const n = 350 // 35 MB: more than it may take
+	const n = 350 // 35 MB: more than the limit
 	for range n {
 		must.Get(lines.WriteString(line))(t)
 	}
@@ -346,14 +345,14 @@ func TestImportOfALargeFile(t *testing.T) {
 	assert.That(t, *decode[accountContract](t, r).Planned == n, "%+v", r)
 }
 
-// heapDuring is how many bytes of heap were in use at most beyond what was before.
+// heapDuring is the maximum growth of the heap in bytes.
 func heapDuring(what func()) uint64 {
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return m.HeapInuse
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // else garbage counts, the more of it the more other tests keep
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // otherwise garbage counts, too
 	runtime.GC()
 	before, peak := heap(), uint64(0)
 	done := make(chan struct{})

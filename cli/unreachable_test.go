@@ -31,8 +31,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// TestCannotConnect: every way in which a broker keeps us out is one sentence and exit status 3, for scripts and for
-// the dashboard alike, whose terminal is not touched.
+// Every way in which a broker cannot be reached is one sentence and exit status 3, for scripts and for the dashboard,
+// whose terminal is not touched.
 func TestCannotConnect(t *testing.T) {
 	v, foreign := newVHost(t), newNamedVHost(t, "foreign")
 	user := manage.User(t, node.API(), "looker", "management", v.name)
@@ -80,7 +80,7 @@ func TestCannotConnect(t *testing.T) {
 	}
 }
 
-// TestTwoBrokers: what one broker tells is never done on another, and not told as if it were of that one.
+// What one broker reports is never acted on in another, nor shown as if it were that one's.
 func TestTwoBrokers(t *testing.T) {
 	v := newVHost(t, "q")
 	v.fill("q", 1)
@@ -103,7 +103,7 @@ func TestTwoBrokers(t *testing.T) {
 		{"findings"},
 	} {
 		var r result
-		must.Await(t, "the cluster is checked", func() bool { // or, on a busy machine, it is said that it does not answer
+		must.Await(t, "the cluster is checked", func() bool { // or, on a busy machine, it says that it does not answer
 			r = run(t, append(command, "--url", v.url(), "--api", other)...)
 			return !strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster")
 		})
@@ -116,8 +116,7 @@ func TestTwoBrokers(t *testing.T) {
 	assert.That(t, v.count("q") == 1, "the message is gone")
 }
 
-// TestSilentAPI: a management API that accepts and never answers is there, and RabbitMQ runs: nothing has to be
-// enabled.
+// A management API that accepts connections but never answers exists, and RabbitMQ runs: nothing needs to be enabled.
 func TestSilentAPI(t *testing.T) {
 	v := newVHost(t)
 	r := runChanged(t.Context(), impatient, "flows", "--url", v.url(), "--api", "http://"+dial.Silent(t))
@@ -129,7 +128,7 @@ func TestSilentAPI(t *testing.T) {
 	assert.That(t, !strings.Contains(r.stderr, "enable"), "it is to be enabled: %s", r.stderr)
 }
 
-// impatient lets a program wait half a second for a first answer of the management API.
+// impatient makes a program wait half a second for the management API's first answer.
 func impatient(p *cli.Program) {
 	p.Source = func(c config.Connection) (cli.Source, error) {
 		return mgmt.New(mgmt.Options{
@@ -139,7 +138,7 @@ func impatient(p *cli.Program) {
 	}
 }
 
-// TestSlowAPI: a large broker that is busy may take longer for its lists than a first poll waits.
+// A large, busy broker may take longer for its lists than a first poll waits.
 func TestSlowAPI(t *testing.T) {
 	v := newVHost(t, "orders.failed")
 	v.declare("orders", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"})
@@ -156,14 +155,13 @@ func TestSlowAPI(t *testing.T) {
 	assert.Equal(t, strings.Count(r.stderr, "gave no answer within 500ms: dlxtop asks again and waits longer"), 1)
 }
 
-// TestUncheckedCluster: a command that needs the management API only works without AMQP, and says that nobody compared
-// the two.
+// A command that only needs the management API works without AMQP, and says that the clusters were not compared.
 func TestUncheckedCluster(t *testing.T) {
 	v := newVHost(t, "q")
 	api := strings.Replace(node.API(), "guest:guest@", "", 1)
 	for name, c := range map[string]struct {
 		args []string
-		says string // "" nothing
+		says string // "": nothing
 	}{
 		"both are named": {
 			[]string{"--url", "amqp://guest:guest@" + dial.Nobody(t) + "/" + v.name, "--api", api},
@@ -189,7 +187,7 @@ func TestUncheckedCluster(t *testing.T) {
 
 var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
 
-// dashboardAt starts the dashboard on a terminal, and returns what it said instead of running.
+// dashboardAt starts the dashboard on a terminal, and returns what it says instead of running.
 func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) {
 	t.Helper()
 	_, tty := openPTY(t)
@@ -204,7 +202,7 @@ func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) 
 	return p.Run(ctx, []string{"--url", amqpURL, "--api", api}), errs.String()
 }
 
-// TestDashboardOpens: a user who has one vhost only, and not the default one, gets in.
+// A user with access to one vhost only, and not the default one, gets in.
 func TestDashboardOpens(t *testing.T) {
 	v := newVHost(t)
 	user := manage.User(t, node.API(), "narrow", "management", v.name)
@@ -223,8 +221,7 @@ func TestDashboardOpens(t *testing.T) {
 	assert.That(t, opened.User == user && opened.ReadOnly && opened.VHost == "", "opened on %+v", opened)
 }
 
-// TestNothingConfigured: nothing is named, and nothing runs on this machine; which the test pretends, for another
-// RabbitMQ may well run on it.
+// No broker is named, and none runs on this machine; the test pretends that, because another RabbitMQ may run on it.
 func TestNothingConfigured(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
@@ -244,8 +241,8 @@ func TestNothingConfigured(t *testing.T) {
 	checkSentence(t, errs.String(), "--url", "DLXTOP_URL", "config.toml", "`dlxtop demo`")
 }
 
-// TestGoingToContexts: from the dashboard one goes to the context that it names; the caution of the command line goes
-// along. One that cannot be opened leaves the dashboard where it was, on connections that still work.
+// From the dashboard the user switches to another context; the command line's caution still applies. If a context
+// cannot be opened the dashboard stays where it was, on connections that still work.
 func TestGoingToContexts(t *testing.T) {
 	first, second := newNamedVHost(t, "contexts-1"), newNamedVHost(t, "contexts-2")
 	env := configured(t, fmt.Sprintf(`
@@ -297,10 +294,10 @@ func TestGoingToContexts(t *testing.T) {
 }
 
 // secretLetters are the letters of the passwords here: no sentence of dlxtop has two different ones of them in a row,
-// so that the smallest part of a password is found in what is said.
+// so that the smallest leaked part of a password is found.
 const secretLetters = "QXZJKV"
 
-// secret is a password: letters, with the characters between them that mean something in a URL, a shell or a terminal.
+// secret is a password: letters, with characters between them that are special in a URL, a shell or a terminal.
 func secret(r *rand.Rand) string {
 	specials := []string{
 		"", "@", ":", "/", "//", "?", "#", "%", "%4", "%zz", " ", "\t", "\n", "\x1b[2J", "&", "=", ";",
@@ -333,8 +330,7 @@ func leak(text, password string) string {
 	return ""
 }
 
-// urlWith is a URL with a password in it: as it should be written, or in one of the ways in which people write it
-// amiss.
+// urlWith is a URL with a password: correctly written, or with one of the usual mistakes.
 func urlWith(r *rand.Rand, password string) string {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	written := pick(password, url.QueryEscape(password), url.PathEscape(password),
@@ -359,10 +355,10 @@ func urlWith(r *rand.Rand, password string) string {
 		pick("://", "://", "://", ":/", ":") + pick("user", "us er", "a%zz", "") + ":" + written + "@" + host
 }
 
-// named is how a URL begins that has a password.
+// named matches the beginning of a URL with a password.
 var named = regexp.MustCompile(`^[^:]*://([^:/@]*:|.*password=)`)
 
-// Whatever a person gives as a URL, nothing that dlxtop says repeats a password from it, in part or as a whole.
+// Whatever URL a user gives, dlxtop never repeats its password, in part or as a whole.
 func TestNothingRepeatsAPassword(t *testing.T) {
 	t.Parallel()
 	r := seed.Rand(t)
@@ -373,7 +369,7 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 		password := secret(r)
 		text := urlWith(r, password)
 		if u, err := url.Parse(text); err == nil && leak(strings.ToUpper(u.Host), password) != "" {
-			continue // "amqp://u:a@b/c@h" is a good URL, of the host b: nobody can know that a@b/c was meant as a password
+			continue // "amqp://u:a@b/c@h" is a valid URL with the host b: a@b/c cannot be recognized as a password
 		}
 		check := func(where, said string) {
 			t.Helper()
@@ -433,7 +429,7 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 		"only %d of the URLs could be used: nothing was seen of what a connection says", connected)
 }
 
-// A broker that refuses the password is told of without it.
+// The error of a broker that refuses the password does not repeat it.
 func TestARefusedPasswordIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	r := seed.Rand(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
-// checkSentence checks that an error is one line, holds these words, and nothing that must not be seen.
+// checkSentence checks that an error is one line, contains these words, and nothing that must not be shown.
 func checkSentence(t *testing.T, stderr string, words ...string) {
 	t.Helper()
 	assert.That(t, strings.HasPrefix(stderr, "dlxtop: ") && strings.Count(stderr, "\n") == 1 &&
@@ -114,7 +114,7 @@ func TestReadOnlyRefuses(t *testing.T) {
 	}
 }
 
-// Every command has two examples, whose command and flags there are.
+// Every command has two examples, with existing commands and flags.
 func TestExamplesAreCommands(t *testing.T) {
 	for _, c := range new(cli.Program).Commands() {
 		assert.That(t, len(c.Examples) == 2, "%s has the examples %q", c.Use, c.Examples)
@@ -159,7 +159,7 @@ func TestVersionAndCompletion(t *testing.T) {
 	}
 }
 
-// onTerminal runs a command line on a terminal, and returns all that it wrote there.
+// onTerminal runs a command line on a terminal, and returns its whole output there.
 func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
 	master, tty := openPTY(t)
@@ -177,7 +177,7 @@ func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	return string(<-shown)
 }
 
-// TestDumbTerminal: what understands no escape sequences gets none, from no command.
+// A terminal without escape sequences gets none, from any command.
 func TestDumbTerminal(t *testing.T) {
 	v := newVHost(t)
 	v.declarePubsub()
@@ -203,13 +203,12 @@ func TestDumbTerminal(t *testing.T) {
 		"no progress is shown on a terminal")
 }
 
-// TestCompletion: a shell gets names as they are, and none that it could not hand back or that would act on the
-// terminal.
+// A shell gets unchanged names, and none that it could not pass back or that would affect the terminal.
 func TestCompletion(t *testing.T) {
 	v := newVHost(t)
 	flood := strings.Repeat("\u1100", 9)
 	v.queues("plain", "Grüße 世界", "gpj.\u202eexe", "two\nlines", "tab\there", "-n", flood, "end ")
 	r := run(t, "__complete", "peek", "--url", v.url(), "--api", node.API(), "").ends(t, cli.ExitDone)
-	names, _, _ := strings.Cut(r.out, ":") // what follows is for the shell
+	names, _, _ := strings.Cut(r.out, ":") // the rest is for the shell
 	assert.Equal(t, names, "Grüße 世界\nplain\ntwolines\n")
 }

@@ -34,7 +34,7 @@ func (p *Program) versionCommand() *cobra.Command {
 
 func (p *Program) printVersion(output format) error {
 	v := versionJSON{cmp.Or(p.Build.Version, "development"), p.Build.Commit, p.Build.Date, runtime.Version()}
-	if output.chosen == asJSON { // a person may well pipe this one
+	if output.chosen == asJSON { // people often pipe this one
 		return print.JSON(p.Out, v)
 	}
 	_, err := fmt.Fprintf(p.Out, "dlxtop %s\ncommit %s\ndate %s\n%s\n", v.Version, cmp.Or(v.Commit, "unknown"),
