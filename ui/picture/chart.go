@@ -17,7 +17,7 @@ import (
 const (
 	LeastChart   = 7  // rows, with heading, movement and axis
 	ChartLog     = 2  // rows of the log that stay
-	mostChart    = 12 // more tells nothing more
+	mostChart    = 12 // more rows show nothing more
 	chartLabels  = 10 // columns for the labels at the left
 	chartGap     = 12 * time.Second
 	MarkUnknown  = "·"
@@ -27,13 +27,13 @@ const (
 // eighths fill a cell from below.
 var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
-// Chart is what is charted of a queue: how many were ready, and what came and went each second, over the span that ends
-// now.
+// Chart is what is charted for a queue: how many were ready, and what came and went each second, over the span that
+// ends now.
 type Chart struct {
 	Queue  model.QueueRef
 	Points []watch.TracePoint
 	Span   time.Duration
-	Now    model.Movement // as the picture has it
+	Now    model.Movement // as in the picture
 }
 
 // ChartColumns are the points that fit beside the labels; 0: there is no room for a chart.
@@ -90,7 +90,7 @@ func chartRow(styles *term.Styles, label, edge, cells string, style term.Style) 
 
 func highestOf(values []float64) float64 { return slices.Max(append([]float64{0}, values...)) }
 
-// held fills short gaps with the value before them: polls are some seconds apart. Longer ones stay.
+// held fills short gaps with the previous value: polls are some seconds apart. Longer ones stay.
 func held(values []float64, longest int) []float64 {
 	last := -1
 	fill := func(end int) {
@@ -113,7 +113,7 @@ func held(values []float64, longest int) []float64 {
 	return values
 }
 
-// barRows draws values from 0 to the highest as bars of some rows, and marks what is not known at the bottom.
+// barRows draws values from 0 to the highest as bars of some rows, and marks unknown ones at the bottom.
 func barRows(values []float64, highest float64, rows int) []string {
 	lines := make([]strings.Builder, rows)
 	for _, v := range values {
@@ -155,11 +155,10 @@ func timeAxis(columns int) string {
 	return string(axis)
 }
 
-// bars are a sparkline's heights. The full block is not among them: in a table it would grow together with the row
-// above.
+// bars are a sparkline's heights, without the full block: in a table it would merge with the row above.
 var bars = [...]string{"▁", "▂", "▃", "▄", "▅", "▆", "▇"}
 
-// Sparkline draws values from 0 to their highest, a blank where one is unknown.
+// Sparkline draws values from 0 to their maximum, with a blank for unknown ones.
 func Sparkline(values []float64) string {
 	highest := highestOf(values)
 	var b strings.Builder
@@ -176,7 +175,7 @@ func Sparkline(values []float64) string {
 	return b.String()
 }
 
-// perSecond writes a rate: "38.2/s", "1,204/s".
+// perSecond formats a rate: "38.2/s", "1,204/s".
 func perSecond(rate float64) string {
 	if rate >= 100 {
 		return model.Count(int64(rate+0.5)) + "/s"

@@ -9,7 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Scene is a drawn picture: the cells, where each queue is, and the ways along which dots move.
+// Scene is a drawn picture: the cells, where each queue is, and the paths along which dots move.
 type Scene struct {
 	Canvas *term.Canvas
 	Paths  []path
@@ -26,22 +26,22 @@ type path struct {
 const (
 	diagramMargin  = 2
 	leastGap       = 6  // between two columns
-	longestGap     = 14 // what is left over makes gaps longer, but not longer than this
+	longestGap     = 14 // spare room makes gaps longer, up to this
 	leastBox       = 24 // of a queue
-	listColumns    = 3  // of the short facts of a list's queues
-	ListRows       = 5  // queues of a list that are shown at once
+	listColumns    = 3  // of the short facts in a list of queues
+	ListRows       = 5  // queues of a list shown at once
 	backWidth      = 3  // of the arrow from the worker back to itself, beside its box
 	publishersWord = "publishers"
 )
 
-// boxed is a box before it has a place.
+// boxed is a box before it is placed.
 type boxed struct {
 	title  term.Spans
 	lines  []term.Spans
 	width  int // outer
 	least  int // the width below which names would be cut
 	border term.Tone
-	queues []model.QueueRef // of a list: the queue of each line; of a box: one
+	queues []model.QueueRef // for a list: the queue of each line; for a box: one
 	list   bool
 	marked bool // the cursor's mark is in the title
 }
@@ -49,7 +49,7 @@ type boxed struct {
 func (b boxed) height() int { return len(b.lines) + 2 }
 func (b boxed) empty() bool { return b.title == nil }
 
-// measured gives a box its width. Boxes of queues grow in steps, so that they do not change with every digit, and have
+// measured sets a box's width. Boxes of queues grow in steps, so that they do not change with every digit, and have
 // room for the cursor's mark, so that they do not change with the cursor.
 func (b boxed) measured() boxed {
 	const step = 6
@@ -135,7 +135,7 @@ type wideLane struct {
 }
 
 // WideLayout draws boxes: entrances, buffers, exchanges and the worker from left to right, retry buffers and failed
-// queues below. It reports false when the width does not hold them.
+// queues below. It reports false when they do not fit into the width.
 func WideLayout(p *Picture, width int, cursor model.QueueRef) (*Scene, bool) {
 	if len(p.retries) > 1 {
 		return nil, false
@@ -172,7 +172,7 @@ type wide struct {
 	height  int
 }
 
-// column is as wide as its widest box, and at the least so wide that no name is cut.
+// column is as wide as its widest box, and at least so wide that no name is cut.
 type column struct{ width, least int }
 
 func (c *column) hold(b placed) { c.width, c.least = max(c.width, b.width), max(c.least, b.least) }
@@ -228,7 +228,7 @@ func (w *wide) measure() (columns, bool) {
 		}
 	}
 	if !w.retry.empty() {
-		// The words of the loop stand between the retry buffer and the worker.
+		// The words of the loop are between the retry buffer and the worker.
 		_, in := w.retries[0].in.room()
 		_, out := w.retries[0].out.room()
 		c.toWorker = max(c.toWorker, in+6-c.exchanges.width-(c.left()-c.retry.width), out+4-c.exchanges.width/2)
@@ -245,7 +245,7 @@ func (w *wide) measure() (columns, bool) {
 		}
 		widest.width--
 	}
-	gaps := []*int{&c.toWorker} // what is left over makes the arrows longer
+	gaps := []*int{&c.toWorker} // spare room makes the arrows longer
 	if c.inGap > 0 {
 		gaps = append(gaps, &c.inGap)
 	}
@@ -341,7 +341,7 @@ func (l *wideLane) deadFrom() int {
 
 func (l *wideLane) deadHeight(width int) int { return len(term.Wrap(l.dead, width-l.deadFrom())) + 1 }
 
-// loopLane is the lane whose entrance the worker sends its failures back to, -1 when there is none.
+// loopLane is the lane whose entrance the worker sends its failures back to, -1 without one.
 func (w *wide) loopLane() int {
 	return slices.IndexFunc(w.lanes, func(l wideLane) bool { return l.loop })
 }

@@ -34,7 +34,7 @@ func (s *Scene) draw(b placed) {
 	}
 	s.Canvas.Box(b.x, b.y, b.width, b.height(), b.title, b.border)
 	for i, l := range b.lines {
-		first := 1 // pieces that are cut rather than left out
+		first := 1 // pieces that are cut rather than dropped
 		if b.list {
 			first = 3
 		}
@@ -49,7 +49,7 @@ func (s *Scene) draw(b placed) {
 	}
 }
 
-// arrow draws a line through corner points, with a head at its end, and remembers its cells for the dots.
+// arrow draws a line through corner points, with a head at its end, and records its cells for the dots.
 func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
 	c := s.Canvas
 	way := path{arrow: a}
@@ -121,14 +121,14 @@ func (s *Scene) caption(x, y int, a Arrow) {
 	}
 }
 
-// sentence writes words into a column, wrapped, and marks them as bad.
+// sentence writes wrapped words into a column, marked as bad.
 func (s *Scene) sentence(x, y int, words string) {
 	for i, l := range term.Wrap(words, s.Canvas.Width-x) {
 		s.Canvas.Text(x, y+i, l, term.ToneDanger)
 	}
 }
 
-// across draws a horizontal arrow between two columns (both excluded from the boxes).
+// across draws a horizontal arrow between two columns (excluding the boxes).
 func (s *Scene) across(a Arrow, fromBox, toBox, row int) {
 	s.leave(fromBox, row, "├")
 	s.arrow(a, "▶", term.Point{X: fromBox + 1, Y: row}, term.Point{X: toBox - 1, Y: row})
@@ -168,7 +168,7 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 	s.sentence(l.deadFrom(), l.row, l.dead)
 }
 
-// drawBack draws that messages come back to the worker at once: they are delivered again. It is too short for dots.
+// drawBack draws that messages return to the worker at once: they are redelivered. It is too short for dots.
 func (w *wide) drawBack(s *Scene) {
 	if !w.back {
 		return

@@ -132,7 +132,7 @@ func TestPictureLayouts(t *testing.T) {
 	}
 }
 
-// checkScene checks what holds for every picture: lines are as wide as the canvas, queues stand on it, and dots have
+// checkScene checks what holds for every picture: lines are as wide as the canvas, queues are on it, and dots have
 // somewhere to run.
 func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 	t.Helper()

@@ -1,3 +1,3 @@
-// Package picture draws a flow: stations, rails, moving dots, charts. Values with counts, rates and findings go in,
-// lines come out; it polls nothing, and knows no message of Bubble Tea.
+// Package picture draws a flow: stations, rails, moving dots, charts. Its input is counts, rates and findings, its
+// output lines; it polls nothing, and knows no Bubble Tea messages.
 package picture

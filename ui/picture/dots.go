@@ -6,8 +6,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// The dots' clock. A dot runs one cell a step, so an arrow shows at most one dot a cell: beyond dotsPerSecond messages
-// per second it is full, and its label tells the rate.
+// The dots' clock. A dot moves one cell a step, so an arrow shows at most one dot a cell: beyond dotsPerSecond messages
+// per second it is full, and its label shows the rate.
 const (
 	DotStep       = 125 * time.Millisecond
 	dotsPerSecond = float64(time.Second / DotStep)
@@ -18,11 +18,11 @@ const (
 type Dots map[string]train
 
 type train struct {
-	at   []int   // the cells where dots are, counted from the arrow's start
-	owed float64 // of the next dot, the part that has come due
+	at   []int   // the cells with dots, counted from the arrow's start
+	owed float64 // the fraction of the next dot that has come due
 }
 
-// Step moves every dot one cell on and lets new ones start, as many as the measured rates say.
+// Step moves every dot by one cell and starts new ones at the measured rates.
 func (d Dots) Step(paths []path) Dots {
 	next := make(Dots, len(paths))
 	for _, p := range paths {

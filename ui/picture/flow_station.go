@@ -12,13 +12,13 @@ import (
 
 const trendCells = 10
 
-// trend is how deep queues were over the last five minutes; "" when nothing is known or nothing was there.
+// trend is the depth of queues over the last five minutes; "" when nothing is known or they were empty.
 func (b *builder) trend(refs ...model.QueueRef) term.Span {
 	if b.Depths == nil {
 		return term.Span{}
 	}
 	values := b.Depths(trendCells, refs...)
-	const least = 3 // known values: fewer are no trend
+	const least = 3 // known values: fewer do not make a trend
 	known, some := 0, false
 	for _, v := range values {
 		if v >= 0 {
@@ -45,7 +45,7 @@ func readyWords(q *model.Queue, some term.Tone) term.Span {
 	return some.Span(model.Count(n) + " ready")
 }
 
-// facts are the lines of a queue's box and the columns of its one line, of the same pieces.
+// facts are the lines of a queue's box and the columns of its one line, from the same pieces.
 func facts(lines ...term.Spans) []term.Spans {
 	var out []term.Spans
 	for _, l := range lines {
@@ -82,7 +82,7 @@ func (b *builder) bufferGroup(id string, members []*model.Buffer) group {
 		g.stations = append(g.stations, b.bufferStation(m))
 		moves := b.Moves.Of(m)
 		g.in.rate, g.out.rate = Plus(g.in.rate, moves.In), Plus(g.out.rate, moves.Out)
-		if r, ok := b.Latest[m.Queue]; ok && len(m.Levels) == 0 { // else nobody counts what goes from level to level
+		if r, ok := b.Latest[m.Queue]; ok && len(m.Levels) == 0 { // otherwise movement between levels is not counted
 			g.in.latest, g.out.latest = Plus(g.in.latest, r.In), Plus(g.out.latest, r.Out)
 		}
 	}
@@ -90,7 +90,7 @@ func (b *builder) bufferGroup(id string, members []*model.Buffer) group {
 	return g
 }
 
-// Plus adds what is known.
+// Plus adds known values.
 func Plus[N int64 | float64](sum, n model.Opt[N]) model.Opt[N] {
 	if !n.Known() {
 		return sum
@@ -130,7 +130,7 @@ func (b *builder) bufferStation(buffer *model.Buffer) Station {
 	return s
 }
 
-// headDue is when the head of a buffer leaves it, as exactly as that is known: for its box, and shorter for a line.
+// headDue is when the head of a buffer leaves it, as exactly as known: for its box, and shorter for a line.
 func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) (long, short term.Span) {
 	h := b.Head(buffer)
 	kind, words := h.Kind(b.Now), h.Words(b.Now)
@@ -194,14 +194,14 @@ func (b *builder) workerStation() Station {
 	for len(s.facts) < 3 {
 		s.facts = append(s.facts, term.Spans{})
 	}
-	if again.Text != "" { // of both the one that tells more has the column
+	if again.Text != "" { // the more informative of the two has the column
 		rate = again
 	}
 	s.short = append(append(term.Spans{ready}, b.extras(q)...), consumers, rate, trend)
 	return s
 }
 
-// Again is how fast a queue delivers what consumers gave back, or held when they ended: "24.0/s redelivered", "" when
+// Again is how fast a queue redelivers what consumers returned, or held when they ended: "24.0/s redelivered", "" when
 // nothing is.
 func Again(q *model.Queue) string {
 	if rate := q.RedeliverRate.Or(0); rate > 0 {
@@ -265,20 +265,20 @@ func ConsumerCount(consumers model.Opt[int64]) string {
 type HeadState struct {
 	Waits   bool // something is in the buffer
 	Due     story.DueTime
-	Blocked story.Blocked // what waits behind it; By is nil when nothing does, or nobody has looked
-	Looked  bool          // a look told it
-	Cut     bool          // RabbitMQ drops it then, as it returns without a rejection
+	Blocked story.Blocked // what waits behind it; By is nil when nothing does, or without a look
+	Looked  bool          // known from a look
+	Cut     bool          // RabbitMQ then drops it, as it returns without a rejection
 }
 
 type headKind int
 
 const (
 	HeadNone    headKind = iota // nothing waits
-	HeadUnknown                 // nothing tells when it leaves
-	HeadNever                   // a look told that nothing expires it
-	HeadOverdue                 // it should have left, and has not, beyond what counts lag
-	headNow                     // it leaves now, or has just left: the next count tells
-	headDue                     // it leaves at a time that is known, or known at most
+	HeadUnknown                 // it is unknown when it leaves
+	HeadNever                   // a look showed that it does not expire
+	HeadOverdue                 // it should have left, and has not, by more than counts lag
+	headNow                     // it leaves now, or has just left: the next count shows
+	headDue                     // it leaves at a known time, or at that time at the latest
 )
 
 func (h HeadState) Kind(now time.Time) headKind {
@@ -297,7 +297,7 @@ func (h HeadState) Kind(now time.Time) headKind {
 	return headDue
 }
 
-// Words are when the head leaves: "3.2s", "≤ 30s", "overdue", "never", "?" when nothing tells, "-" when nothing waits.
+// Words are when the head leaves: "3.2s", "≤ 30s", "overdue", "never", "?" when unknown, "-" when nothing waits.
 func (h HeadState) Words(now time.Time) string {
 	switch h.Kind(now) {
 	case HeadNone:
@@ -315,7 +315,7 @@ func (h HeadState) Words(now time.Time) string {
 }
 
 // sumOfLevels is what is in the levels of a buffer by the newest counts, as if they were one queue, and in how many of
-// them something is ready. One that nobody can use stands for all.
+// them something is ready. If one is unavailable, so is the sum.
 func (b *builder) sumOfLevels(buffer *model.Buffer) (_ *model.Queue, in string) {
 	sum, holding := &model.Queue{}, 0
 	for _, ref := range buffer.Levels {

@@ -13,25 +13,25 @@ import (
 )
 
 // Picture is what a flow's diagram shows: exchanges and queues with their facts, and the arrows between them with what
-// moves along each. It says nothing of where things are drawn: the wide layout draws boxes, the narrow one a rail.
+// moves along each. It has no positions: the wide layout draws boxes, the narrow one a rail.
 type Picture struct {
-	lanes   []lane // ways into the worker: those that lead nowhere first, the one that retry buffers go back to last
+	lanes   []lane // ways into the worker: those that lead nowhere first, the one that retry buffers return to last
 	worker  Station
-	back    bool    // something is delivered to the worker again
-	dead    string  // what becomes of what the worker rejects, when it is lost; "" otherwise
-	retries []group // retry buffers that are drawn below the worker, one group for each way back
+	back    bool    // something is redelivered to the worker
+	dead    string  // what happens to rejected messages of the worker, if they are lost; otherwise ""
+	retries []group // retry buffers drawn below the worker, one group for each way back
 	failed  group
 }
 
 type Station struct {
-	Queue model.QueueRef // the zero ref is an exchange
+	Queue model.QueueRef // zero for an exchange
 	name  string         // printable
 	facts []term.Spans   // one line each, inside the box
-	short term.Spans     // all of it on one line, for lists and the narrow layout: columns, the first to the right
+	short term.Spans     // everything on one line, for lists and the narrow layout: columns, the first aligned right
 	tone  term.Tone      // of the name
 }
 
-// aligned are the first columns of the short facts of stations, each below the same of the others.
+// aligned are the first columns of the short facts of stations, aligned with each other.
 func aligned(stations []Station, columns int) []term.Spans {
 	var widths []int
 	for _, s := range stations {
@@ -57,35 +57,35 @@ func aligned(stations []Station, columns int) []term.Spans {
 
 func (s Station) isQueue() bool { return s.Queue.Name != "" }
 
-// group is queues with the same part in the flow: one is drawn as a box of its own, several as a list.
+// group is queues with the same part in the flow: one is drawn as a box, several as a list.
 type group struct {
 	stations []Station
 	heading  string // of a list: "3 delayed buffers"
 	in, out  Arrow
-	lane     int // of retry buffers: the lane whose exchange they go back to
+	lane     int // for retry buffers: the lane whose exchange they return to
 }
 
 func (g group) empty() bool { return len(g.stations) == 0 }
 
 // lane is one way into the worker: entrance -> buffers -> exchange -> worker. Without buffers publishers reach the
-// exchange themselves.
+// exchange directly.
 type lane struct {
 	entrance Station // zero when publishers name the buffers through the default exchange
 	buffers  group
 	exchange Station
 	out      Arrow  // from the exchange to the worker
-	enters   Arrow  // what publishers send to the exchange; zero when they enter by the buffers, or by another lane
+	enters   Arrow  // what publishers send to the exchange; zero when they enter through the buffers, or another lane
 	dead     string // why nothing arrives at the worker; "" when it does
-	deadAt   bool   // it ends at the buffers already: there is no such exchange
+	deadAt   bool   // it already ends at the buffers: the exchange does not exist
 	loop     bool   // the worker sends its failures back to the entrance
 }
 
 type Arrow struct {
-	id    string             // names it from one picture to the next: dots stay on their arrow
+	id    string             // identifies it from one picture to the next: dots stay on their arrow
 	label string             // "expired"
 	rate  model.Opt[float64] // messages per second, over some seconds
 
-	latest model.Opt[float64] // over the last second, where counts show it: the number of dots
+	latest model.Opt[float64] // over the last second, if there are counts: the number of dots
 }
 
 func (a Arrow) moving() bool { return a.rate.Or(0) > 0 }
@@ -103,11 +103,10 @@ func (a Arrow) words() term.Spans {
 	return words
 }
 
-// loopWords stand beside a loop that no statistic tells apart from what publishers send.
+// loopWords are beside a loop that no statistic distinguishes from publishers' messages.
 const loopWords = "failures are sent again by the worker"
 
-// rateWidth is the room for a rate, kept also while nothing moves: a picture whose arrows change their length is hard
-// to look at.
+// rateWidth is the room for a rate, kept even while nothing moves: arrows that change their length are hard to watch.
 const rateWidth = 6
 
 // room is the width that the words need one below the other, and side by side.
@@ -116,7 +115,7 @@ func (a Arrow) room() (stacked, abreast int) {
 	return max(label, rateWidth), label + 1 + rateWidth
 }
 
-// Stations are all queues of the picture in reading order: the order in which the cursor passes them.
+// Stations are all queues of the picture in reading order, in which the cursor visits them.
 func (p *Picture) Stations() []Station {
 	var all []Station
 	for _, l := range p.lanes {
@@ -145,8 +144,8 @@ type Moment struct {
 	Topology *model.Topology
 	Moves    model.Moves
 	Findings []findings.Finding
-	Latest   map[model.QueueRef]model.Movement                   // of the last second, where counts tell it
-	Depths   func(columns int, refs ...model.QueueRef) []float64 // how deep queues were, until now; nil: nothing tells
+	Latest   map[model.QueueRef]model.Movement                   // over the last second, if there are counts
+	Depths   func(columns int, refs ...model.QueueRef) []float64 // the depth of queues over time, until now; nil: unknown
 	Head     func(b *model.Buffer) HeadState
 	Now      time.Time
 }
@@ -191,7 +190,7 @@ func (b *builder) addBuffers() {
 	}
 }
 
-// addDirect makes a lane for each exchange that publishers reach the worker through without waiting.
+// addDirect makes a lane for each exchange through which publishers reach the worker without waiting.
 func (b *builder) addDirect() {
 	bindings := b.Topology.DirectBindings(b.flow)
 	for _, same := range Grouped(bindings, func(binding model.Binding) string { return binding.Source }) {
@@ -211,12 +210,12 @@ func (b *builder) publishers(exchange string) Arrow {
 	return Arrow{id: "enters " + exchange, rate: x.PublishInRate}
 }
 
-// addRetries adds the retry buffers below the worker, each group with the lane that it goes back to.
+// addRetries adds the retry buffers below the worker, each group with the lane that it returns to.
 func (b *builder) addRetries() {
 	if b.Topology.FedThroughRetries(b.flow) {
 		return
 	}
-	entrance := len(b.p.lanes) == 0 // publishers have no other way in than the one by which retries come back
+	entrance := len(b.p.lanes) == 0 // publishers have no way in other than the one by which retries come back
 	other := func(x *model.Buffer) bool { return x.Role != model.RetryBuffer }
 	retries := slices.DeleteFunc(slices.Clone(b.flow.Buffers), other)
 	for _, members := range Grouped(retries, func(x *model.Buffer) string { return x.DLX }) {
@@ -260,8 +259,7 @@ func (b *builder) addFailed() {
 	}
 }
 
-// orderLanes puts ways that lead nowhere first, and the one that a loop goes back to last: then no line crosses
-// another.
+// orderLanes puts ways that lead nowhere first, and the one that a loop returns to last: then no lines cross.
 func (b *builder) orderLanes() {
 	back := -1
 	if len(b.p.retries) > 0 {
@@ -287,8 +285,8 @@ func (b *builder) orderLanes() {
 	}
 }
 
-// rateLanes gives the way of publishers the rate that is left of what arrives in the worker. With several such ways
-// nobody can tell which it took.
+// rateLanes gives the publishers' way the rest of the rate that arrives in the worker. With several such ways it is
+// unknown which they took.
 func (b *builder) rateLanes() {
 	in, known := b.Moves[b.flow.Worker.Queue].In.Get()
 	if !known {
@@ -335,7 +333,7 @@ func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 	return otherwise
 }
 
-// entrance are the exchanges that publishers reach buffers through.
+// entrance is the exchanges through which publishers reach buffers.
 func (b *builder) entrance(members []*model.Buffer) Station {
 	var names []string
 	for _, m := range members {
@@ -374,7 +372,7 @@ func (b *builder) exchange(name string) (*model.Exchange, bool) {
 	return &model.Exchange{}, name == ""
 }
 
-// Grouped puts what has the same key together, in its order.
+// Grouped groups elements by key, in their order.
 func Grouped[T any](all []T, key func(T) string) (groups [][]T) {
 	for _, one := range all {
 		i := slices.IndexFunc(groups, func(g []T) bool { return key(g[0]) == key(one) })
@@ -386,7 +384,7 @@ func Grouped[T any](all []T, key func(T) string) (groups [][]T) {
 	return groups
 }
 
-// keyWords are binding keys short enough for an arrow.
+// keyWords are binding keys, short enough for an arrow.
 func keyWords(keys []string) string {
 	words := model.Printable(strings.Join(keys, " "))
 	if len(words) > 16 && len(keys) > 1 {

@@ -12,7 +12,7 @@ const (
 	markExchange = "◇"
 )
 
-// railRow is one row of the narrow layout: a station, or what is between two of them.
+// railRow is one row of the narrow layout: a station, or the space between two of them.
 type railRow struct {
 	mark  string // of a station
 	name  term.Span
@@ -20,7 +20,7 @@ type railRow struct {
 	queue model.QueueRef
 	down  []Arrow   // the arrow that runs down through this row
 	side  *Arrow    // the arrow that leads to a station beside the rail
-	last  bool      // of stations beside the rail: the rail ends here
+	last  bool      // for stations beside the rail: the rail ends here
 	loop  *railLoop // a way back up along the left edge
 }
 
@@ -30,13 +30,13 @@ type railLoop struct {
 	depth int // 0 is nearest to the rail
 }
 
-// railColumns are the columns of the short facts that a rail shows, where they fit.
+// railColumns are the columns of short facts that a rail shows, if they fit.
 const railColumns = 5
 
 const sideStep = 3
 
-// RailLayout draws a picture as one rail from top to bottom, a station a row: for narrow terminals and for many
-// stations. It fits any width, and its height is what it needs.
+// RailLayout draws a picture as one rail from top to bottom, with one station a row: for narrow terminals and for many
+// stations. It fits any width, and is as high as needed.
 func RailLayout(p *Picture, width int, cursor model.QueueRef) *Scene {
 	rows := railRows(p)
 	loops, names := 0, 0

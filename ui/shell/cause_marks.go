@@ -13,22 +13,22 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// causeMarks are what people said of causes: seen, resolved, ignored, and notes. The file is read with each look and
-// changed by commands; what is known of it here is changed in Update only.
+// causeMarks are people's marks on causes: seen, resolved, ignored, and notes. The file is read with each look and
+// changed by commands; the copy here is only changed in Update.
 type causeMarks struct {
 	env    *Env
 	file   Kept
 	States cause.States
-	newest Request // of the answers that were taken: an older one may have read the file before a change
+	newest Request // of the answers taken over: an older one may have read the file before a change
 	failed string  // why the file cannot be used; "" when it can
 }
 
-// MarkedMsg brings the states as they are after a change; also with the answer of a look.
+// MarkedMsg brings the states after a change; also with the answer of a look.
 type MarkedMsg struct {
 	request Request
 	States  cause.States
-	aside   string // where a damaged file was set aside; "" when there was none
-	words   string // what was done, for a notice; "" when it is plain to see
+	aside   string // where a damaged file was set aside; "" otherwise
+	words   string // what was done, for a notice; "" when it is obvious
 	err     error
 }
 
@@ -39,7 +39,7 @@ func NewCauseMarks(e *Env, file Kept) *causeMarks {
 	return &causeMarks{env: e, file: file, States: cause.States{}}
 }
 
-// MarksInMemory hold the file in memory: without a journal nothing is kept.
+// MarksInMemory keep the file in memory: without a journal nothing is stored.
 type MarksInMemory struct {
 	mu   sync.Mutex
 	text []byte
@@ -61,7 +61,7 @@ func (p *MarksInMemory) Change(how func([]byte) ([]byte, error)) (string, error)
 	return "", err
 }
 
-// Read reads the states of a broker, and writes down which causes have come back by what was just read of them. It runs
+// Read reads the states of a broker, and records which causes have come back, by what was just read of them. It runs
 // outside Update.
 func (c *causeMarks) Read(id Request, broker string, list []cause.Group, now time.Time) MarkedMsg {
 	msg := MarkedMsg{request: id}
@@ -103,7 +103,7 @@ func (c *causeMarks) written(id Request, broker string, how func(cause.States)) 
 	return msg
 }
 
-// change has the file changed. words say what was done.
+// change changes the file. words say what was done.
 func (c *causeMarks) change(t *model.Topology, words string, how func(cause.States)) tea.Cmd {
 	id, broker := c.env.NewRequest(), t.Snapshot.Overview.ClusterName
 	return c.env.Command(KeepingTime, func(context.Context) tea.Msg {
@@ -113,7 +113,7 @@ func (c *causeMarks) change(t *model.Topology, words string, how func(cause.Stat
 	})
 }
 
-// Take takes an answer, and says what there is to say of it.
+// Take takes over an answer, and returns a notice if there is one.
 func (c *causeMarks) Take(msg MarkedMsg) tea.Cmd {
 	before := c.failed
 	switch {
@@ -146,7 +146,7 @@ func (c *causeMarks) Open(t *model.Topology, g *cause.Group) tea.Cmd {
 	})
 }
 
-// Turn puts a cause into a state, or, when it is in it, back to seen.
+// Turn sets a cause's state, or resets it to seen if it has that state already.
 func (c *causeMarks) Turn(t *model.Topology, g *cause.Group, state cause.State) tea.Cmd {
 	if c.States.Of(g.ID).State == state {
 		state = cause.Seen
@@ -159,8 +159,8 @@ func (c *causeMarks) Note(t *model.Topology, g *cause.Group, text string) tea.Cm
 	return c.change(t, "", func(s cause.States) { s.Note(g, text) })
 }
 
-// shownStates are the states with their place in the order, what is said when a key puts a cause into one, and
-// their sentence, of a state that began ago.
+// shownStates are the states with their rank, the notice when a key sets them, and a sentence for a state that began
+// some time ago.
 var shownStates = map[cause.State]struct {
 	rank            int
 	marked, written string
@@ -175,7 +175,7 @@ var shownStates = map[cause.State]struct {
 	cause.Ignored: {2, "marked as ignored", "ignored {ago}"},
 }
 
-// Look is how a cause is dressed: what came back is the loudest.
+// Look is the style of a cause: what came back is the most prominent.
 func (c *causeMarks) Look(id cause.ID) term.Style {
 	s, state := c.env.Styles, c.States.Of(id).State
 	switch {

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	longestCommand = 1000 // bytes of one that is remembered
-	MostCommands   = 200  // that are remembered
+	longestCommand = 1000 // bytes of a remembered command
+	MostCommands   = 200  // remembered commands
 	KeepingTime    = 5 * time.Second
 )
 
-// KeptChoices are what the dashboard remembers from start to start, as JSON in a file.
+// KeptChoices are what the dashboard remembers between starts, as JSON in a file.
 type KeptChoices struct {
 	Commands []string            `json:"commands,omitempty"`       // of the palette, the newest last
 	Programs []string            `json:"programs,omitempty"`       // of jq, that edited messages; the newest last
 	Hidden   map[string][]string `json:"hidden_columns,omitempty"` // titles, by the screen's name
 }
 
-// ChoicesIn are those of a file. A file that is damaged, or not one of ours, has none.
+// ChoicesIn are the choices in a file. A damaged or foreign file has none.
 func ChoicesIn(text []byte) KeptChoices {
 	var c KeptChoices
 	if json.Unmarshal(text, &c) != nil {
@@ -31,7 +31,7 @@ func ChoicesIn(text []byte) KeptChoices {
 	return c
 }
 
-// rememberable are the texts of a file that are remembered.
+// rememberable are the texts of a file short enough to be remembered.
 func rememberable(texts []string) (past []string) {
 	for _, text := range texts {
 		if len(text) <= longestCommand {
@@ -50,7 +50,7 @@ func (c *KeptChoices) Hide(msg HideMsg) {
 	}
 }
 
-// changing makes the text of the file of choices again. What another dlxtop has written since is kept.
+// changing rewrites the text of the file of choices. It keeps what another dlxtop has written since.
 func changing(how func(*KeptChoices)) func([]byte) ([]byte, error) {
 	return func(text []byte) ([]byte, error) {
 		c := ChoicesIn(text)
@@ -63,7 +63,7 @@ func changing(how func(*KeptChoices)) func([]byte) ([]byte, error) {
 type (
 	// ChoicesMsg brings the choices of earlier starts.
 	ChoicesMsg struct{ Choices KeptChoices }
-	// UnkeptMsg says that a choice could not be kept.
+	// UnkeptMsg says that a choice could not be stored.
 	UnkeptMsg struct{ Err error }
 	// HideMsg hides these columns of a screen, and shows its others.
 	HideMsg struct {
@@ -79,7 +79,7 @@ func (e *Env) LoadChoices() tea.Cmd {
 	return e.Command(KeepingTime, func(context.Context) tea.Msg {
 		text, err := e.Choices.Load()
 		if err != nil {
-			return nil // the first choice that cannot be kept says so
+			return nil // only the first failure to store a choice is reported
 		}
 		return ChoicesMsg{ChoicesIn(text)}
 	})
@@ -97,7 +97,7 @@ func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 	})
 }
 
-// Remembered adds a command to the earlier ones. Done twice in a row, it is there once.
+// Remembered appends a command to the earlier ones, only once if it is repeated.
 func Remembered(past []string, text string) []string {
 	if n := len(past); text == "" || n > 0 && past[n-1] == text {
 		return past

@@ -12,13 +12,13 @@ import (
 // Columned is a list screen whose columns can be hidden.
 type Columned interface {
 	Screen
-	// Columns are the titles of those that can be, and of those that are.
+	// Columns are the titles of the columns that can be hidden, and of those that are.
 	Columns() (titles, hidden []string)
-	// Listed draws the list alone.
+	// Listed draws only the list.
 	Listed(width, height int) string
 }
 
-// ColumnsScreen hides and shows the columns of the list below it, which is seen meanwhile.
+// ColumnsScreen hides and shows the columns of the list below it, which stays visible.
 type ColumnsScreen struct {
 	Env    *Env
 	List   Columned
@@ -42,7 +42,7 @@ func (c ColumnsScreen) Keys() []key.Binding {
 func (c ColumnsScreen) Update(msg tea.Msg) (Screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case TopologyMsg, HideMsg:
-		next, _ := c.List.Update(msg) // what it asks for concerns the screen itself, which gets this, too
+		next, _ := c.List.Update(msg) // its commands concern the screen itself, which gets this message, too
 		c.List = next.(Columned)
 	case tea.KeyMsg:
 		return c.handleKey(msg)

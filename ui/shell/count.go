@@ -11,11 +11,10 @@ import (
 const (
 	PollTimeout  = 15 * time.Second
 	CountTimeout = 10 * time.Second
-	CountedFor   = 5 * time.Second // for so long a count is shown when no newer one comes
+	CountedFor   = 5 * time.Second // how long a count is shown when no newer one comes
 )
 
-// Counted counts queues exactly; nil when there are none, or when it cannot be done: then what the last poll told
-// stands.
+// Counted counts queues exactly; nil when there are none, or on an error: then the last poll stands.
 func Counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) map[model.QueueRef]model.QueueCounts {
 	if len(refs) == 0 {
 		return nil
@@ -29,20 +28,20 @@ func Counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) 
 	return counts
 }
 
-// Pace is how often a broker is asked: not more often than least, and less often when it takes long, so that answering
-// takes it at most one part in share of the time; but not less often than most.
+// Pace is how often a broker is asked: at most every least, and less often when it is slow, so that answering takes at
+// most 1/share of its time; but at least every most.
 type Pace struct {
 	Least, Most time.Duration // from the start of one question to the start of the next
 	Share       int
 }
 
-// Every is the time from the start of a question that took so long to the start of the next.
+// Every is the time from the start of a question that took this long to the start of the next.
 func (p Pace) Every(took time.Duration) time.Duration {
 	return min(max(p.Least, time.Duration(p.Share)*took), max(p.Most, p.Least))
 }
 
-// The two ways to count between polls. A passive declare costs the broker next to nothing; totals are told of all
-// queues at once.
+// The two ways to count between polls. A passive declare costs the broker next to nothing; totals cover all queues at
+// once.
 var (
 	DeclarePace = Pace{Least: 250 * time.Millisecond, Most: 10 * time.Second, Share: 4}
 	TotalsPace  = Pace{Least: 250 * time.Millisecond, Most: 30 * time.Second, Share: 10}

@@ -18,73 +18,73 @@ import (
 
 const (
 	TypedAbove  = 100         // messages: above that their number has to be typed
-	ChangeGuard = time.Second // enter does nothing for so long after a shown plan has changed
+	ChangeGuard = time.Second // how long enter does nothing after a displayed plan has changed
 
 	ReadOnlyWords = "read-only: nothing is changed here (set by --read-only, or by read_only of the context)"
 )
 
 type dialogState int
 
-// The states. An action runs once: only asking leads to running, and only one key press leads there.
+// The states. An action runs once: only asking leads to running, and only through one key press.
 const (
 	DialogClosed   dialogState = iota
-	DialogChoosing             // the queue to move to is being chosen
-	DialogPlanning             // the plan is being worked out
+	DialogChoosing             // the target queue is being selected
+	DialogPlanning             // the plan is being made
 	DialogAsking               // the plan is shown, and nothing has happened
-	DialogChecking             // it was agreed to, and the plan is made again: nothing has happened
+	DialogChecking             // the user agreed, and the plan is made again: nothing has happened
 	DialogRunning
 	DialogStopping // it was asked to stop
 	DialogEnded    // the account is shown
 )
 
-// Dialog is what all actions have in common: each is planned, asked about, run, stopped and told of. Who embeds it adds
-// the plan, says in an offer what is asked, and draws it.
+// Dialog is what all actions share: each is planned, asked about, run, stopped and reported. The embedding screen adds
+// the plan, describes in an offer what is asked, and draws it.
 type Dialog struct {
 	Env     *Env
 	State   dialogState
-	Request Request // the plan or the run that is awaited
+	Request Request // of the plan or the run that is awaited
 	Insist  bool    // override a refusal, where possible
 	Consent Consent
-	stop    context.CancelFunc // ends what is under way; nil: nothing was
+	stop    context.CancelFunc // ends the running command; may be nil
 	feed    *progressFeed[plan.Account]
-	Account plan.Account // of what runs, or has run
+	Account plan.Account // of the current or last run
 	Err     error        // why there is no plan, or how the run ended
 
-	Promised  *plan.Promise // of the plan that was read before the one that is shown was refused; nil: of none
-	Changes   []plan.Change // between the plan that was read and the one that is shown
-	ChangedAt time.Time     // when it became another one; zero: it did not
-	Unchecked error         // why the topology could not be read again when the plan was agreed to
+	Promised  *plan.Promise // of the plan that was read before the displayed one was refused; nil without one
+	Changes   []plan.Change // between the plan that was read and the displayed one
+	ChangedAt time.Time     // when the plan last changed; zero: it did not
+	Unchecked error         // why the topology could not be reread when the user agreed
 }
 
 func NewDialog(e *Env, state dialogState) Dialog {
 	return Dialog{Env: e, State: state, Consent: NewConsent()}
 }
 
-// Offer is what a person is asked to agree to, as the plan is now.
+// Offer is what a user is asked to agree to, by the current plan.
 type Offer struct {
 	Does     string // what enter does, for the footer
-	Refusal  string // why it must not be; "" when it may
-	Insists  string // what the key that insists does, for the footer; "" when nothing can be overridden
-	Override string // the same behind the key, as a sentence
-	Number   int    // has to be typed; 0 when a plain enter agrees
+	Refusal  string // why it is refused; "" when it is allowed
+	Insists  string // what the key for insisting does, for the footer; "" when nothing can be overridden
+	Override string // the same beside the key, as a sentence
+	Number   int    // must be typed; 0 when a plain enter agrees
 	prompt   string // the sentence that asks for it
-	Turns    string // what tab does; "" when there is nothing to turn to
-	Choice   string // what is chosen by it, where that is shown
-	Again    string // what enter does when it has ended; "": it closes
-	Not      string // what a refusal says that it is; "" is not possible
+	Turns    string // what tab does; "" without alternatives
+	Choice   string // the current alternative, if it is shown
+	Again    string // what enter does after the end; "": it closes
+	Not      string // how a refusal is titled; "": not possible
 }
 
-// Insist offers to go on in spite of a refusal, where a person may.
+// Insist offers to continue in spite of a refusal, if it is overridable.
 func (o *Offer) Insist(e *Env, r model.Refusal) {
 	if r.Refused() && r.Overridable() {
 		o.Insists, o.Override = e.Keys.Insist.Help().Desc, "insists: "+model.Printable(r.Override())
 	}
 }
 
-// press is what a key means to who embeds a dialog.
+// press is what a key means to the screen that embeds a dialog.
 type press int
 
-// The presses. What is not listed concerns the dialog alone, or nobody.
+// The presses. All other keys concern only the dialog, or do nothing.
 const (
 	pressedElse press = iota
 	PressedBack
@@ -96,19 +96,19 @@ const (
 
 func (d *Dialog) Open() bool { return d.State != DialogClosed }
 
-// ready reports whether enter agrees. What has just changed nobody can have read.
+// ready reports whether enter agrees. A plan that has just changed cannot have been read.
 func (d *Dialog) ready(o *Offer) bool {
 	return d.State == DialogAsking && o.Refusal == "" && d.Consent.Given(o) && !d.Unread()
 }
 
-// Unread reports whether the plan has become another one a moment ago.
+// Unread reports whether the plan changed a moment ago.
 func (d *Dialog) Unread() bool {
 	return !d.ChangedAt.IsZero() && d.Env.Shown.Sub(d.ChangedAt) < ChangeGuard
 }
 
-// Changed compares what two plans promise, and reports whether the new one has to be read: what is different is shown
-// with it. What is possible again is compared with what was read before it was refused: the broker's API may not know a
-// queue for a moment, and a plan without it promises nothing.
+// Changed compares the promises of two plans, and reports whether the new one must be read: the differences are shown
+// with it. A plan that is possible again is compared with the one that was read before the refusal: the broker's API
+// may not know a queue for a moment, and a plan without it promises nothing.
 func (d *Dialog) Changed(was, is plan.Promise) bool {
 	changes := was.Changes(&is)
 	if len(changes) == 0 && reflect.DeepEqual(was.Refusal, is.Refusal) {
@@ -130,8 +130,7 @@ func (d *Dialog) Changed(was, is plan.Promise) bool {
 	return true
 }
 
-// TypingIn reports whether every key belongs to the dialog: none may lead away while a number is typed, or something
-// runs.
+// TypingIn reports whether the dialog gets every key: none may leave it while a number is typed, or something runs.
 func (d *Dialog) TypingIn(o *Offer) bool {
 	switch d.State {
 	case DialogAsking, DialogPlanning:
@@ -142,10 +141,10 @@ func (d *Dialog) TypingIn(o *Offer) bool {
 	return false
 }
 
-// IsBusy reports whether ctrl-c stops what runs instead of the program.
+// IsBusy reports whether ctrl-c stops the run instead of the program.
 func (d *Dialog) IsBusy() bool { return d.State == DialogRunning }
 
-// KeysFor are the bindings that do something now. more are those that the action adds: behind enter, else at first.
+// KeysFor are the active bindings. more are added by the action: after enter, or first without it.
 func (d *Dialog) KeysFor(o *Offer, more ...key.Binding) []key.Binding {
 	k := d.Env.Keys
 	switch d.State {
@@ -175,7 +174,7 @@ func (d *Dialog) KeysFor(o *Offer, more ...key.Binding) []key.Binding {
 	return []key.Binding{k.Cancel}
 }
 
-// Press takes a key: it stops what runs, fills in the number, and says what else the key means.
+// Press handles a key: it stops the run, fills in the number, and returns what else the key means.
 func (d *Dialog) Press(msg tea.KeyMsg, o *Offer) press {
 	k := d.Env.Keys
 	if d.State == DialogAsking && d.Consent.Explains(k, msg) {
@@ -217,20 +216,20 @@ type PlannedMsg[P any] struct {
 	Topology *model.Topology
 	Plan     P
 	Err      error
-	Unread   error // why the topology could not be read again
+	Unread   error // why the topology could not be reread
 }
 
 func Planning[P any](
 	d *Dialog, t *model.Topology, make func(context.Context, *model.Topology) (P, error),
 ) tea.Cmd {
-	d.Close() // nobody waits for the plan before
+	d.Close() // the earlier plan is no longer needed
 	return d.await(func(ctx context.Context, id Request) tea.Msg {
 		p, err := make(ctx, t)
 		return PlannedMsg[P]{Request: id, Topology: t, Plan: p, Err: err}
 	})
 }
 
-// await runs f outside Update: its answer is the one that is awaited from now on.
+// await runs f outside Update: from now on, its answer is the awaited one.
 func (d *Dialog) await(f func(context.Context, Request) tea.Msg) (cmd tea.Cmd) {
 	id := d.Env.NewRequest()
 	d.Request = id
@@ -238,15 +237,15 @@ func (d *Dialog) await(f func(context.Context, Request) tea.Msg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// Close ends what is under way: the root calls it when the screen goes. Until a look that a plan is made with gives its
-// messages back, nobody else sees them.
+// Close ends the running command: the root calls it when the screen is closed. Until the look for a plan returns its
+// messages, no other reader sees them.
 func (d Dialog) Close() {
 	if d.stop != nil {
 		d.stop()
 	}
 }
 
-// Checking makes a plan again when it was agreed to, from the topology of now: a dialog may stay open for long, and a
+// Checking makes a plan again after the user agreed, from the current topology: a dialog may stay open for long, and a
 // queue can be bound at any moment.
 func Checking[P any](d *Dialog, make func(context.Context, *model.Topology) (P, error)) tea.Cmd {
 	d.State, d.Unchecked = DialogChecking, nil
@@ -278,7 +277,7 @@ func Running[R any](d *Dialog, run func(context.Context) (R, error)) tea.Cmd {
 	})
 }
 
-// Ended takes the end of the run that is awaited in, and reports whether this is it.
+// Ended takes in the end of the awaited run, and reports whether this is it.
 func (d *Dialog) Ended(id Request, err error) bool {
 	if id != d.Request || d.State != DialogRunning && d.State != DialogStopping {
 		return false
@@ -322,23 +321,23 @@ func (d *Dialog) Executing(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Consent is a number of messages that is typed where a plain enter is too easy. Keys that are no digits do meanwhile
-// what they do without it.
+// Consent is a number of messages that must be typed when a plain enter is too easy. Meanwhile, keys other than digits
+// work as usual.
 type Consent struct {
 	field  term.TextField
-	Wrong  bool           // enter was pressed with another number
+	Wrong  bool           // enter was pressed with a wrong number
 	reason term.TextField // why it is done, for the journal
-	Asked  bool           // for that: it is typed
+	Asked  bool           // the reason is being typed
 }
 
 func NewConsent() Consent { return Consent{field: term.NewTextField("")} }
 
-// Careful reports whether this number of messages is agreed to by typing it.
+// Careful reports whether this number of messages must be typed to agree.
 func (e *Env) Careful(messages int) bool {
 	return messages > TypedAbove || messages > 1 && e.Production
 }
 
-// Carefully asks for the number of messages, in a sentence that says what is done to how many and where they go.
+// Carefully asks for the number of messages, in a sentence with what is done to how many and where they go.
 func (o *Offer) Carefully(e *Env, messages int, does string) {
 	to := "To "
 	if e.Production {
@@ -351,8 +350,8 @@ func (c *Consent) Given(o *Offer) bool {
 	return o.Number == 0 || strings.ReplaceAll(c.field.Text(), ",", "") == strconv.Itoa(o.Number)
 }
 
-// Explained reports whether it was said why, in production, where a journal keeps that: the first enter asks for it.
-// What was said last is proposed.
+// Explained reports whether the reason was given, if one is needed: in production, with a journal. The first enter asks
+// for it, and proposes the last one.
 func (c *Consent) Explained(e *Env) bool {
 	if !e.Production || e.Journal == nil {
 		return true
@@ -366,7 +365,7 @@ func (c *Consent) Explained(e *Env) bool {
 	return text != ""
 }
 
-// Explains takes a key while the reason is typed, and reports whether it did: enter agrees.
+// Explains handles a key while the reason is typed, and reports whether it did: enter agrees.
 func (c *Consent) Explains(k *KeyMap, msg tea.KeyMsg) bool {
 	switch {
 	case !c.Asked || term.Is(msg, k.Confirm):
@@ -379,7 +378,7 @@ func (c *Consent) Explains(k *KeyMap, msg tea.KeyMsg) bool {
 	return true
 }
 
-// Typed takes a key: digits, and what moves and deletes in a field.
+// Typed handles a key: digits, and keys that move and delete in a field.
 func (c *Consent) Typed(msg tea.KeyMsg) {
 	if strings.Trim(string(msg.Runes), "0123456789,") == "" {
 		c.field.Update(msg)
@@ -387,7 +386,7 @@ func (c *Consent) Typed(msg tea.KeyMsg) {
 	}
 }
 
-// Say asks for the number, and says when another one was typed. Then it asks for the reason.
+// Say asks for the number, and says when a wrong one was typed. Then it asks for the reason.
 func (c *Consent) Say(l *DialogLines, o *Offer) {
 	if c.Asked {
 		l.Say("", "Why? The journal keeps it with your name.", l.Styles.Text)

@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// TestChangesAcrossARefusal: a plan that was refused for a moment is compared with what was read before.
+// After a temporary refusal, a plan is compared with the one that was read before it.
 func TestChangesAcrossARefusal(t *testing.T) {
 	way := func(key string) plan.Promise {
 		w := target.Way{Exact: true}
@@ -27,8 +27,8 @@ func TestChangesAcrossARefusal(t *testing.T) {
 		"no message goes through exchange (default), key w any more"
 	for name, test := range map[string]struct {
 		plans []plan.Promise // one after the other
-		want  string         // what has changed at the end
-		read  bool           // it has to be read
+		want  string         // the changes at the end
+		read  bool           // it must be read
 	}{
 		"refused":                        {[]plan.Promise{way("w"), refused}, "there is nothing to undo", true},
 		"again as it was read":           {[]plan.Promise{way("w"), refused, way("w")}, "", false},
@@ -48,8 +48,7 @@ func TestChangesAcrossARefusal(t *testing.T) {
 	}
 }
 
-// TestDialogKeepsWarningsAndKeys: where a dialog has more lines than the screen, what is said aside goes, and a warning
-// and each key stay.
+// If a dialog has more lines than the screen, asides are dropped first, and a warning and all keys stay.
 func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 	styles := term.NewStyles(term.ANSI, termenv.ANSI)
 	build := func(warnings int) *DialogLines {

@@ -19,18 +19,18 @@ const (
 	LabelWidth  = 10
 )
 
-// DialogLines collects the lines of a dialog: a label and wrapped text each.
+// DialogLines collects the lines of a dialog, each with a label and wrapped text.
 type DialogLines struct {
 	Styles *term.Styles
 	Width  int
 	Outer  int
 	Lines  []string
-	Minor  []int // which of these go first where there is no room
-	major  []int // which of them go last
-	asked  int   // how many of them, at the end, are what is asked
+	Minor  []int // which of these are dropped first if there is no room
+	major  []int // which of them are dropped last
+	asked  int   // how many of them, at the end, are the question
 }
 
-// NewDialogLines are the lines of a box that stands in this number of columns.
+// NewDialogLines are the lines of a box within this number of columns.
 func NewDialogLines(s *term.Styles, width int) *DialogLines {
 	outer := min(dialogWidth, width-4)
 	return &DialogLines{Styles: s, Width: outer - 4, Outer: outer}
@@ -41,7 +41,7 @@ func NewPaneLines(s *term.Styles, width int) *DialogLines {
 	return &DialogLines{Styles: s, Width: width - 6}
 }
 
-// Indented are the lines as they stand on a page, as far in as the rows of a table.
+// Indented are the lines as on a page, indented like the rows of a table.
 func (l *DialogLines) Indented() (lines []string) {
 	for _, line := range l.Lines {
 		lines = append(lines, "   "+line)
@@ -54,14 +54,14 @@ func Indented(look term.Style, text string, width int) []string {
 	return look.Wrap("   ", text, width-6)
 }
 
-// EmptyPage says in a few words that there is nothing, and why.
+// EmptyPage says briefly that there is nothing, and why.
 func EmptyPage(s *term.Styles, head, why string, width int) []string {
 	return append([]string{"", "   " + s.Strong.Render(head), ""}, Indented(term.Style{}, model.Printable(why), width)...)
 }
 
 func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
 
-// Say adds text beside a label. It returns its first line.
+// Say adds text beside a label, and returns the index of its first line.
 func (l *DialogLines) Say(label, text string, look term.Style) (from int) {
 	from = len(l.Lines)
 	l.Lines = append(l.Lines, look.Wrap(l.label(label), text, l.Width-LabelWidth)...)
@@ -72,27 +72,27 @@ func (l *DialogLines) label(text string) string {
 	return l.Styles.Muted.Render(term.Fit(text, LabelWidth, false, false))
 }
 
-// SayFirst is Say with at most so many lines.
+// SayFirst is Say with a maximum number of lines.
 func (l *DialogLines) SayFirst(most int, label, text string, look term.Style) {
 	from := l.Say(label, text, look)
 	l.Lines = l.Lines[:min(len(l.Lines), from+most)]
 }
 
-// Aside is Say for what need not be read before a key is pressed.
+// Aside is Say for what need not be read before pressing a key.
 func (l *DialogLines) Aside(label, text string, look term.Style) {
 	for i := l.Say(label, text, look); i < len(l.Lines); i++ {
 		l.Minor = append(l.Minor, i)
 	}
 }
 
-// Stress is Say for what must be read before a key is pressed.
+// Stress is Say for what must be read before pressing a key.
 func (l *DialogLines) Stress(label, text string, look term.Style) {
 	for i := l.Say(label, text, look); i < len(l.Lines); i++ {
 		l.major = append(l.major, i)
 	}
 }
 
-// Warn shows what a person might not expect, and in red what is lost.
+// Warn shows warnings, those about losses in red.
 func (l *DialogLines) Warn(warnings []plan.Warning) {
 	for _, w := range warnings {
 		mark, look := term.MarkWarning, l.Styles.Warning
@@ -103,11 +103,11 @@ func (l *DialogLines) Warn(warnings []plan.Warning) {
 	}
 }
 
-// Question makes the lines from this one on what is asked.
+// Question makes the lines from this one on the question.
 func (l *DialogLines) Question(from int) { l.asked = len(l.Lines) - from }
 
-// Fit leaves out what has no room, and marks where: first what is said aside, then what is said, and then what is
-// stressed, each from its end. The question stays, and with it the keys.
+// Fit drops lines for which there is no room, and marks where: first asides, then ordinary lines, then stressed ones,
+// each from the end. The question, including the keys, stays.
 func (l *DialogLines) Fit(most int) {
 	over := len(l.Lines) - most
 	if over <= 0 || most < 2 {
@@ -158,7 +158,7 @@ func (l *DialogLines) Keys(keys ...key.Binding) {
 	l.Hints(text)
 }
 
-// Hints adds keys with what they do, on as many lines as they need.
+// Hints adds keys and what they do, on as many lines as needed.
 func (l *DialogLines) Hints(text string) {
 	const wide, narrow = "     ", "   "
 	room, line := l.Width-LabelWidth, strings.TrimRight(text, " ")
@@ -178,7 +178,7 @@ func (l *DialogLines) Hints(text string) {
 
 func (l *DialogLines) Box(title string) string { return term.Framed(l.Styles, title, l.Lines, l.Outer) }
 
-// Page draws the lines in a frame on a screen of their own, as many as it has room for.
+// Page draws the lines in a frame on a separate screen, as many as fit.
 func (l *DialogLines) Page(title string, width, height int) string {
 	l.Fit(height - 3)
 	lines, left := []string{""}, strings.Repeat(" ", max((width-l.Outer)/2, 0))
@@ -188,7 +188,7 @@ func (l *DialogLines) Page(title string, width, height int) string {
 	return term.Block(lines, width, height)
 }
 
-// SayChanges shows what has changed since the plan was first read, or why nobody can tell.
+// SayChanges shows what has changed since the plan was first read, or why that is unknown.
 func (d *Dialog) SayChanges(l *DialogLines) {
 	if d.Unchecked != nil {
 		words := " the topology could not be read again, and nothing was changed: " + ReadableError(d.Unchecked)
@@ -199,13 +199,13 @@ func (d *Dialog) SayChanges(l *DialogLines) {
 	}
 	l.Stress("", term.MarkWarning+" this has changed while you looked at it: read it again", l.Styles.Danger)
 	for i := range d.Changes {
-		if !d.Changes[i].Refused { // it is shown as what is not possible
+		if !d.Changes[i].Refused { // it is shown as the refusal
 			l.Stress("changed", model.Printable(d.Changes[i].Words()), l.Styles.Danger)
 		}
 	}
 }
 
-// SayAsked ends a question: why it cannot be agreed to, else the number that is asked for, and the keys.
+// SayAsked ends a question: with the refusal, or else the number to type, and the keys.
 func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []key.Binding) {
 	s, before := l.Styles, len(l.Lines)
 	l.Blank()
@@ -236,7 +236,7 @@ func SayWaiting(l *DialogLines, a *plan.Account) {
 	}
 }
 
-// SayStop tells how what runs is stopped, behind the hints of further keys.
+// SayStop shows how to stop the run, after the hints for further keys.
 func (d *Dialog) SayStop(l *DialogLines, hints string) {
 	if d.State == DialogStopping {
 		l.Say("", "stopping: waiting for messages in flight …", l.Styles.Warning)
@@ -245,14 +245,14 @@ func (d *Dialog) SayStop(l *DialogLines, hints string) {
 	l.Hints(hints + Hint(l.Styles, "esc", "stop: what is done stays done"))
 }
 
-// Outcome says how many messages had it, where some had, and what that means.
+// Outcome says how many messages had an outcome, if any, and what that means.
 func (l *DialogLines) Outcome(n int, label, words string) {
 	if n > 0 {
 		l.Stress(label, model.Count(n)+"  "+words, l.Styles.Warning)
 	}
 }
 
-// SayEnd says why a run did not do all of it.
+// SayEnd says why a run did not do everything.
 func (d *Dialog) SayEnd(l *DialogLines) {
 	if d.Account.Stopped != "" {
 		l.Stress("stopped", model.Printable(d.Account.Stopped), l.Styles.Warning)

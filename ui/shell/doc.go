@@ -1,3 +1,3 @@
-// Package shell is what all screens share: what a screen is, and the environment that it works in; keys; dialogs and
-// the consent that they ask for; rows of messages and of flows; what is remembered of looks, causes and choices.
+// Package shell is what all screens share: the screen interface and its environment; keys; dialogs and consent; rows of
+// messages and of flows; what is remembered of looks, causes and choices.
 package shell

@@ -9,14 +9,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Doing is what an action of this program did to a queue. Lists that were read before it stay true by it.
+// Doing is what an action of this program did to a queue. It keeps lists up to date that were read before it.
 type Doing struct {
 	At      time.Time // when it ended
 	Queue   model.QueueRef
-	Gone    map[message.Fingerprint]int // that left the queue
-	Record  int64                       // of the journal; 0: none
+	Gone    map[message.Fingerprint]int // messages that left the queue
+	Record  int64                       // of the journal; 0 for none
 	Back    int                         // messages that an undo brought back
-	Came    map[message.Fingerprint]int // which these are; nil: unknown
+	Came    map[message.Fingerprint]int // which ones; nil: unknown
 	Unclear bool                        // which messages came or left is unknown
 }
 
@@ -26,7 +26,7 @@ func (e *Env) Did(d Doing) {
 	e.Kept.did(d)
 }
 
-// Took is what the action of a record of this start took out of a queue; nil: unknown.
+// Took is what a record of this session took out of a queue; nil: unknown.
 func (e *Env) Took(record int64, queue model.QueueRef) map[message.Fingerprint]int {
 	for _, d := range slices.Backward(e.Doings) {
 		if d.Record == record && d.Queue == queue {
@@ -36,7 +36,7 @@ func (e *Env) Took(record int64, queue model.QueueRef) map[message.Fingerprint]i
 	return nil
 }
 
-// Among are the rows of some messages, and the others; all is false when one of the messages has none.
+// Among splits rows into those of some messages and the others; all is false when a message has no row.
 func Among[R any](
 	rows []R, messages map[message.Fingerprint]int, of func(R) message.Fingerprint,
 ) (these, others []R, all bool) {
@@ -57,11 +57,11 @@ func Among[R any](
 	return these, others, len(these) > 0
 }
 
-// mostUnsettled bounds how many queues are counted for what was done to them.
+// mostUnsettled bounds how many queues are counted because of actions.
 const mostUnsettled = 100
 
-// Unsettled are the queues of actions that the statistics may not have yet: they are counted, for polls would show what
-// was replayed where it was until then.
+// Unsettled are the queues of recent actions that the statistics may not include yet: they are counted, because polls
+// would still show replayed messages at their old place.
 func (e *Env) Unsettled() (queues []model.QueueRef) {
 	for _, d := range slices.Backward(e.Doings) {
 		if e.Shown.Sub(d.At) > model.LateStatistics+CountedFor || len(queues) == mostUnsettled {
@@ -74,7 +74,7 @@ func (e *Env) Unsettled() (queues []model.QueueRef) {
 	return queues
 }
 
-// Since are the doings that a list has not taken in yet. Afterwards it has.
+// Since are the doings that a list has not processed yet, and marks them as processed.
 func (e *Env) Since(taken *int) []Doing {
 	later := e.Doings[*taken:]
 	*taken = len(e.Doings)

@@ -13,8 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Head says when the next message leaves a buffer: by what the broker and the counts know of its head, and by a look
-// that still holds. What knows less of the same message does not make it less exact.
+// Head is when the next message leaves a buffer: from what the broker and the counts know of its head, and from a look
+// that still holds. A less precise source never makes it less exact.
 func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 	var h picture.HeadState
 	h.Waits = m.Topology.Waiting(b).Or(0) > 0
@@ -30,7 +30,7 @@ func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 	seen := m.Sight(b.Queue, q, now)
 	head := message.Message{Position: 1}
 	if at, ok := q.HeadTimestamp.Get(); ok && b.Role == model.DelayedBuffer {
-		// In a retry buffer the publisher's timestamp is not when the message came in: it was somewhere else before.
+		// In a retry buffer the publisher's timestamp is not the time of arrival: the message was somewhere else before.
 		head.Properties.Timestamp = at
 	}
 	h.Due = story.Due(&head, b.TTL, seen)
@@ -48,8 +48,8 @@ func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
 	return h
 }
 
-// levelsDue is when the next message leaves levels that delay as one: one in a level leaves them at the latest when the
-// TTLs of this level and of all below it are over.
+// levelsDue is when the next message leaves levels that delay as one: at the latest after the TTLs of its level and of
+// all below it.
 func (m *TopologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
 	var soonest story.DueTime
 	below := time.Duration(0)
@@ -73,7 +73,7 @@ type held struct {
 	ready int64
 }
 
-// Holding are the levels of a buffer that hold ready messages, the fullest first, and of two the lower one.
+// Holding are the levels of a buffer with ready messages, fullest first, and of two equal ones the lower first.
 func (m *TopologyMsg) Holding(b *model.Buffer) []held {
 	var some []held
 	for _, ref := range b.Levels {
@@ -85,8 +85,8 @@ func (m *TopologyMsg) Holding(b *model.Buffer) []held {
 	return some
 }
 
-// holdingWords name the levels that hold messages: "5 in celery_delayed_3, 1 in celery_delayed_1; enter opens
-// celery_delayed_3". They are "" when none does.
+// holdingWords list the levels with messages: "5 in celery_delayed_3, 1 in celery_delayed_1; enter opens
+// celery_delayed_3". They are "" without any.
 func (m *TopologyMsg) holdingWords(b *model.Buffer, messagesKey string) string {
 	const most = 4
 	levels := m.Holding(b)
@@ -123,7 +123,7 @@ func (m *TopologyMsg) Sight(ref model.QueueRef, q *model.Queue, now time.Time) s
 	return seen
 }
 
-// Soonest is the head that leaves first of all buffers of a flow.
+// Soonest is the head that leaves first among all buffers of a flow.
 func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
 	var soonest picture.HeadState
 	for _, b := range f.Buffers {
@@ -159,7 +159,7 @@ func DueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
 	}
 }
 
-// BufferLines tell of the buffer of a queue what leaves it when and what blocks it, or how to find out.
+// BufferLines say what leaves a queue's buffer when and what blocks it, or how to find out.
 func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.Time) []term.Span {
 	histogram := story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), now)
 	total := histogram.Total()
@@ -188,8 +188,8 @@ func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.
 	return lines
 }
 
-// ComingLines tell in a line when what waits in all buffers of a flow comes to its worker; a ladder of retries is one
-// delay for it.
+// ComingLines are a line about when the messages in all buffers of a flow reach its worker; a ladder of retries counts
+// as one delay.
 func (m *TopologyMsg) ComingLines(f *model.Flow, now time.Time) []term.Span {
 	var all story.DueHistogram
 	for _, b := range f.Buffers {

@@ -19,9 +19,9 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Env is what every screen needs and none changes. The root makes one and hands it to each screen's constructor. What
-// changes with time (the topology, the history) comes in messages instead: the root sends a screen the latest
-// TopologyMsg when it is pushed, before Init, and again after each poll.
+// Env is what every screen needs and none changes. The root makes one and passes it to each screen's constructor. Data
+// that changes with time (the topology, the history) comes in messages: the root sends a screen the latest TopologyMsg
+// when it is pushed, before Init, and again after each poll.
 type Env struct {
 	Connection
 	Terminal
@@ -31,19 +31,19 @@ type Env struct {
 	Requests *atomic.Int64
 }
 
-// Connection is who is asked, and what is allowed there.
+// Connection is the access to the broker, and what is allowed there.
 type Connection struct {
 	Broker     Broker // quiet looks give way to it
 	Quiet      *QuietLooks
 	Kept       KeptLooks
 	Source     ports.Source
 	Reread     plan.Reread
-	Polled     atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what it had seen
-	Journal    ports.Records                  // nil: nothing is kept
-	Index      ports.Index                    // nil: what is read of failed queues is not kept
-	Files      ports.Files                    // nil: nothing is exported
+	Polled     atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what was seen before
+	Journal    ports.Records                  // nil: nothing is recorded
+	Index      ports.Index                    // nil: what is read of failed queues is not stored
+	Files      ports.Files                    // nil: there is no export
 	Title      string                         // the context's name or the broker's address
-	Contexts   []string                       // that one can go to
+	Contexts   []string                       // that the user can switch to
 	ReadOnly   bool
 	Production bool
 	Filters    filter.Saved
@@ -51,36 +51,36 @@ type Connection struct {
 	Schemas    body.Schemas // the protobuf types of bodies
 }
 
-// Terminal is how things look, which keys there are, and what time it is.
+// Terminal is how things look, the keys, and the time.
 type Terminal struct {
 	Styles    *term.Styles
 	Keys      *KeyMap
 	Theme     term.Theme
 	OwnThemes term.OwnThemes
-	Profile   termenv.Profile // how many colours the terminal has
+	Profile   termenv.Profile // the number of colours of the terminal
 	Light     bool            // it has a light background
-	Asking    bool            // for that: nothing is drawn before the answer, or backgroundWait
-	Ascii     bool            // it takes no UTF-8
-	Mouse     bool            // clicks and the wheel mean something
+	Asking    bool            // waiting for the answer about the background: nothing is drawn before it, or backgroundWait
+	Ascii     bool            // it does not support UTF-8
+	Mouse     bool            // clicks and the wheel are used
 	Now       func() time.Time
-	Shown     time.Time                                   // when Update was called last: it is drawn as of then
-	DotStep   time.Duration                               // between two cells of a dot
-	Editor    string                                      // the command that edits a file; "" is one that is usually there
-	Opener    func(ctx context.Context, url string) error // nil: that of the desktop
-	Clipboard io.Writer                                   // takes OSC 52 sequences; nil: standard output
-	Screen    *ScreenFile                                 // nil: not on a terminal of its own
-	Parent    int                                         // the process that started this one; 0: it is not asked for
+	Shown     time.Time                                   // when Update was last called: frames show this time
+	DotStep   time.Duration                               // the time between two cells of a dot
+	Editor    string                                      // the command that edits a file; "" is a usual one
+	Opener    func(ctx context.Context, url string) error // nil: the desktop's
+	Clipboard io.Writer                                   // receives OSC 52 sequences; nil: standard output
+	Screen    *ScreenFile                                 // nil: not on its own terminal
+	Parent    int                                         // the parent process; 0: it is not checked
 }
 
-// Memory is what was done and said since the start, and before. Its slices and maps are for Update only.
+// Memory is what was done and said since the start, and before. Its slices and maps are only used in Update.
 type Memory struct {
-	Choices  Kept // what is remembered from start to start; nil: nothing is
+	Choices  Kept // stores what is remembered between starts; nil: nothing is
 	Marks    *causeMarks
-	Programs []string                // of jq, of before, the newest last
+	Programs []string                // earlier jq programs, newest last
 	reason   string                  // of the last action in production
 	Doings   []Doing                 // of actions since the start
-	followed map[string]followed     // replays, by their marks
-	Together []int64                 // the records of the last action, where it was on several queues
+	followed map[string]followed     // replays, by mark
+	Together []int64                 // the records of the last action, if it was on several queues
 	Acting   map[model.QueueRef]bool // the queues of which an action takes messages now
 }
 
@@ -90,11 +90,11 @@ func (e *Env) Reads(queue model.QueueRef) func(*message.Message) body.View {
 	return func(m *message.Message) body.View { return e.Schemas.Read(queue, m) }
 }
 
-// NewRequest numbers a command: no two requests of the program are equal, so that a screen knows late answers.
+// NewRequest numbers a command: requests are unique in the program, so that a screen recognizes late answers.
 func (e *Env) NewRequest() Request { return Request(e.Requests.Add(1)) }
 
-// Command runs f outside Update. Its context ends at the timeout (0: none) and when the program ends; the program
-// waits for f before it returns.
+// Command runs f outside Update. Its context ends at the timeout (0: none) and when the program ends; the program waits
+// for f before it exits.
 func (e *Env) Command(timeout time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
 	return e.standby(timeout, func(ctx context.Context) tea.Msg {
 		e.Work.Active.Add(1)
@@ -103,7 +103,7 @@ func (e *Env) Command(timeout time.Duration, f func(ctx context.Context) tea.Msg
 	})
 }
 
-// standby is Command for what may wait as long as the program runs: nothing is under way meanwhile.
+// standby is Command for what may wait as long as the program runs: it does not count as active.
 func (e *Env) standby(timeout time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		ctx, done, ok := e.Work.Begin(timeout)
@@ -125,7 +125,7 @@ func (e *Env) Stoppable(f func(ctx context.Context) tea.Msg) (cmd tea.Cmd, stop 
 	}), stop
 }
 
-// work owns what runs outside Update.
+// work owns everything that runs outside Update.
 type work struct {
 	Ctx    context.Context
 	cancel context.CancelFunc
@@ -133,7 +133,7 @@ type work struct {
 	mu      sync.Mutex
 	ended   bool
 	running sync.WaitGroup
-	Active  atomic.Int64 // of what runs, without what is on standby
+	Active  atomic.Int64 // the number of running commands, without those on standby
 }
 
 func NewWork(ctx context.Context) *work {
@@ -155,7 +155,7 @@ func (w *work) Begin(timeout time.Duration) (ctx context.Context, done func(), o
 	return ctx, func() { cancel(); w.running.Done() }, true
 }
 
-// End cancels everything that runs, lets nothing start any more, and waits until all has returned.
+// End cancels everything that runs, lets nothing new start, and waits until all has returned.
 func (w *work) End() {
 	w.mu.Lock()
 	w.ended = true

@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// NumberField is a count: nothing of it is muted, some is in the given look, unknown is "?".
+// NumberField is a count: 0 is muted, others have the given style, unknown is "?".
 func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field {
 	v, ok := n.Get()
 	switch {
@@ -27,21 +27,21 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 	return some.Field(model.Count(v))
 }
 
-// Numbers is a column of counts, which sorts by them.
+// Numbers is a sortable column of counts.
 func Numbers[T any](c term.Column[T], s *term.Styles, some *term.Style, of func(T) model.Opt[int64]) term.Column[T] {
 	c.Cell = func(item T) term.Field { return NumberField(s, of(item), *some) }
 	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
 	return c
 }
 
-// Rates is a column of rates, which sorts by them.
+// Rates is a sortable column of rates.
 func Rates[T any](c term.Column[T], s *term.Styles, of func(T) model.Opt[float64]) term.Column[T] {
 	c.Cell = func(item T) term.Field { return rateField(s, of(item)) }
 	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
 	return c
 }
 
-// ReadyField is how many messages are ready in a queue, or that nobody can tell because it is down.
+// ReadyField is how many messages are ready in a queue, or that it is unknown because the queue is down.
 func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
 	if down {
 		return s.Danger.Field("down")
@@ -73,7 +73,7 @@ func ConsumersField(s *term.Styles, n model.Opt[int64]) term.Field {
 	return s.Text.Field(model.Plural(int(v), "consumer"))
 }
 
-// CompareOpt puts the unknown below everything known.
+// CompareOpt sorts unknown values below known ones.
 func CompareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
 	x, known := a.Get()
 	y, other := b.Get()
@@ -86,7 +86,7 @@ func CompareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
 	return -1
 }
 
-// ReadableError is an error for a person, with the next step where there is one.
+// ReadableError words an error for the user, with the next step if there is one.
 func ReadableError(err error) string {
 	var connect *model.ConnectError
 	if errors.As(err, &connect) {
@@ -104,7 +104,7 @@ func ReadableError(err error) string {
 	return model.Printable(err.Error())
 }
 
-// Age is a span of time for the header: whole seconds, then minutes, hours and days.
+// Age is a duration for the header: whole seconds, then minutes, hours and days.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -117,7 +117,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// Absolute is a path as it was typed, with ~ as a shell reads it: it says where the file is.
+// Absolute is a typed path made absolute, with ~ expanded: it says where the file is.
 func Absolute(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		home, err := os.UserHomeDir()
@@ -129,7 +129,7 @@ func Absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// AgoOf is "2m ago", "?" when it is unknown.
+// AgoOf is "2m ago", "?" when unknown.
 func AgoOf(t model.Opt[time.Time], now time.Time) string {
 	at, known := t.Get()
 	if !known {
@@ -147,7 +147,7 @@ func AgoOf(t model.Opt[time.Time], now time.Time) string {
 	return model.Count(int64(d/(24*time.Hour))) + "d ago"
 }
 
-// ClockOf is the time of a day that is today, "Nov 19" of another one, "?" when it is unknown.
+// ClockOf is the time of day for today, "Nov 19" for another day, "?" when unknown.
 func ClockOf(t model.Opt[time.Time], now time.Time) string {
 	at, known := t.Get()
 	if !known {

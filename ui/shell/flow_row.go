@@ -12,23 +12,23 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// FlowRow is a flow as one line shows it, summed over its queues.
+// FlowRow is a flow as one line, summed over its queues.
 type FlowRow struct {
 	Flow      *model.Flow
-	Poll      *TopologyMsg // what is due is worked out when it is drawn
-	Name      string       // printable, with the vhost when that is not the default one
+	Poll      *TopologyMsg // due times are worked out when drawn
+	Name      string       // printable, with the vhost unless it is the default one
 	Findings  []*findings.Finding
-	Mark      string // of the worst finding
+	Mark      string // for the worst finding
 	Waiting   model.Opt[int64]
 	Buffers   string
 	Moved     model.Opt[float64] // per second, out of the buffers
 	Consumers model.Opt[int64]
-	Polled    bool // by basic.get instead
+	Polled    bool // with basic.get instead
 	Ready     model.Opt[int64]
-	Down      bool // the worker's queue: nobody can use it now
+	Down      bool // the worker's queue cannot be used at the moment
 	Failed    model.Opt[int64]
 	Due       *term.Field // when the next message leaves the buffers, as prepared
-	Trend     []float64   // what waited, over the span of the history
+	Trend     []float64   // waiting messages over the span of the history
 	rank      int         // 0 is in trouble, 1 has failed messages, 2 is well
 }
 
@@ -94,7 +94,7 @@ func (r *FlowRow) sumBuffers(msg *TopologyMsg) (waits []model.QueueRef) {
 	return waits
 }
 
-// Worst puts what needs a person first, then where most failed.
+// Worst sorts first what needs attention, then by the number of failures.
 func Worst(a, b FlowRow) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), CompareOpt(b.Failed, a.Failed), cmp.Compare(a.Name, b.Name))
 }
@@ -106,7 +106,7 @@ func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	return model.Unknown[int64]()
 }
 
-// SumOf adds up what is known; nothing known is unknown, and no queues at all is 0.
+// SumOf adds up known values; if none is known it is unknown, and without any queues it is 0.
 func SumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) model.Opt[N]) model.Opt[N] {
 	if len(refs) == 0 {
 		return model.Some[N](0)
@@ -118,8 +118,8 @@ func SumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) 
 	return sum
 }
 
-// BufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which
-// only those do that publishers fill on purpose).
+// BufferWords say how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (only for
+// buffers that publishers fill on purpose).
 func BufferWords(flow *model.Flow) string {
 	var words []string
 	for _, role := range []model.Role{model.DelayedBuffer, model.RetryBuffer} {
@@ -167,7 +167,7 @@ func BufferWords(flow *model.Flow) string {
 	return cmp.Or(strings.Join(words, ", "), "-")
 }
 
-// RoundUp drops what nobody reads: seconds of minutes, minutes of hours. An upper bound is only ever rounded up.
+// RoundUp drops irrelevant precision: seconds of minutes, minutes of hours. An upper bound is only ever rounded up.
 func RoundUp(d time.Duration) time.Duration {
 	unit := time.Second
 	switch {

@@ -22,14 +22,14 @@ type followed struct {
 type (
 	// FollowMsg asks the root to watch whether a replay worked.
 	FollowMsg struct{ Following plan.Following }
-	// SequelMsg brings the root what is known of that.
+	// SequelMsg brings the root the replay's sequel so far.
 	SequelMsg struct {
 		mark   string
 		sequel plan.Sequel
 	}
 )
 
-// Following asks for what a plan has done to be followed; nil: there is nothing to follow.
+// Following asks for an executed plan to be followed; nil: there is nothing to follow.
 func Following(p *plan.Plan, t *model.Topology, a *plan.Account) tea.Cmd {
 	f, ok := p.Follow(t, a)
 	if !ok {
@@ -62,7 +62,7 @@ func (f *followed) next() tea.Cmd {
 	return f.feed.Next(func(s plan.Sequel) tea.Msg { return SequelMsg{mark, s} })
 }
 
-// Followed takes what is known of a replay. It says when some of it came back, wherever one looks then.
+// Followed takes in the sequel of a replay. When messages come back, it returns a notice, whatever screen is open.
 func (e *Env) Followed(msg SequelMsg) tea.Cmd {
 	f := e.followed[msg.mark]
 	f.sequel = msg.sequel
@@ -82,7 +82,7 @@ func (e *Env) Sequel(mark string) *plan.Sequel {
 	return &f.sequel
 }
 
-// Unfollow stops watching the replay of a record: what comes back then was brought back.
+// Unfollow stops watching the replay of an undone record: what comes back then was brought back.
 func (e *Env) Unfollow(record int64) {
 	for _, f := range e.followed {
 		if f.plan.Record == record {
@@ -106,7 +106,7 @@ type ProgressMsg struct {
 	Account plan.Account
 }
 
-// progressFeed carries accounts and sequels from the executor's goroutine to Update. Its channel holds one: only the
+// progressFeed passes accounts and sequels from the executor's goroutine to Update. Its channel holds one: only the
 // newest matters, so a new one replaces one that was not fetched, and the executor never waits for the screen.
 type progressFeed[T any] struct {
 	mu     sync.Mutex
@@ -127,7 +127,7 @@ func (f *progressFeed[T]) Put(a T) {
 	case <-f.latest:
 	default:
 	}
-	f.latest <- a // there is room: nobody else puts, and what was there is gone
+	f.latest <- a // there is room: nothing else puts, and the previous one is gone
 }
 
 func (f *progressFeed[T]) Close() {

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	valueLimit = 2000 // characters of one header's value that are shown
-	traceLimit = 8000 // the same of one that has several lines
-	valueDepth = 6    // tables in tables that are shown
-	treeLimit  = 500  // lines of headers that are shown
+	valueLimit = 2000 // displayed characters of one header's value
+	traceLimit = 8000 // the same for one with several lines
+	valueDepth = 6    // displayed levels of nested tables
+	treeLimit  = 500  // displayed lines of headers
 )
 
 // Named is one line of a list of names and values.
 type Named struct{ Name, Value string }
 
-// PropertyLines are the properties that a message has, named as AMQP names them.
+// PropertyLines are the properties that a message has, with AMQP's names.
 func PropertyLines(m *message.Message) []Named {
 	p := &m.Properties
 	lines := []Named{{"exchange", model.ExchangeName(m.Exchange)}, {"routing_key", m.RoutingKey}}
@@ -57,7 +57,7 @@ func PropertyLines(m *message.Message) []Named {
 	return lines
 }
 
-// tableNames are the names of a table in order. x-death comes last: it is long, and the story tells it.
+// tableNames are the names of a table in order. x-death comes last: it is long, and the story shows it.
 func tableNames(t model.Table) []string {
 	names := slices.Sorted(maps.Keys(t))
 	if i := slices.Index(names, "x-death"); i >= 0 {
@@ -76,7 +76,7 @@ func tableLines(t model.Table) []Named {
 	return lines
 }
 
-// TreeLines are the entries of a table with tables in it opened up, indented: "x-death" and below it "1  count 3".
+// TreeLines are the entries of a table with nested tables expanded and indented: "x-death" and below it "1 count 3".
 func TreeLines(t model.Table) []Named {
 	var lines []Named
 	var add func(name string, v any, depth int)
@@ -86,7 +86,7 @@ func TreeLines(t model.Table) []Named {
 		}
 		indent := strings.Repeat("  ", depth)
 		switch v := v.(type) {
-		case string: // a stack trace breaks where it does
+		case string: // a stack trace keeps its lines
 			w := valueWriter{left: traceLimit}
 			if text := model.PrintableLines(w.fits(v)); len(text) > 1 {
 				lines = append(lines, Named{indent + name, ""})
@@ -144,7 +144,7 @@ type valueWriter struct {
 	left int
 }
 
-// text writes what comes from a message.
+// text writes text from a message.
 func (w *valueWriter) text(s string) { w.b.WriteString(model.Printable(w.fits(s))) }
 
 // mark writes what stands between values.
@@ -192,7 +192,7 @@ func (w *valueWriter) value(v any, depth int) {
 	}
 }
 
-// within writes so many values between brackets.
+// within writes this many values between brackets.
 func (w *valueWriter) within(open, end string, values, depth int, write func(i int)) {
 	if depth >= valueDepth {
 		w.mark(open + "…" + end)

@@ -12,24 +12,24 @@ const (
 	historySamples = 300 // at most: with the shortest interval in use, 1 s, that is the span
 )
 
-// History remembers how deep the queues of flows were, and what left them, for the last five minutes, and since
-// when their heads are there. The root adds to it, and the flow that is counted (saw).
+// History remembers the depth of the flows' queues, and what left them, for the last five minutes, and since when their
+// heads are there. The root adds to it, and so does the flow that is counted (Saw).
 type History struct {
 	times  []time.Time
-	queues map[model.QueueRef][]sample // as long as times; the newest last
-	heads  map[model.QueueRef]Arrival  // of each queue that holds messages
+	queues map[model.QueueRef][]sample // as long as times; newest last
+	heads  map[model.QueueRef]Arrival  // for each queue with messages
 }
 
 type sample struct {
 	ready float32 // messages; negative: unknown
-	left  bool    // something has left the queue since the poll before, or may have
+	left  bool    // something has left the queue since the previous poll, or may have
 }
 
 func NewHistory() *History {
 	return &History{queues: map[model.QueueRef][]sample{}, heads: map[model.QueueRef]Arrival{}}
 }
 
-// Record adds one poll. Queues that are in no flow any more are forgotten.
+// Record adds one poll. Queues that are no longer in a flow are forgotten.
 func (h *History) Record(at time.Time, t *model.Topology, flows []model.Flow, moves model.Moves) {
 	old := 0
 	for old < len(h.times) && (at.Sub(h.times[old]) > HistorySpan || len(h.times)-old >= historySamples) {
@@ -66,8 +66,8 @@ func (h *History) Record(at time.Time, t *model.Topology, flows []model.Flow, mo
 	h.queues, h.heads = kept, heads
 }
 
-// Ready is the sum of what waited in queues over the span that ends now, in as many steps as asked for: the mean of
-// each step, negative where nothing is known.
+// Ready is the sum of waiting messages in queues over the span that ends now, in this number of steps: the mean of each
+// step, negative where unknown.
 func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []float64 {
 	sums, counts := make([]float64, steps), make([]int, steps)
 	start := now.Add(-HistorySpan)
@@ -99,11 +99,11 @@ func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []fl
 	return sums
 }
 
-// Arrival is between when and when the message at the head of a queue came, as far as counts say: after is zero when it
-// was not seen to come. It is kept for as long as nothing leaves the queue: what says less does not make it less exact.
+// Arrival is the time range in which the message at the head of a queue came, by counts: after is zero when it was not
+// seen arriving. It is kept for as long as nothing leaves the queue: less precise counts do not replace it.
 type Arrival struct{ After, Since time.Time }
 
-// HeadArrived is what is known of the message that is at the head of a queue now.
+// HeadArrived is the arrival of the message that is at the head of a queue now.
 func (h *History) HeadArrived(now time.Time, ref model.QueueRef) Arrival {
 	if known, ok := h.heads[ref]; ok {
 		return known
@@ -111,9 +111,8 @@ func (h *History) HeadArrived(now time.Time, ref model.QueueRef) Arrival {
 	return Arrival{Since: now}
 }
 
-// headAfter is what the newest of the samples makes of a head: for as long as nothing has left a queue that was not
-// empty, its head is the same, and when it was empty just before, the head has come since. A poll that does not know
-// what left ends it.
+// headAfter derives a head's arrival from the newest samples: while nothing has left a non-empty queue, its head is the
+// same, and if it was empty just before, the head has come since. A poll that does not know what left ends the search.
 func (h *History) headAfter(ref model.QueueRef, samples []sample) Arrival {
 	newest := len(samples) - 1
 	fresh := Arrival{Since: h.times[newest]}
@@ -121,22 +120,21 @@ func (h *History) headAfter(ref model.QueueRef, samples []sample) Arrival {
 	switch {
 	case samples[newest].left || newest == 0:
 	case samples[newest-1].ready == 0:
-		fresh.After = h.times[newest-1].Add(-model.StatisticsLag) // as old as that the count of nothing may be
+		fresh.After = h.times[newest-1].Add(-model.StatisticsLag) // the count of 0 may be as old as that
 	case ok:
 		return known
 	}
 	return fresh
 }
 
-// Saw takes in what counts know of a head, so that it is still known when they end.
+// Saw takes in what counts know of a head, so that it stays known when they end.
 func (h *History) Saw(ref model.QueueRef, head watch.Head) {
 	if known, ok := h.heads[ref]; ok {
 		h.heads[ref] = known.With(head)
 	}
 }
 
-// With is what polls and counts know together. Polls come late: a head that has left since is not the one that is
-// counted.
+// With combines what polls and counts know. Polls are late: a head that has left since is not the counted one.
 func (a Arrival) With(head watch.Head) Arrival {
 	counted := Arrival{head.After, head.By}
 	switch {

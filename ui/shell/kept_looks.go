@@ -13,21 +13,21 @@ import (
 // mostKeptLooks bounds how many looks are kept. Their bodies are on disk.
 const mostKeptLooks = 50
 
-// KeptLooks are the looks that a delivery limit counts, one of a queue: every screen shows what they read without
-// another look, until a key asks for one. They stay true by what this program does; what others do shows in the counts
-// of the polls.
+// KeptLooks are the looks that a delivery limit counts, one for each queue: every screen shows what they read without
+// another look, until a key requests one. Actions of this program keep them up to date; changes by others show in the
+// counts of the polls.
 type KeptLooks struct {
 	mu    sync.Mutex
-	looks []*keptLook // the oldest first
+	looks []*keptLook // oldest first
 }
 
 type keptLook struct {
 	peeked peek.Peeked
-	gone   map[message.Fingerprint]int // that left the queue since
-	users  int                         // that have to close it, the list of what is kept among them
+	gone   map[message.Fingerprint]int // messages that left the queue since
+	users  int                         // how many still have to close it, including the list of kept looks
 }
 
-// Keep keeps what a look read if it was counted. What it returns is used, and closed, as any other look.
+// Keep keeps the messages of a look that was counted. The result is used, and closed, like any other look.
 func (k *KeptLooks) Keep(p peek.Peeked) peek.Peeked {
 	if p.Messages == nil || !p.Plan.Uses() || p.Plan.Nameless {
 		return p
@@ -50,7 +50,7 @@ func (k *KeptLooks) Has(queue model.QueueRef, limit int) bool {
 	return k.find(queue, limit) != nil
 }
 
-// Lend is the look that is kept of a queue, without what has left the queue since.
+// Lend is the kept look of a queue, without messages that have left the queue since.
 func (k *KeptLooks) Lend(queue model.QueueRef, limit int) (p peek.Peeked, ok bool, err error) {
 	k.mu.Lock()
 	one := k.find(queue, limit)
@@ -83,7 +83,7 @@ func (k *KeptLooks) did(d Doing) {
 		known := d.Came != nil || !d.Unclear && d.Back == 0
 		for fingerprint, n := range d.Came {
 			one.gone[fingerprint] -= n
-			known = known && one.gone[fingerprint] >= 0 // else it was not in what was read
+			known = known && one.gone[fingerprint] >= 0 // otherwise it was not in what was read
 		}
 		if !known {
 			k.forget(d.Queue)
@@ -107,7 +107,7 @@ func (k *KeptLooks) find(queue model.QueueRef, limit int) *keptLook {
 	return nil
 }
 
-// forget keeps the look of a queue no longer. mu is held.
+// forget stops keeping the look of a queue. mu is held.
 func (k *KeptLooks) forget(queue model.QueueRef) {
 	if i := slices.IndexFunc(k.looks, func(one *keptLook) bool { return one.peeked.Plan.Queue == queue }); i >= 0 {
 		one := k.looks[i]

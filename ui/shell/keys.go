@@ -9,11 +9,11 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Tabs are the names of the numbered screens: the first letters of the tabs are large.
+// Tabs are the names of the numbered screens; the tabs capitalize them.
 var Tabs = [...]string{"flows", "queues", "failed", "findings", "journal"}
 
-// KeyMap holds every key of the program. It is the one place where keys have names: handlers match against these
-// bindings, and the footer and the help are written from them.
+// KeyMap holds every key of the program. It is the only place where keys have names: handlers match these bindings, and
+// the footer and the help are generated from them.
 type KeyMap struct {
 	term.ListKeys
 

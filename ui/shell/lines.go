@@ -14,13 +14,13 @@ import (
 
 const storyTimes = 10
 
-// storyLabels stand where the time of an event would, for what is no event.
+// storyLabels are for entries without a time, in the column of times.
 var storyLabels = map[story.Kind]string{
 	story.Now: "now", story.Tried: "tries", story.Ladder: "ladder", story.Next: "next",
 	story.Runs: "runs",
 }
 
-// StoryLines tell a message's way, oldest first; briefly without notes.
+// StoryLines show a message's story, oldest first; without notes if brief.
 func StoryLines(s *term.Styles, m *message.Message, events []story.Event, width int, brief bool) []string {
 	var lines []string
 	day := ""
@@ -64,7 +64,7 @@ func storyLook(s *term.Styles, e *story.Event) term.Style {
 	return s.Text
 }
 
-// FindingLines are findings in words, each with what to do about it.
+// FindingLines are findings in words, each with its remedy.
 func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string {
 	var lines []string
 	for _, f := range found {
@@ -78,7 +78,7 @@ func FindingLines(s *term.Styles, found []*findings.Finding, width int) []string
 	return lines
 }
 
-// Happening is what a finding says, and since when, where that matters: it may have begun before dlxtop saw it.
+// Happening is a finding's message, with since when, if that matters: it may have begun before dlxtop saw it.
 func Happening(f *findings.Finding) string {
 	if !f.Happening || f.Since.IsZero() {
 		return f.Message
@@ -86,7 +86,7 @@ func Happening(f *findings.Finding) string {
 	return f.Message + "; seen since " + f.Since.Local().Format("15:04:05")
 }
 
-// ExitLines tell, for each reason, where messages go that leave a queue. Reasons with the same way share a line.
+// ExitLines show, for each reason, where messages go that leave a queue. Reasons with the same way share a line.
 func ExitLines(s *term.Styles, exits []model.Exit) []string {
 	var lines []string
 	for len(exits) > 0 {
@@ -129,7 +129,7 @@ func exitWords(s *term.Styles, e model.Exit) string {
 	return words
 }
 
-// behind puts words behind others, when there are others.
+// behind appends words to others, if there are others.
 func behind(first, between, words string) string {
 	if first == "" {
 		return words

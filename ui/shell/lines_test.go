@@ -40,14 +40,13 @@ func TestExitLines(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff(want, got))
 }
 
-// TestOddHeadersAreShown: each value of a name that is there twice, and the bytes of what cannot be read, within
-// bounds.
+// Each value of a name that occurs twice is shown, and the bytes of unreadable ones, within bounds.
 func TestOddHeadersAreShown(t *testing.T) {
 	m := model.Table{
 		"large": uint64(1<<64 - 1), "twice": model.Repeated{"a", model.Table{"in": int32(1)}},
 		"broken": model.RawValue{Type: 'F', Bytes: []byte{0, 0x1b, 0xff}},
 		"long":   model.RawValue{Type: '?', Bytes: make([]byte, 100_000)}, "list": []any{model.Repeated{"b", "c"}},
-		"wide": []any{"a", strings.Repeat("b", 2*valueLimit)}, // what closes the list has no room
+		"wide": []any{"a", strings.Repeat("b", 2*valueLimit)}, // there is no room for the closing bracket
 	}
 	var got []string
 	for _, line := range TreeLines(m) {
@@ -65,7 +64,7 @@ func TestOddHeadersAreShown(t *testing.T) {
 	}
 }
 
-// TestWorstFlowsFirst: what is in trouble, then where most failed, then by name.
+// Flows in trouble, then those with the most failures, then by name.
 func TestWorstFlowsFirst(t *testing.T) {
 	row := func(name string, rank int, failed int64) FlowRow {
 		return FlowRow{Name: name, rank: rank, Failed: model.Some(failed)}

@@ -7,15 +7,15 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Listing is what screens that are one list have in common: a screen embeds it, and gives it messages first.
+// Listing is what screens with a single list share: a screen embeds it, and passes it messages first.
 type Listing[K comparable, T any] struct {
 	term.List[K, T]
 	Env    *Env
 	Latest TopologyMsg // the newest poll; zero before the first, and while the screen rests
 	Hides  bool        // its columns can be hidden
-	Opens  string      // what enter opens of a row; "": nothing
+	Opens  string      // what enter opens for a row; "": nothing
 	Above  int         // lines of the screen above the list
-	again  bool        // the last click was on the row at the cursor, which a click had chosen
+	again  bool        // the last click was on the cursor's row, after another click on it
 	name   string
 }
 
@@ -27,14 +27,14 @@ func NewListing[K comparable, T any](
 }
 
 type (
-	// ClickMsg puts the cursor on the row that was drawn there, counted from the screen's own corner.
+	// ClickMsg puts the cursor on the row that was drawn there; coordinates are relative to the screen.
 	ClickMsg struct{ X, Y int }
-	// RestMsg has a screen that is not seen let go of the poll that it shows: the next one brings all of it again, and
-	// comes before the screen is seen. On a large broker a poll is tens of megabytes.
+	// RestMsg makes a hidden screen release its poll: the next one is complete again, and comes before the screen is seen.
+	// On a large broker a poll is tens of megabytes.
 	RestMsg struct{}
 )
 
-// Handle takes what concerns the list alone, and notes polls. It reports whether nothing else is to be done.
+// Handle handles what concerns only the list, and takes in polls. It reports whether nothing else is to be done.
 func (l *Listing[K, T]) Handle(msg tea.Msg) bool {
 	switch msg := msg.(type) {
 	case TopologyMsg:
@@ -57,12 +57,12 @@ func (l *Listing[K, T]) Handle(msg tea.Msg) bool {
 	return false
 }
 
-// Title names the screen, and the columns of it that are hidden.
+// Title names the screen and its hidden columns.
 func (l Listing[K, T]) Title() string { return l.name }
 
 func (l Listing[K, T]) Typing() bool { return l.Filter.Typing }
 
-// List is a Listing of whatever rows.
+// List is a Listing with any type of rows.
 type List interface {
 	Title() string
 	Typing() bool
@@ -72,7 +72,7 @@ type List interface {
 	Listed(width, height int) string
 }
 
-// Pane is what stands below the list about the row at the cursor: tell fills the lines, and returns the row's name.
+// Pane is the pane below the list about the row at the cursor: tell fills the lines, and returns the row's name.
 func (l *Listing[K, T]) Pane(what string, width int, tell func(row T, lines *DialogLines) (name string)) []string {
 	r, ok := l.Table.Current()
 	if !ok {
@@ -83,7 +83,7 @@ func (l *Listing[K, T]) Pane(what string, width int, tell func(row T, lines *Dia
 	return append([]string{term.Partition(l.Env.Styles, name, l.Table.Position(), width)}, lines.Indented()...)
 }
 
-// Keys are those of a screen that has no others.
+// Keys are those of a screen without further keys.
 func (l Listing[K, T]) Keys() []key.Binding {
 	if _, ok := l.Table.Current(); ok && l.Opens != "" {
 		return l.Bindings(term.Describe(l.Env.Keys.Open, l.Opens))
@@ -91,7 +91,7 @@ func (l Listing[K, T]) Keys() []key.Binding {
 	return l.Bindings()
 }
 
-// Rests makes it a screen that a RestMsg is for.
+// Rests marks it as a screen that handles RestMsg.
 func (l Listing[K, T]) Rests() {}
 
 // Clicked implements Clickable.

@@ -10,27 +10,27 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root
-// adds to it.
+// Looks remembers, for each buffer that was looked at, when its messages leave, and which came back. Only the root adds
+// to it.
 type Looks struct {
 	waits map[model.QueueRef]*story.Waits
 	met   map[model.QueueRef]map[string]meeting // by message id
-	Dead  map[model.QueueRef]DeadLetters        // of every queue that somebody looked at
-	Seen  model.Seen                            // the ways of all messages; polls read it, so it is never changed
+	Dead  map[model.QueueRef]DeadLetters        // of every queue that was looked at
+	Seen  model.Seen                            // of all messages; polls read it, so it is never modified
 }
 
-// DeadLetters are how many of the messages of a look have a death or an error of an application.
+// DeadLetters are how many of the messages of a look have a death or an application's error.
 type DeadLetters struct{ Dead, Of int }
 
 type meeting struct {
-	leaves time.Time // at the latest: seen there later, it has come back; zero: it does not leave
+	leaves time.Time // at the latest: if seen there later, it has come back; zero: it does not leave
 	back   int       // how often it has come back
 }
 
 // expiryLag is how late a busy broker may expire a message.
 const expiryLag = time.Second
 
-// mostRemembered bounds how many messages are remembered of one look: about 200 bytes each.
+// mostRemembered bounds how many messages of one look are remembered: about 200 bytes each.
 const mostRemembered = 20_000
 
 func NewLooks() *Looks {
@@ -40,7 +40,7 @@ func NewLooks() *Looks {
 	}
 }
 
-// Remember takes a new look at a queue in; nil when there is nothing to tell of it.
+// Remember takes in a new look at a queue; nil when it has no due times.
 func (l *Looks) Remember(ref model.QueueRef, w *story.Waits) {
 	delete(l.waits, ref)
 	if w != nil && len(w.Messages) <= mostRemembered {
@@ -49,7 +49,7 @@ func (l *Looks) Remember(ref model.QueueRef, w *story.Waits) {
 	}
 }
 
-// At is the last look at a queue; nil when there was none that tells when messages leave.
+// At is the last look at a queue; nil without one that knows when messages leave.
 func (l *Looks) At(ref model.QueueRef) *story.Waits {
 	if l == nil {
 		return nil
@@ -57,7 +57,7 @@ func (l *Looks) At(ref model.QueueRef) *story.Waits {
 	return l.waits[ref]
 }
 
-// meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the
+// meet compares a look with earlier ones. A message that should have left but is there has come back, whatever the
 // broker counts.
 func (l *Looks) meet(ref model.QueueRef, w *story.Waits) {
 	before, now := l.met[ref], make(map[string]meeting, len(w.Messages))
@@ -110,8 +110,8 @@ func (l *Looks) in(t *model.Topology) func(model.QueueRef) *story.Waits {
 	}
 }
 
-// Failed tells why a queue that no flow has is a failed queue by what a look found in it; "" when it is none. What is
-// not looked at is not known: looking costs.
+// Failed is why a queue without a flow is a failed queue, by what a look found in it; "" when it is not. Without a look
+// it is unknown: looking has a cost.
 func (l *Looks) Failed(t *model.Topology, q *model.Queue) string {
 	if l == nil || l.Dead[q.QueueRef].Dead == 0 || q.Consumers.Or(0) > 0 || len(t.FlowsOf(q.QueueRef)) > 0 {
 		return ""
@@ -125,7 +125,7 @@ const FewDeliveries = 5 // left of a delivery limit: a warning
 
 type LooksField struct {
 	Left, limit  int64
-	Counts, told bool // it limits them; earlier looks tell how many are left
+	Counts, told bool // it limits them; the rest is known from earlier looks
 }
 
 func NewLooksField(t *model.Topology, ref model.QueueRef) LooksField {
@@ -134,7 +134,7 @@ func NewLooksField(t *model.Topology, ref model.QueueRef) LooksField {
 	return l
 }
 
-// Field is "17 of 20", "≤ 20" where no earlier look tells, and "-" where looks are not limited.
+// Field is "17 of 20", "≤ 20" without an earlier look, and "-" where looks are not limited.
 func (l LooksField) Field(s *term.Styles) term.Field {
 	left := fmt.Sprintf("%d of %d", l.Left, l.limit)
 	switch {

@@ -12,11 +12,11 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Bodies are the bodies of one message, made ready once: its own, and that of the original when it is in an envelope.
+// Bodies are the bodies of one message, prepared once: its own, and that of the original if it is in an envelope.
 type Bodies struct {
 	Read          func(*message.Message) body.View
 	made          bool
-	raw           bool // as they lie in the queue
+	raw           bool // as they are in the queue
 	own, original body.View
 	envelope      message.Envelope
 	enveloped     bool
@@ -50,7 +50,7 @@ func (b *Bodies) Width(m *message.Message, raw bool) int {
 	return widest
 }
 
-// Lines are a message's body, as far as it was kept. When it is in an envelope, the original body comes first.
+// Lines are a message's body, as far as it was kept. If it is in an envelope, the original body comes first.
 func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folded bool) []string {
 	b.make(m, raw)
 	own := ViewLines(s, &b.own, width, folded)
@@ -64,7 +64,7 @@ func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folde
 	return append(append(lines, RawHead(s)...), own...)
 }
 
-// ViewLines are a body under what was done to read it.
+// ViewLines are a body below a line that says how it was decoded.
 func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 	lines := s.Muted.Wrap("", v.Title, width)
 	if v.Problem != "" {
@@ -84,7 +84,7 @@ func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 	return lines
 }
 
-// Dressed is a line of a body with its parts in their styles, broken at the width, wherever that is.
+// Dressed is a line of a body with its parts styled, broken at the width, at any character.
 func Dressed(s *term.Styles, l body.Line, width int) []string {
 	parts := make([]Inked, len(l.Spans))
 	for i, span := range l.Spans {
@@ -98,7 +98,7 @@ type Inked struct {
 	Style term.Style
 }
 
-// InkedLines are the parts of a line, broken at the width: each piece is dressed by itself.
+// InkedLines are the parts of a line, broken at the width: each piece is styled separately.
 func InkedLines(parts []Inked, width int) []string {
 	var whole strings.Builder
 	for _, p := range parts {
@@ -128,12 +128,12 @@ func bodyStyle(s *term.Styles, k body.Kind) term.Style {
 	}[k]
 }
 
-// Pieces are printable text broken at the width: behind a blank in the second half of a line, else wherever that is.
-// Together they are the text.
+// Pieces are printable text broken at the width: after a blank in the second half of a line, otherwise at any
+// character. Joined they are the text.
 func Pieces(text string, width int) (lines []string) {
 	width = max(width, 1)
 	for {
-		head := text[:min(len(text), 8*width)] // more than a line: each character has four bytes at most
+		head := text[:min(len(text), 8*width)] // more than a line: each character has at most four bytes
 		for !utf8.ValidString(head) && len(head) > 8*width-utf8.UTFMax {
 			head = head[:len(head)-1]
 		}
@@ -154,7 +154,7 @@ func Pieces(text string, width int) (lines []string) {
 	}
 }
 
-// EnvelopeHead stands above what was in an envelope, RawHead above what lies in the queue.
+// EnvelopeHead is the heading of an envelope's content, RawHead that of the body in the queue.
 func EnvelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
 	return s.Muted.Wrap("", "The original: a replay "+model.Printable(e.Does)+".", width)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// copyLimit is how many bytes go to the clipboard: terminals cut or ignore longer sequences.
+// copyLimit is how many bytes go to the clipboard: terminals truncate or ignore longer sequences.
 const copyLimit = 74_000
 
-// ToClipboard is where the sequences go that a terminal keeps as its clipboard.
+// ToClipboard is where sequences for the terminal's clipboard are written.
 func (e *Env) ToClipboard() io.Writer {
 	if e.Clipboard == nil {
 		return os.Stdout
@@ -41,7 +41,7 @@ func HeadersToCopy(m *message.Message) (what, text string) {
 	return "the headers", b.String()
 }
 
-// CopyText hands text to the terminal, which keeps the clipboard (OSC 52): so it works over SSH too.
+// CopyText passes text to the terminal, which owns the clipboard (OSC 52): so it works over SSH too.
 func CopyText(out io.Writer, what, text string) tea.Msg {
 	if len(text) > copyLimit {
 		text = message.WholeRunes(text, copyLimit)

@@ -20,20 +20,20 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// MessageID is the identity of a message on the screen: its fingerprint, and which of its twins it is, counted from the
-// head.
+// MessageID is the identity of a message on the screen: its fingerprint, and its number among its twins, counted from
+// the head.
 type MessageID struct {
 	Fingerprint message.Fingerprint
 	twin        int
 }
 
-// MessageRow is one peeked message as the table shows it: what is drawn of it often, and where the rest is. Rows are
-// made outside Update; preview is read when they are seen (readParts).
+// MessageRow is one peeked message as a row of the table: the parts that are drawn often, and where the rest is. Rows
+// are made outside Update; preview is read when they become visible (readParts).
 type MessageRow struct {
 	Id        MessageID
 	Peeked    *PeekedMessages
-	Since     time.Time // when it was published, as far as it tells; zero: it does not
-	key       string    // the first routing key that it tells of
+	Since     time.Time // when it was published, as far as it says; zero: unknown
+	key       string    // the first routing key, as far as it says
 	failure   string
 	deaths    string
 	Preview   string
@@ -41,13 +41,13 @@ type MessageRow struct {
 	Size      int   // bytes of its body
 	Position  int32
 	Index     int32 // in peeked
-	exact     bool  // since is not just the latest possible time
+	exact     bool  // since is not only the latest possible time
 	malformed bool  // its x-death is
-	Matched   bool  // the filter lets it through
-	Other     bool  // it failed for another cause than the one that is shown
+	Matched   bool  // the filter matches it
+	Other     bool  // it failed for a cause other than the displayed one
 }
 
-// PeekedMessages are the messages of a look, with the one at hand that was read last.
+// PeekedMessages are the messages of a look, with the last one read.
 type PeekedMessages struct {
 	message.Messages
 	at   int32
@@ -55,12 +55,12 @@ type PeekedMessages struct {
 }
 
 const (
-	previewWidth = 160     // how much of a text a row holds ready: more than a wide terminal shows
-	ShownBody    = 4 << 20 // bytes of a body that are read to show it: what an envelope may have
-	RowsAtOnce   = 512     // a share of the work of one processor
+	previewWidth = 160     // how much of a text a row keeps ready: more than a wide terminal shows
+	ShownBody    = 4 << 20 // bytes of a body read for display: the maximum of an envelope
+	RowsAtOnce   = 512     // one processor's share of the work
 )
 
-// Whole is the message as it is shown, when it was read last: the beginning of a huge body only.
+// Whole is the message for display, if it was the last one read: only the beginning of a huge body.
 func (r *MessageRow) Whole() *message.Message {
 	if r.Peeked.at != r.Index {
 		return nil
@@ -68,8 +68,8 @@ func (r *MessageRow) Whole() *message.Message {
 	return r.Peeked.last
 }
 
-// MessageRows makes the rows of a page of a queue, which is a buffer or not, and lets see take in each message and its
-// index: one at a time, in whichever order. It looks into every message, so it runs outside Update, on all processors.
+// MessageRows makes the rows of a queue's messages (a buffer or not), and calls see with each message and its index:
+// one at a time, in any order. It reads every message, so it runs outside Update, on all processors.
 func MessageRows(
 	messages message.Messages, queue model.QueueRef, buffer bool, see func(int, *message.Message),
 ) ([]*MessageRow, error) {
@@ -127,10 +127,10 @@ func (r *MessageRow) describe(m *message.Message, queue model.QueueRef, buffer b
 	}
 }
 
-// interned holds each text once: a hundred thousand messages have few different ones.
+// interned keeps each text once: a hundred thousand messages have few different ones.
 type interned map[string]string
 
-// text is the beginning of a text, printable, that keeps nothing else of its message in memory.
+// text is the beginning of a text, printable, that retains nothing else of its message.
 func (in interned) text(s string) string {
 	s = message.WholeRunes(s, previewWidth)
 	known, ok := in[s]
@@ -152,7 +152,7 @@ func SampleOf(rows []*MessageRow) (message.Messages, plan.Selection) {
 	return part, selection
 }
 
-// age is how long ago the message was published: "2m 04s", "≥ 2m 04s" when only the latest time is known.
+// age is how long ago the message was published: "2m 04s", "≥ 2m 04s" when only the latest possible time is known.
 func (r *MessageRow) age(now time.Time) string {
 	age := Age(max(now.Sub(r.Since), 0))
 	switch {
@@ -180,8 +180,7 @@ func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
 	return term.NewTable(e.Kit(), rowID, byPosition, MessageColumns(e, nil, false)...)
 }
 
-// MessageColumns are the columns of a queue's messages, which is a buffer or not; when they leave is one of them when
-// they wait.
+// MessageColumns are the columns for a queue's messages (a buffer or not); with waits they include when each leaves.
 func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*MessageRow] {
 	s := e.Styles
 	type column = term.Column[*MessageRow]
@@ -218,7 +217,7 @@ func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*Mess
 	return columns
 }
 
-// waitColumn tells when each message leaves its buffer, by now. A mark says that its own time is over before that.
+// waitColumn is when each message leaves its buffer, from now. A mark says that its own time ends before that.
 func waitColumn(e *Env, waits *story.Waits) term.Column[*MessageRow] {
 	s := e.Styles
 	return term.Column[*MessageRow]{
@@ -261,7 +260,7 @@ func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 	return style.Field(w.Leaves.In(now) + late)
 }
 
-// WaitOf is what a look told of when a message leaves; nil when it tells nothing of it.
+// WaitOf is what a look found out about when a message leaves; nil when nothing.
 func WaitOf(waits *story.Waits, position int) *story.Wait {
 	if i := position - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
 		return &waits.Messages[i]
@@ -269,8 +268,8 @@ func WaitOf(waits *story.Waits, position int) *story.Wait {
 	return nil
 }
 
-// ReadAhead is how many rows are read beyond those that are seen, on each side, when some of these are not read: one
-// that holds a key down sees no gaps.
+// ReadAhead is how many rows are read on each side of the visible ones, when some of these are unread: holding a key
+// down shows no gaps.
 const ReadAhead = 100
 
 // ReadMsg brings what was read of messages that are on disk.
@@ -279,14 +278,14 @@ type ReadMsg struct {
 	Read    readParts
 }
 
-// readParts are what is shown of messages beside their rows.
+// readParts are the displayed parts of messages that rows do not keep.
 type readParts struct {
 	previews map[*MessageRow]string
 	row      *MessageRow // of whole; nil: it was read before
 	Whole    *message.Message
 }
 
-// Parts reads the beginnings of the bodies of rows, and one message as it is shown.
+// Parts reads the beginnings of the bodies of rows, and one message for display.
 func Parts(rows []*MessageRow, one *MessageRow) readParts {
 	read := readParts{previews: make(map[*MessageRow]string, len(rows)), row: one}
 	for _, r := range rows {
@@ -298,7 +297,7 @@ func Parts(rows []*MessageRow, one *MessageRow) readParts {
 	}
 	if one != nil {
 		m, err := one.Peeked.At(int(one.Index), ShownBody)
-		if err != nil { // the disk: what is known of it stays on the screen
+		if err != nil { // a disk error: what is known of it stays on the screen
 			m = message.Message{
 				Position: int(one.Position), BodyBytes: one.Size, Fingerprint: one.Id.Fingerprint,
 				DeathsError: err.Error(),
@@ -319,7 +318,7 @@ func (p readParts) Take() {
 	}
 }
 
-// WholeMessages calls with the whole messages of rows, in the order of the queue.
+// WholeMessages calls each with the whole messages of rows, in the order of the queue.
 func WholeMessages(ctx context.Context, rows []*MessageRow, each func(*message.Message) error) error {
 	for _, r := range slices.SortedFunc(slices.Values(rows), byPosition) {
 		if err := ctx.Err(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/ports"
 )
 
-// Kept is a small file that outlives the program. Load brings nil when there is none. Change writes what how makes of
-// it, while no other dlxtop does; a file that how refuses is set aside, under the name that is returned.
+// Kept is a small file that outlives the program. Load returns nil when there is none. Change writes what how makes of
+// it, excluding every other dlxtop; a file that how refuses is set aside, under the returned name.
 type Kept interface {
 	Load() ([]byte, error)
 	Change(how func([]byte) ([]byte, error)) (aside string, err error)
@@ -29,10 +29,10 @@ type Broker interface {
 	ports.Loser
 }
 
-// LostMsg says that a connection for messages was lost.
+// LostMsg says that an AMQP connection was lost.
 type LostMsg struct{ Why error }
 
-// AwaitLoss waits until a connection for messages is lost.
+// AwaitLoss waits until an AMQP connection is lost.
 func AwaitLoss(e *Env) tea.Cmd {
 	if e.Broker == nil {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// QuietLooks are the looks that nobody asked for, one at a time. While one of them holds messages, what was asked for
-// would not see them: it ends the quiet one first, and none begins before it is over.
+// QuietLooks are automatic looks, one at a time. While one of them holds messages, requested operations would not see
+// those: they end the quiet one first, and no other begins before they are over.
 type QuietLooks struct {
-	Looker ports.Looker // theirs
+	Looker ports.Looker // for quiet looks
 
 	mu      sync.Mutex
-	asked   int                // looks and actions that were asked for, and are not over
-	end     context.CancelFunc // of the quiet look that runs; nil: none does
-	changed *sync.Cond         // one of these has
+	asked   int                // the number of requested looks and actions that are not over
+	end     context.CancelFunc // ends the running quiet look; nil without one
+	changed *sync.Cond         // signals changes of these fields
 }
 
 func NewQuietLooks(looker ports.Looker) *QuietLooks {
@@ -32,7 +32,7 @@ func NewQuietLooks(looker ports.Looker) *QuietLooks {
 func (q *QuietLooks) Run(ctx context.Context, look func(context.Context) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	defer context.AfterFunc(ctx, func() { q.change(func() {}) })() // it may end while it waits
+	defer context.AfterFunc(ctx, func() { q.change(func() {}) })() // ctx may end while it waits
 	q.mu.Lock()
 	for (q.asked > 0 || q.end != nil) && ctx.Err() == nil {
 		q.changed.Wait()
@@ -47,7 +47,7 @@ func (q *QuietLooks) Run(ctx context.Context, look func(context.Context) error) 
 	return look(ctx)
 }
 
-// GiveWay ends the quiet look, and returns when it has given its messages back. None begins before done.
+// GiveWay ends the quiet look, and returns when that has returned its messages. No other begins before done.
 func (q *QuietLooks) GiveWay() (done func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,7 +66,7 @@ func (q *QuietLooks) change(how func()) {
 	q.changed.Broadcast()
 }
 
-// WantedBroker is a broker for what was asked for: quiet looks give way to it.
+// WantedBroker is a broker for requested operations: quiet looks give way to it.
 type WantedBroker struct {
 	Broker
 	Quiet *QuietLooks

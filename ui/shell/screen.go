@@ -14,52 +14,52 @@ import (
 )
 
 // Screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them,
-// gives each the size it may use, and sends it what concerns it: keys while it is on top, topologyMsg at each poll, and
-// the answers to its own commands, which no other screen gets. These carry the request they answer, so that late ones
+// gives each the size it may use, and sends it what concerns it: keys while it is on top, TopologyMsg at each poll, and
+// the answers to its own commands, which no other screen gets. These contain the request they answer, so that late ones
 // are dropped.
 type Screen interface {
 	Update(msg tea.Msg) (Screen, tea.Cmd)
-	// View draws exactly the given size: neither wider nor taller. It draws what Update and Prepare have worked out, as
-	// of env.shown: it reads nothing, and works nothing out that grows with the broker.
+	// View draws exactly the given size: neither wider nor taller. It draws what Update and Prepare have worked out, for
+	// the time env.Shown: it reads nothing, and works out nothing that grows with the broker.
 	View(width, height int) string
-	// Title is the screen's place in the path above it, already printable: "ucenter@user".
+	// Title is the screen's entry in the path above it, already printable: "ucenter@user".
 	Title() string
-	// Keys are the bindings that do something right now, most useful first: the footer and the help are made of them.
+	// Keys are the active bindings, most useful first: the footer and the help are generated from them.
 	Keys() []key.Binding
 	// Typing reports whether the screen takes every key as text (a filter, a dialog's field).
 	Typing() bool
 }
 
-// Preparing is a screen that works out what is seen apart from drawing it: after each Update, and so after each change
-// of the size, when the screen is on top. What it has to read for that is a command, as in Update.
+// Preparing is a screen that works out what is visible separately from drawing it: after each Update, and so after each
+// change of the size, when the screen is on top. What it must read for that is a command, as in Update.
 type Preparing interface {
 	Prepare(width, height int) (Screen, tea.Cmd)
 }
 
-// Beginning is a screen that asks for something when it is pushed.
+// Beginning is a screen that runs a command when it is pushed.
 type Beginning interface{ Init() tea.Cmd }
 
-// Clickable is a screen whose rows can be clicked on. A second click on a row opens it: nothing else is done by mouse.
+// Clickable is a screen whose rows can be clicked on. A second click on a row opens it; the mouse does nothing else.
 type Clickable interface {
 	// Clicked reports whether the last ClickMsg was the second one on a row.
 	Clicked() bool
 }
 
 // TopologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when
-// there is one. All of it is worked out outside Update, and none of it changes afterwards but the history, which grows
-// by one sample a poll, and keeps what counts see of heads.
+// there is one. Everything in it is worked out outside Update, and immutable except for the history, which grows by one
+// sample a poll, and keeps what counts see of heads.
 type TopologyMsg struct {
 	Topology *model.Topology
 	Moves    model.Moves // In and Out are averages over the last polls, Came, Went and Depth are since the last one
 	Flows    []model.Flow
 	Findings []findings.Finding
-	Failed   int64           // messages in all failed queues, as far as is known
-	About    *findings.About // by what they are about
+	Failed   int64           // messages in all failed queues, as far as known
+	About    *findings.About // findings by what they are about
 	History  *History
 	Looks    *Looks
-	Watch    *watch.Watch                   // of one flow; nil: nobody counts it
-	Rates    map[model.QueueRef]watch.Rates // as the counts tell; they are in moves, too
-	Held     map[model.QueueRef]bool        // dlxtop looked at them while these counts may have been taken
+	Watch    *watch.Watch                   // of one flow; nil: it is not counted
+	Rates    map[model.QueueRef]watch.Rates // by counts; they are in Moves, too
+	Held     map[model.QueueRef]bool        // queues that dlxtop looked at while these counts may have been taken
 }
 
 // Moment is what a picture is drawn from now.
@@ -76,7 +76,7 @@ func (m TopologyMsg) Moment(now time.Time) picture.Moment {
 	return at
 }
 
-// PushMsg opens a screen on top of the one that asked for it; popMsg closes the one that asked for it.
+// PushMsg opens a screen on top of the one that sent it; PopMsg closes the one that sent it.
 type (
 	PushMsg struct{ Screen Screen }
 	PopMsg  struct{ Page Request }
@@ -91,26 +91,26 @@ type NoticeMsg struct {
 func Push(s Screen) tea.Cmd { return func() tea.Msg { return PushMsg{s} } }
 func Pop() tea.Msg          { return PopMsg{} }
 
-// Request numbers the commands of a screen: an answer that carries an older number is dropped.
+// Request numbers the commands of a screen: an answer with an older number is dropped.
 type Request int
 
 func Notice(text string, bad bool) tea.Cmd {
 	return func() tea.Msg { return NoticeMsg{Text: text, Bad: bad} }
 }
 
-// CountedMsg brings counts to the screen that is seen.
+// CountedMsg brings counts to the visible screen.
 type CountedMsg struct {
 	Request  Request
 	Lane     int
 	Took     time.Duration
 	Counts   model.Counts
-	Changed  bool            // one of them is another than before
-	Topology *model.Topology // with them
+	Changed  bool            // one of them has changed
+	Topology *model.Topology // including them
 	Err      error
-	Every    time.Duration // from one count to the next, as it is now
+	Every    time.Duration // the current interval between counts
 }
 
-// Page is a screen on a stack. What the screen's commands bring carries the page's number: it concerns no other screen.
+// Page is a screen on a stack. Results of the screen's commands carry the page's number, and go to no other screen.
 type Page struct {
 	Screen
 	Number Request
@@ -124,20 +124,20 @@ type AnswerMsg struct {
 	Msg  tea.Msg
 }
 
-// LendMsg asks the root to give the terminal to a program. over makes the answer of its end.
+// LendMsg asks the root to lend the terminal to a program. over makes the answer at its end.
 type LendMsg struct {
 	Program tea.ExecCommand
 	Over    func(error) tea.Msg
 }
 
-// Takes gives a message to the screen. Answers to what it asks for then come back to it alone.
+// Takes passes a message to the screen. The results of its commands then go to this screen alone.
 func (p Page) Takes(msg tea.Msg) (Page, tea.Cmd) {
 	next, cmd := p.Screen.Update(msg)
 	p.Screen = next
 	return p, p.Asked(cmd)
 }
 
-// Asked makes what a command of the screen brings an answer to it, unless it is for the root.
+// Asked makes the result of the screen's command an answer to it, unless it is for the root.
 func (p Page) Asked(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -164,18 +164,18 @@ func (p Page) Asked(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// Scroll is a text of which as many lines are seen as there is room for.
+// Scroll is a text that scrolls within the available lines.
 type Scroll struct {
-	Lines            []string // nil: to be laid
+	Lines            []string // nil: not laid out yet
 	top, room, width int
 }
 
-// Key takes a key that may scroll.
+// Key handles keys that scroll.
 func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
 	s.top = Scrolled(k, msg, s.top, len(s.Lines), s.room)
 }
 
-// Scrolled is the first line that is seen after a key, of a text of that many lines with room for some of them.
+// Scrolled is the first visible line after a key, for a text of this many lines with room for some of them.
 func Scrolled(k *KeyMap, msg tea.KeyMsg, top, lines, room int) int {
 	page, step := max(room, 1), 0
 	switch {
@@ -199,7 +199,7 @@ func Scrolled(k *KeyMap, msg tea.KeyMsg, top, lines, room int) int {
 	return min(max(top+step, 0), max(lines-page, 0))
 }
 
-// Prepare lays the text, unless it is laid for this width.
+// Prepare lays the text out, unless that is done for this width.
 func (s *Scroll) Prepare(width, room int, lay func(width int) []string) {
 	if s.Lines == nil || s.width != width {
 		s.Lines, s.width = lay(width), width

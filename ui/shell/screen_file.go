@@ -10,18 +10,18 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// ScreenFile is the terminal that the dashboard draws on. It can be taken away from whoever draws, so that the terminal
-// is as it was when the program dies in the middle of it. A nil one is no terminal.
+// ScreenFile is the terminal that the dashboard draws on. It can be taken away from the drawing code, so that the
+// terminal is restored when the program dies. A nil one is no terminal.
 type ScreenFile struct {
 	*os.File
 	keyboard *os.File
-	before   *term.State         // of the terminal; nil when it is none
-	Filter   func([]byte) []byte // what is written in the place of what is drawn; nil: that
+	before   *term.State         // of the terminal; nil without one
+	Filter   func([]byte) []byte // replaces what is drawn; nil: unchanged
 
 	mu      sync.Mutex
 	dead    bool
 	lent    bool // to an editor, or to the shell
-	Stopped bool // on our own wish: that we are continued is known
+	Stopped bool // stopped by itself, so it knows when it is continued
 }
 
 func NewScreenFile(keyboard, screen *os.File) *ScreenFile {
@@ -52,10 +52,10 @@ func (s *ScreenFile) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// WriteString implements io.StringWriter: that of the file would pass by Write.
+// WriteString implements io.StringWriter: the file's would bypass Write.
 func (s *ScreenFile) WriteString(text string) (int, error) { return s.Write([]byte(text)) }
 
-// Lend notes that somebody else has the terminal, until it is given back.
+// Lend records that another program has the terminal, until it is given back.
 func (s *ScreenFile) Lend() (back func()) {
 	if s == nil {
 		return func() {}
@@ -64,7 +64,7 @@ func (s *ScreenFile) Lend() (back func()) {
 	return func() { s.Set(&s.lent, false) }
 }
 
-// Set changes one of the flags, and returns what it was.
+// Set changes one of the flags, and returns its old value.
 func (s *ScreenFile) Set(flag *bool, value bool) (before bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *ScreenFile) IsLent() bool {
 	return s.lent
 }
 
-// Rescue makes the terminal what it was, whatever the program does at this moment, and lets nothing be drawn any more.
+// Rescue restores the terminal, whatever the program does at this moment, and stops all drawing.
 func (s *ScreenFile) Rescue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ type Borrowed struct {
 	Screen *ScreenFile
 }
 
-// SetStdin gives it the terminal itself, not what dlxtop reads of it.
+// SetStdin gives it the terminal itself, not dlxtop's reader of it.
 func (b Borrowed) SetStdin(r io.Reader) {
 	if b.Stdin != nil {
 		return
@@ -109,7 +109,7 @@ func (b Borrowed) SetStdin(r io.Reader) {
 	}
 }
 
-// SetStdout gives it the terminal itself, of which screenFile is only the part that can be written to.
+// SetStdout gives it the terminal itself, of which ScreenFile is only the writable part.
 func (b Borrowed) SetStdout(w io.Writer) {
 	if b.Stdout = w; b.Screen != nil {
 		b.Stdout = b.Screen.File

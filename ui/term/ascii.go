@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// glyphs are the characters beyond ASCII that dlxtop itself draws, each with what stands for it on a terminal without
-// UTF-8. The usual coding fonts have all of them.
+// glyphs are the characters beyond ASCII that dlxtop itself draws, each with a stand-in for a terminal without UTF-8.
+// The usual coding fonts have all of them.
 var glyphs = map[rune]byte{
 	'─': '-', '│': '|', '╭': '+', '╮': '+', '╰': '+', '╯': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
 	'▁': '_', '▂': '_', '▃': '.', '▄': '.', '▅': '-', '▆': '-', '▇': '=', '█': '#', '░': ':',
@@ -17,8 +17,8 @@ var glyphs = map[rune]byte{
 	'≤': '<', '≥': '>', '≈': '~', '×': 'x', 'µ': 'u', '\ufffd': '?',
 }
 
-// ASCII is a frame for a terminal without UTF-8: as wide as it was, with a stand-in for each character that such a
-// terminal has not, and "?" where there is none.
+// ASCII converts a frame for a terminal without UTF-8: as wide as before, with a stand-in for each unsupported
+// character, or "?".
 func ASCII(frame string) string {
 	var b strings.Builder
 	b.Grow(len(frame))
@@ -35,8 +35,9 @@ func ASCII(frame string) string {
 	return b.String()
 }
 
-// UTF8 reports whether the terminal takes UTF-8, by the locale of an environment (POSIX: LC_ALL, else LC_CTYPE, else
-// LANG). Where none is set, as in many containers, it does: terminals without UTF-8 are rare, and who has one says so.
+// UTF8 reports whether the terminal supports UTF-8, by the locale in the environment (POSIX: LC_ALL, else LC_CTYPE,
+// else LANG). If none is set, as in many containers, it does: terminals without UTF-8 are rare, and their users set the
+// locale.
 func UTF8(env func(string) string) bool {
 	locale := cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG"))
 	_, charset, ok := strings.Cut(strings.ToLower(locale), ".")

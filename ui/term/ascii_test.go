@@ -43,8 +43,7 @@ func TestUTF8(t *testing.T) {
 	assert.That(t, !UTF8(func(name string) string { return env[name] }), "LC_ALL goes before LANG")
 }
 
-// TestGlyphsHaveStandIns: what the screens draw can be drawn without UTF-8, and has been looked up in the usual coding
-// fonts.
+// Everything that the screens draw has a stand-in without UTF-8, and was looked up in the usual coding fonts.
 func TestGlyphsHaveStandIns(t *testing.T) {
 	for _, dir := range []string{"..", "../../model"} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

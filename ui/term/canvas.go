@@ -10,7 +10,7 @@ import (
 // Tone is what a cell of a canvas means; the Styles say how that looks.
 type Tone uint8
 
-// The tones, in the order in which Tone has their styles.
+// The tones, in the order of Tone's styles.
 const (
 	ToneText Tone = iota
 	ToneMuted
@@ -48,7 +48,7 @@ func (s Spans) Width() int {
 	return w
 }
 
-// fit cuts a line to a width, marking what is cut.
+// fit cuts a line to a width, marking the cut.
 func (s Spans) fit(width int) Spans {
 	if s.Width() <= width {
 		return s
@@ -66,8 +66,7 @@ func (s Spans) fit(width int) Spans {
 	return out
 }
 
-// Whole leaves out the last pieces when not all fit, rather than cutting one, and blank ones at the end. The first ones
-// stay.
+// Whole drops the last pieces if not all fit, rather than cutting one, and blank ones at the end. The first ones stay.
 func (s Spans) Whole(width, first int) Spans {
 	for len(s) > first && (s.Width() > width || strings.TrimSpace(s[len(s)-1].Text) == "") {
 		s = s[:len(s)-1]
@@ -84,7 +83,7 @@ type cell struct {
 
 type Point struct{ X, Y int }
 
-// Canvas is a grid of cells to draw on. What is outside of it is not drawn.
+// Canvas is a grid of cells to draw on. Drawing outside it has no effect.
 type Canvas struct {
 	Width, Height int
 	cells         []cell
@@ -105,14 +104,14 @@ func (c *Canvas) At(x, y int) cell {
 	return c.cells[y*c.Width+x]
 }
 
-// Put draws one character of one column.
+// Put draws a character one column wide.
 func (c *Canvas) Put(x, y int, text string, t Tone) {
 	if c.Inside(x, y) {
 		c.cells[y*c.Width+x] = cell{text: text, Tone: t}
 	}
 }
 
-// Text writes printable text from (x, y) to the right, at most to the canvas' edge, and returns the column behind it.
+// Text writes printable text from (x, y) to the right, at most to the canvas' edge, and returns the next column.
 func (c *Canvas) Text(x, y int, s string, t Tone) int {
 	for s != "" {
 		cluster, w := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
@@ -161,7 +160,7 @@ func (c *Canvas) Box(x, y, width, height int, title Spans, t Tone) {
 	}
 }
 
-// Render draws rows from to to (excluded), each as wide as the canvas.
+// Render draws the rows from from up to, but not including, to, each as wide as the canvas.
 func (c *Canvas) Render(styles *Styles, from, to int) []string {
 	lines := make([]string, 0, max(to-from, 0))
 	for y := from; y < to; y++ {

@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// TextField is one line of text being typed. It has no look of its own: view dresses it. A textinput.Model has 5 KB,
-// and screens, which are values, have many: copies of a field share theirs, which is never changed but replaced.
+// TextField is one line of text being typed. It has no style of its own: View adds it. A textinput.Model has 5 KB, and
+// screens, which are values, have many: copies of a field share theirs, which is never modified but replaced.
 type TextField struct{ input *textinput.Model }
 
 func NewTextField(text string) TextField {
@@ -25,7 +25,7 @@ func NewTextField(text string) TextField {
 	return TextField{&input}
 }
 
-// model is a copy that may be changed.
+// model is a copy that may be modified.
 func (f TextField) model() textinput.Model {
 	if f.input == nil {
 		return textinput.Model{}
@@ -47,7 +47,7 @@ func (f *TextField) Set(text string) {
 	f.input = &input
 }
 
-// Around is the text before the cursor, and behind it.
+// Around is the text before the cursor, and after it.
 func (f TextField) Around() (before, behind string) {
 	if f.input == nil {
 		return "", ""
@@ -57,7 +57,7 @@ func (f TextField) Around() (before, behind string) {
 	return string(runes[:at]), string(runes[at:])
 }
 
-// SetAround sets the text with the cursor in it.
+// SetAround sets the text, with the cursor in between.
 func (f *TextField) SetAround(before, behind string) {
 	input := f.model()
 	input.SetValue(before + behind)
@@ -65,7 +65,8 @@ func (f *TextField) SetAround(before, behind string) {
 	f.input = &input
 }
 
-// Update types. The input cleans a key's runes in place, and those of space belong to all programs of a process.
+// Update handles typing. The input modifies a key's runes in place, and those of space are shared by all programs in a
+// process.
 func (f *TextField) Update(msg tea.Msg) {
 	if key, ok := msg.(tea.KeyMsg); ok {
 		key.Runes = slices.Clone(key.Runes)
@@ -75,7 +76,7 @@ func (f *TextField) Update(msg tea.Msg) {
 	f.input = &input
 }
 
-// View draws the text with its cursor in width cells, the part around the cursor when all does not fit.
+// View draws the text with its cursor in width cells: the part around the cursor if it does not fit.
 func (f TextField) View(s *Styles, width int) string {
 	before, behind := f.Around()
 	under, after := " ", ""
@@ -97,10 +98,10 @@ type FilterField struct {
 
 func NewFilterField(k *ListKeys) FilterField { return FilterField{Field: NewTextField(""), keys: k} }
 
-// Text is the filter as it applies now, while it is being typed too.
+// Text is the current filter, also while it is typed.
 func (f FilterField) Text() string { return f.Field.Text() }
 
-// Visible reports whether the filter takes a line of the screen.
+// Visible reports whether the filter takes up a line of the screen.
 func (f FilterField) Visible() bool { return f.Typing || f.Text() != "" }
 
 func (f *FilterField) Open() { f.Typing = true }
@@ -110,7 +111,7 @@ func (f *FilterField) Clear() {
 	f.Typing = false
 }
 
-// Handle takes a key while the filter is being typed.
+// Handle handles a key while the filter is typed.
 func (f *FilterField) Handle(msg tea.KeyMsg) {
 	switch {
 	case Is(msg, f.keys.Accept):
@@ -122,7 +123,7 @@ func (f *FilterField) Handle(msg tea.KeyMsg) {
 	}
 }
 
-// View is the filter's line, with what it found at the right end.
+// View is the filter's line, with the result at the right end.
 func (f FilterField) View(s *Styles, width int, found string) string {
 	left := s.Accent.Render(" / ")
 	if f.Typing {
@@ -133,7 +134,7 @@ func (f FilterField) View(s *Styles, width int, found string) string {
 	return Spread(left, s.Muted.Render(found+" "), width)
 }
 
-// ContainsFold reports whether any of the texts contains the filter, whatever the case; needle is in lower case.
+// ContainsFold reports whether any of the texts contains the filter, ignoring case; needle is in lower case.
 func ContainsFold(needle string, texts ...string) bool {
 	for _, text := range texts {
 		if strings.Contains(strings.ToLower(text), needle) {

@@ -33,17 +33,16 @@ func Spread(left, right string, width int) string {
 	return Pad(left, width-r-1) + " " + right
 }
 
-// Cut is at most width cells of a text, which may be dressed, with tail in the place of what is missing.
+// Cut is at most width cells of a text, possibly styled, with tail in place of what is cut off.
 func Cut(text string, width int, tail string) string {
 	if ansi.StringWidthWc(text) <= width {
 		return text
 	}
-	// x/ansi 0.11.9 cuts nothing that fits when it is counted in clusters: blanks behind it, which are cut off, prevent
-	// that.
+	// x/ansi 0.11.9 cuts nothing that fits when counted in clusters: blanks appended, which are cut off, prevent that.
 	return ansi.TruncateWc(text+strings.Repeat(" ", max(width, 0)+1), width, tail)
 }
 
-// Behind is a text, which may be dressed, without its first n cells. Of a letter that is cut in two, blanks are left.
+// Behind is a text, possibly styled, without its first n cells. A wide character that is cut leaves blanks.
 func Behind(text string, n int) string {
 	width := max(ansi.StringWidthWc(text)-n, 0)
 	for cut := n; ; cut++ {
@@ -54,7 +53,7 @@ func Behind(text string, n int) string {
 	}
 }
 
-// Below puts lines below a block of the same width, as many as there is room for.
+// Below puts lines below a block of the same width, as many as fit.
 func Below(block string, lines []string, width, height int) string {
 	return Block(append(strings.Split(block, "\n"), lines...), width, height)
 }
@@ -120,7 +119,7 @@ func Partition(s *Styles, words, end string, width int) string {
 }
 
 // Wrap breaks printable text between words into lines of at most width cells. A number stays with its unit, and a word
-// with a hyphen is one word; what is wider than a line is broken behind a mark, else anywhere.
+// with a hyphen is one word; a word wider than a line is broken after a mark, otherwise anywhere.
 func Wrap(text string, width int) []string {
 	if text == "" {
 		return nil
@@ -171,7 +170,7 @@ func words(text string, width int) []string {
 	return joined
 }
 
-// units are what a number is not parted from.
+// units stay with the number before them.
 var units = map[string]bool{
 	"ms": true, "s": true, "min": true, "m": true, "h": true, "d": true, "%": true,
 	"B": true, "KiB": true, "MiB": true, "GiB": true, "KB": true, "MB": true, "GB": true,
@@ -181,7 +180,7 @@ func isNumber(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789.,≤~") == "" && strings.ContainsAny(word, "0123456789")
 }
 
-// broken is the beginning of a word that is wider than a line: to a mark in the second half of the line, else the whole
+// broken is the beginning of a word wider than a line: up to a mark in the second half of the line, otherwise the whole
 // line.
 func broken(word string, width int) string {
 	piece, _, _ := strings.Cut(ansi.HardwrapWc(word, width, true), "\n")
@@ -195,12 +194,12 @@ func broken(word string, width int) string {
 	return piece
 }
 
-// Holds reports whether a line, which may be dressed, shows a text, whatever the case. "" is in no line.
+// Holds reports whether a line, possibly styled, shows a text, ignoring case. "" is in no line.
 func Holds(line, text string) bool {
 	return text != "" && ContainsFold(strings.ToLower(text), ansi.Strip(line))
 }
 
-// Highlight dresses each place of a line, which may be dressed already, where it shows a text, whatever the case.
+// Highlight styles each place in a line, possibly styled already, that shows a text, ignoring case.
 func Highlight(line, text string, s Style) string {
 	if !Holds(line, text) {
 		return line
@@ -250,7 +249,7 @@ func CutMiddle(text string, width int) string {
 	return front + "…" + Behind(text, n-(width-1-ansi.StringWidthWc(front)))
 }
 
-// Pad fills a line, which may be dressed, to width cells, and cuts what is more.
+// Pad fills a line, possibly styled, to width cells, or cuts it.
 func Pad(line string, width int) string {
 	n := ansi.StringWidthWc(line)
 	if n > width {

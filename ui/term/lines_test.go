@@ -71,7 +71,7 @@ func TestHighlight(t *testing.T) {
 		assert.Equal(t, Highlight(test.line, test.text, mark), test.want, "%q in %q", test.text, test.line)
 		assert.Equal(t, Holds(test.line, test.text), test.want != test.line, "%q in %q", test.text, test.line)
 	}
-	// What is dressed keeps its cells, its text and its look around the place.
+	// A styled line keeps its cells, its text and its styles around the match.
 	line := red.Render(`"id"`) + ": " + red.Render("120") + ","
 	got := Highlight(line, `id": 1`, mark)
 	assert.Equal(t, ansi.Strip(got), `"<id": 1>20,`, "the text")

@@ -9,7 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// List is a table with a filter over plain text: what the screens of names have in common.
+// List is a table with a filter by plain text: what the screens of names share.
 type List[K comparable, T any] struct {
 	Table  Table[K, T]
 	Filter FilterField
@@ -21,7 +21,7 @@ func NewList[K comparable, T any](t Table[K, T], texts func(T) []string) List[K,
 	return List[K, T]{Table: t, Filter: NewFilterField(t.Keys), texts: texts}
 }
 
-// Handle takes the keys of the filter, of moving and of sorting. It reports whether the key was one of them.
+// Handle handles the keys for filtering, moving and sorting. It reports whether the key was one of them.
 func (l *List[K, T]) Handle(msg tea.KeyMsg) bool {
 	k := l.Table.Keys
 	switch {
@@ -71,13 +71,13 @@ func (l *List[K, T]) Bindings(own ...key.Binding) []key.Binding {
 }
 
 // Rows are the lines that the list takes of a height when the pane below needs at least pane lines. A short list leaves
-// the pane more; what the filter hides does not change that, or the picture would jump while one types.
+// more to the pane; hidden rows still count, so that the picture does not jump while a filter is typed.
 func (l *List[K, T]) Rows(height, pane int) int {
 	return l.Share(height, min(len(l.Table.All)+2, height-pane))
 }
 
-// Share are the lines of a list that has so many rows beside its pane. On a plain screen list and pane take turns: a
-// step in the list would be followed by all that is below it.
+// Share are the lines of a list with this many rows beside its pane. On a plain screen list and pane take turns:
+// otherwise everything below would follow each step in the list.
 func (l *List[K, T]) Share(height, rows int) int {
 	switch {
 	case !l.Table.Styles.Plain:
@@ -95,7 +95,7 @@ func (l *List[K, T]) Seen(height int) []T {
 	return l.Table.Seen(height)
 }
 
-// View draws the table, and below it the filter when there is one. empty is shown instead of no rows.
+// View draws the table, and the filter below it if there is one. empty is shown when there are no rows.
 func (l *List[K, T]) View(width, height int, empty []string) string {
 	rows := height
 	if l.Filter.Visible() {
@@ -118,7 +118,7 @@ func (l *List[K, T]) View(width, height int, empty []string) string {
 	return picture
 }
 
-// Aimless is the pane below the list when there is nothing at the cursor to tell about.
+// Aimless is the pane below the list when the cursor is on nothing.
 func (l *List[K, T]) Aimless(what string, width int) []string {
 	s := l.Table.Styles
 	lines := []string{Partition(s, "", l.Table.Position(), width)}
@@ -128,7 +128,7 @@ func (l *List[K, T]) Aimless(what string, width int) []string {
 	return lines
 }
 
-// ListKeys are the keys of every list: moving in it, filtering, sorting and choosing.
+// ListKeys are the keys of every list: moving in it, filtering, sorting and selecting.
 type ListKeys struct {
 	Up, Down, Top, Bottom, HalfUp, HalfDown, PageUp, PageDown key.Binding
 
@@ -173,7 +173,7 @@ type Kit struct {
 	Keys   *ListKeys
 }
 
-// Describe is a binding with other words for the same key, for a screen where it does something particular.
+// Describe is a binding with another description, for a screen where it does something particular.
 func Describe(b key.Binding, what string) key.Binding {
 	b.SetHelp(b.Help().Key, what)
 	return b
@@ -182,7 +182,7 @@ func Describe(b key.Binding, what string) key.Binding {
 // Is reports whether a key press is one of a binding's keys.
 func Is(msg tea.KeyMsg, b key.Binding) bool { return key.Matches(msg, b) }
 
-// Motions are the keys that every list understands.
+// Motions are the keys of every list.
 func (k *ListKeys) Motions() []key.Binding {
 	return []key.Binding{k.Up, k.Down, k.Top, k.Bottom, k.HalfUp, k.HalfDown, k.PageUp, k.PageDown}
 }

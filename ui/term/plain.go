@@ -9,16 +9,16 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// PlainWidth is how many columns a plain screen uses at most: with fewer than 100, nothing stands beside anything else.
+// PlainWidth is how many columns a plain screen uses at most: with fewer than 100, nothing is side by side.
 const PlainWidth = 99
 
-// PlainStyles are those of a screen that is heard or felt: the only look is that of the character under a text field's
-// cursor, where Lines puts the terminal's own.
+// PlainStyles are for a screen that is heard or felt: only the character under a text field's cursor is styled, where
+// Lines puts the terminal's own.
 func PlainStyles() *Styles {
 	return &Styles{Plain: true, Cursor: Style{open: ansi.SGR(ansi.AttrReverse), end: ansi.ResetStyle}}
 }
 
-// undrawn has a blank for each line, box, curve and dot, and for marks what any voice reads.
+// undrawn has a blank for each line, box, curve and dot, and readable text for marks.
 var undrawn = func() *strings.Replacer {
 	pairs := []string{"●", "*", "✗", "x", "▲", "^", "▼", "v"}
 	for _, r := range "─│╭╮╰╯├┤┬┴┼▁▂▃▄▅▆▇█░▶◀■□◇•" {
@@ -27,20 +27,20 @@ var undrawn = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// Undrawn is a frame without what is only drawn. The mark of the cursor stays: Lines looks for it.
+// Undrawn is a frame without drawings. The cursor's mark stays: Lines looks for it.
 func Undrawn(frame string) string { return undrawn.Replace(frame) }
 
-// Lines writes a plain screen, so that each change is one line: of Bubble Tea's frames only lines whose words have
-// changed, and the row to which the cursor came. The terminal's cursor is on that row, or in the text that is typed.
+// Lines writes a plain screen, so that each change is one line: of Bubble Tea's frames only lines with changed words,
+// and the row with the cursor. The terminal's cursor is on that row, or in the text being typed.
 type Lines struct {
-	drawn  []string // by the program, last
+	drawn  []string // last, by the program
 	stand  []string // on the terminal
 	row    int      // of the terminal's cursor
 	marked bool     // a row had the cursor's mark, or a text field the cursor
 }
 
-// Take returns what to write in the place of what Bubble Tea 1.3.10 writes: a frame begins with the cursor at home, has
-// "\n" for a line that has not changed, and ends with a movement to the last line. Everything else passes.
+// Take returns what to write in place of Bubble Tea 1.3.10's output: a frame begins with the cursor at home, has "
+// " for an unchanged line, and ends with a movement to the last line. Everything else passes.
 func (l *Lines) Take(written []byte) []byte {
 	frame, is := bytes.CutPrefix(written, []byte(ansi.CursorHomePosition))
 	if !is || len(frame) == 0 {
@@ -89,7 +89,7 @@ func (l *Lines) change() string {
 	}
 	marked := row >= 0
 	switch {
-	case !marked && l.marked && first >= 0: // a page or a dialog took the place of the list
+	case !marked && l.marked && first >= 0: // a page or a dialog replaced the list
 		row = first
 	case !marked:
 		row = min(l.row, len(want)-1)
@@ -98,7 +98,8 @@ func (l *Lines) change() string {
 	return b.String() + ansi.CursorPosition(column+1, row+1)
 }
 
-// aim is where the terminal's cursor belongs: in a text field, else on the first row with the mark; row -1 for neither.
+// aim is where the terminal's cursor belongs: in a text field, otherwise on the first row with the mark; row -1 for
+// neither.
 func (l *Lines) aim() (row, column int) {
 	field := PlainStyles().Cursor.open
 	for i, line := range l.drawn {
@@ -112,8 +113,8 @@ func (l *Lines) aim() (row, column int) {
 	return row, 0
 }
 
-// scroll lets the terminal move lines that stand one row below or above their place, as in a list that scrolls. It
-// picks the part of the screen where this saves the most lines, at least two: the freed line has to be written again.
+// scroll makes the terminal move lines that are one row below or above their place, as in a list that scrolls. It picks
+// the part of the screen where this saves the most lines, at least two: the freed line has to be rewritten.
 func (l *Lines) scroll(want []string) string {
 	by, from, to, most := 0, 0, 0, 1
 	for _, d := range []int{1, -1} {
@@ -143,8 +144,8 @@ func (l *Lines) scroll(want []string) string {
 	return ansi.SetTopBottomMargins(top, bottom) + move + ansi.SetTopBottomMargins(1, len(want))
 }
 
-// spans are times of day, ages and what is left until a time, with the blanks that make room for them.
+// spans match times of day, ages and remaining times, with the blanks that pad them.
 var spans = regexp.MustCompile(`\s*\d+(:\d\d)+|(\s*\d[\d.,]*\s?(ms|s|m|h|d)\b)+|\s+`)
 
-// timeless is a line without what passes by itself: nobody wants to hear that a second has passed.
+// timeless is a line without what changes by itself: a passing second is not worth announcing.
 func timeless(line string) string { return spans.ReplaceAllString(line, " ") }

@@ -14,7 +14,7 @@ type Style struct {
 	open, end string // the escape sequences around it, "" when plain
 }
 
-// Render dresses text, which must be printable and on one line.
+// Render styles text, which must be printable and on one line.
 func (s Style) Render(text string) string {
 	if s.open == "" || text == "" {
 		return text
@@ -25,8 +25,8 @@ func (s Style) Render(text string) string {
 // Field is a cell of a table in this style.
 func (s Style) Field(text string) Field { return Field{text, s} }
 
-// Wrap is printable text in this style, broken as Wrap does it into lines of at most width cells behind a lead, below
-// which are blanks.
+// Wrap is printable text in this style, broken like Wrap into lines of at most width cells, after a lead on the first
+// line and blanks below it.
 func (s Style) Wrap(lead, text string, width int) []string {
 	lines := Wrap(text, width)
 	for i := range lines {
@@ -38,7 +38,7 @@ func (s Style) Wrap(lead, text string, width int) []string {
 	return lines
 }
 
-// Under lays the style under a line whose pieces are dressed already: it goes on between them.
+// Under applies the style to a line whose pieces are styled already: it continues between them.
 func (s Style) Under(line string) string {
 	if s.open == "" {
 		return line
@@ -46,8 +46,8 @@ func (s Style) Under(line string) string {
 	return s.open + strings.ReplaceAll(line, s.end, s.end+s.open) + s.end
 }
 
-// Styles are all looks of the program, by what they mean. Colour never carries a meaning alone: a mark or a word stands
-// beside it.
+// Styles are all styles of the program, by meaning. Colour never carries a meaning alone: there is always a mark or a
+// word, too.
 type Styles struct {
 	Title    Style // the program's name, a screen's heading
 	Heading  Style // the head of a table or of a part of a pane
@@ -60,7 +60,7 @@ type Styles struct {
 	Warning  Style // risky: beside "!"
 	Danger   Style // lost, stuck or broken: beside "!" or "✗"
 	Selected Style // the whole row under the cursor
-	Chosen   Style // the mark of a chosen row
+	Chosen   Style // the mark of a selected row
 	Cursor   Style // the character under a text field's cursor
 	Border   Style // lines and boxes
 
@@ -69,12 +69,13 @@ type Styles struct {
 	BodyLiteral Style // a number, true, false, null in a body
 	BodyMark    Style // brackets, commas and offsets
 
-	Production Style // under the header of a context that is marked as production
+	Production Style // under the header of a context marked as production
 
-	Plain bool // one thing below the other and no picture, for a screen that is heard or felt
+	Plain bool // everything in one column and no pictures, for a screen that is heard or felt
 }
 
-// NewStyles makes the looks of a theme for a terminal with these colours: Theme.Palette says which theme it can show.
+// NewStyles makes the styles of a theme for a terminal with these colours: see Theme.Palette for which theme it can
+// show.
 func NewStyles(theme Theme, profile termenv.Profile) *Styles {
 	if theme == Mono {
 		profile = termenv.ANSI // attributes only: without a profile Lip Gloss leaves them out, too
@@ -92,7 +93,7 @@ func (h hues) styles(profile termenv.Profile) *Styles {
 		}
 		return style().Foreground(lipgloss.Color(h[key]))
 	}
-	// Without a colour of its own, what is second is faint, and what is under the cursor is reversed.
+	// Without a colour of its own, secondary text is faint, and the cursor's row is reversed.
 	quiet := func(key string) Style { return precomputed(ink(key).Faint(h[key] == "")) }
 	bold := func(key string) Style { return precomputed(ink(key).Bold(true)) }
 	plain := func(key string) Style { return precomputed(ink(key)) }
@@ -111,8 +112,8 @@ func (h hues) styles(profile termenv.Profile) *Styles {
 	}
 }
 
-// precomputed is what Lip Gloss writes around a text. A frame has hundreds of dressed pieces, each of one line, already
-// fitted to its cells: what else Style.Render does for each is not needed.
+// precomputed is what Lip Gloss writes around a text. A frame has hundreds of styled pieces, each of one line, already
+// fitted to its cells: the rest of Style.Render is not needed.
 func precomputed(style lipgloss.Style) Style {
 	const text = "x"
 	open, end, _ := strings.Cut(style.Render(text), text)
@@ -129,7 +130,7 @@ func (s *Styles) Mark(mark string) Style {
 	return s.Muted
 }
 
-// The marks that stand beside a colour.
+// The marks beside colours.
 const (
 	MarkError   = "✗"
 	MarkWarning = "!"

@@ -9,56 +9,56 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Field is one cell of a table: plain printable text and its look. It is cut by what it shows, never by bytes.
+// Field is one cell of a table: plain printable text and its style. It is cut by cells, never by bytes.
 type Field struct {
 	Text  string
 	Style Style
 }
 
-// Column says what a table shows of each item, how wide, and how it sorts.
+// Column is what a table shows of each item, how wide, and how it sorts.
 type Column[T any] struct {
 	Title   string
-	Width   int                // cells; the least, when flex is set
-	Max     int                // the most that flex gives while others need it; 0: no limit
-	Flex    int                // share of the width that is left over, up to what the cells need; 0: width is fixed
-	Blank   bool               // goes while all cells that were seen are empty
-	Drop    int                // on a narrow terminal columns go, the highest drop first; 0 never goes
-	Right   bool               // numbers stand to the right
-	Middle  bool               // long texts lose their middle, not their end: names of queues differ at both ends
+	Width   int                // cells; the minimum, when flex is set
+	Max     int                // the most that flex gives while others need it; 0: unlimited
+	Flex    int                // share of the remaining width, up to what the cells need; 0: width is fixed
+	Blank   bool               // it is hidden while all cells seen are empty
+	Drop    int                // on a narrow terminal columns are hidden, highest drop first; 0: never
+	Right   bool               // numbers are aligned to the right
+	Middle  bool               // long texts are cut in the middle, not at the end: names of queues differ at both ends
 	Cell    func(item T) Field // what is shown
 	Compare func(a, b T) int   // how it sorts; nil: it does not
 	Most    bool               // the first press sorts the highest to the top
 }
 
-// Text is the column with a text in it.
+// Text is the column with a text.
 func (c Column[T]) Text(look *Style, of func(T) string) Column[T] {
 	c.Cell = func(item T) Field { return Field{of(item), *look} }
 	return c
 }
 
-// Name is the column with a text in it, by which it sorts.
+// Name is a sortable column with a text.
 func (c Column[T]) Name(look *Style, of func(T) string) Column[T] {
 	c.Compare = func(a, b T) int { return cmp.Compare(of(a), of(b)) }
 	return c.Text(look, of)
 }
 
 // Table is a windowed list with a cursor and a selection that follow the identity of items: whatever a refresh
-// reorders, the cursor stays on its item, and on its line of the screen. Only the rows that are seen are made.
+// reorders, the cursor stays on its item, and on its line of the screen. Only visible rows are made.
 //
-// set brings new data (a poll, a page), narrow a filter, sortBy another order; view draws. An item that vanishes under
-// the cursor leaves no cursor, so that a key never hits what was not aimed at: Current then reports false until the
-// cursor is moved, or the list was empty in between.
+// Set brings new data (a poll, a page), Narrow a filter, sortBy another order; View draws. If the cursor's item
+// vanishes there is no cursor, so that a key never hits another item: Current then reports false until the cursor is
+// moved, or the list was empty in between.
 type Table[K comparable, T any] struct {
 	Columns []Column[T]
 	key     func(T) K
-	natural func(a, b T) int // the order when no column is chosen, and between equals
+	natural func(a, b T) int // the default order, and between equals
 	Kit
 
 	All   []T // as set, sorted
-	Shown []T // of those, what the filter lets through
+	Shown []T // of those, what the filter matches
 	Match func(T) bool
 
-	Sorted  int // column, -1: the natural order
+	Sorted  int // the column, -1: the default order
 	reverse bool
 
 	at     K    // the cursor's item
@@ -66,19 +66,19 @@ type Table[K comparable, T any] struct {
 	aimed  bool // whether the cursor is on an item
 	moved  bool // whether the cursor has ever been on one
 	Chosen map[K]struct{}
-	anchor *K // where the range starts that v is choosing; nil: none
+	anchor *K // where the range begins that v selects; nil: none
 
 	hidden   []string // titles of columns
 	drawn    *frame
 	pictured *pictured[K]
-	clicked  *K // the cursor is where it is by a click; nil: it was moved since
+	clicked  *K // the cursor was put here by a click; nil: it was moved since
 }
 
-// frame is what the last view showed: keys like page down, pressed by somebody who looks at it, mean that.
+// frame is what the last View drew: page keys move by that.
 type frame struct {
 	top    int   // the first row
 	height int   // how many rows there was room for
-	widest []int // cells of each column, of all rows that were seen: columns stay where they are while one scrolls
+	widest []int // cells of each column, over all rows seen: columns keep their places while scrolling
 }
 
 func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) int, columns ...Column[T]) Table[K, T] {
@@ -88,7 +88,7 @@ func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) in
 	}
 }
 
-// SetColumns replaces the columns. The order stays by the column of the same title.
+// SetColumns replaces the columns. The order stays, by the column with the same title.
 func (t *Table[K, T]) SetColumns(columns []Column[T]) {
 	if t.Sorted >= 0 {
 		title := t.Columns[t.Sorted].Title
@@ -114,18 +114,18 @@ func (t *Table[K, T]) Set(items []T) {
 	}
 }
 
-// Regain puts a cursor whose item is gone on the row that took its place, where that was the operator's own doing.
+// Regain puts a cursor whose item is gone on the row that took its place, after the user's own action.
 func (t *Table[K, T]) Regain() {
 	if !t.aimed {
 		t.MoveTo(t.Index)
 	}
 }
 
-// Rest lets go of the items. The next Set finds cursor, selection and the cursor's line as they were.
+// Rest releases the items. The next Set restores cursor, selection and the cursor's line.
 func (t *Table[K, T]) Rest() { t.All, t.Shown = nil, nil }
 
-// Narrow shows only what matches; nil shows all. It is the operator's own doing, so a cursor whose item is hidden goes
-// to the nearest one.
+// Narrow shows only what matches; nil shows all. As the user does this, a cursor whose item is hidden goes to the
+// nearest one.
 func (t *Table[K, T]) Narrow(match func(T) bool) {
 	between := t.between()
 	t.Match = match
@@ -137,7 +137,7 @@ func (t *Table[K, T]) Narrow(match func(T) bool) {
 	}
 }
 
-// sortNext sorts by the next column that sorts, and after the last one in the natural order again.
+// sortNext sorts by the next sortable column, and after the last one in the default order again.
 func (t *Table[K, T]) sortNext() {
 	for {
 		t.Sorted++
@@ -152,8 +152,8 @@ func (t *Table[K, T]) sortNext() {
 	t.resort()
 }
 
-// resort shows the new order from its top: who sorts wants to see what is first now. A range ends: other rows lie
-// between now.
+// resort shows the new order from its top: a user who sorts wants to see what is first now. A range ends: other rows
+// are in between now.
 func (t *Table[K, T]) resort() {
 	t.anchor = nil
 	t.order()
@@ -161,7 +161,7 @@ func (t *Table[K, T]) resort() {
 	t.MoveTo(0)
 }
 
-// order sorts all items by the chosen column, equals in the natural order.
+// order sorts all items by the selected column, equals in the default order.
 func (t *Table[K, T]) order() {
 	compare := t.natural
 	if t.Sorted >= 0 {
@@ -185,7 +185,7 @@ func (t *Table[K, T]) filter() {
 	}
 }
 
-// follow finds the cursor's item again, one that had vanished too, and keeps it on its line of the screen. It reports
+// follow finds the cursor's item again, even one that had vanished, and keeps it on its line of the screen. It reports
 // whether the item is there.
 func (t *Table[K, T]) follow() bool {
 	if !t.moved {
@@ -215,7 +215,7 @@ func (t *Table[K, T]) MoveTo(i int) {
 	}
 }
 
-// Step moves the cursor to the next row, or the one before, and from the last one to the first.
+// Step moves the cursor to the next or the previous row, and from the last one to the first.
 func (t *Table[K, T]) Step(by int) {
 	if n := len(t.Shown); n > 0 && t.aimed {
 		t.MoveTo((t.Index + by + n) % n)
@@ -266,8 +266,7 @@ func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
 	return true
 }
 
-// View draws the head and as many rows as fit into width x height, every line filled to width; the last cell of it
-// stays blank.
+// View draws the head and as many rows as fit into width x height, every line filled to width, with a blank last cell.
 func (t *Table[K, T]) View(width, height int) string {
 	if height < 1 {
 		return ""
@@ -293,7 +292,7 @@ func (t *Table[K, T]) View(width, height int) string {
 	return strings.Join(lines, "\n")
 }
 
-// fields are the cells of the rows from the first one that is seen up to this one.
+// fields are the cells of the rows from the first visible one up to end.
 func (t *Table[K, T]) fields(end int) [][]Field {
 	if len(t.drawn.widest) != len(t.Columns) {
 		t.drawn.widest = make([]int, len(t.Columns))
@@ -318,7 +317,7 @@ func (t *Table[K, T]) Seen(height int) []T {
 	return t.Shown[t.drawn.top:min(t.drawn.top+height-1, len(t.Shown))]
 }
 
-// Around are the rows that were seen last, and as many as rows before them and after them.
+// Around are the rows visible last, and this many rows before and after them.
 func (t *Table[K, T]) Around(rows int) []T {
 	from, to := max(t.drawn.top-rows, 0), min(t.drawn.top+t.drawn.height+rows, len(t.Shown))
 	return t.Shown[min(from, to):to]
@@ -337,14 +336,14 @@ func (t *Table[K, T]) scroll(rows int) {
 	f.top = max(0, min(f.top, len(t.Shown)-rows))
 }
 
-// pictured is what the last View drew, by identity: a click means what was seen, whatever a refresh brought since.
+// pictured is what the last View drew, by identity: a click refers to what was seen, whatever a refresh brought since.
 type pictured[K comparable] struct {
 	keys  []K // of the rows, from the top
 	width int
 }
 
-// Click puts the cursor on the row that the last View drew in a line, counted from its first one, which is the head. A
-// second click on the same row reports so. Where no row was, or where its item is gone, nothing happens.
+// Click puts the cursor on the row that the last View drew in a line, counted from its first one, which is the head. It
+// reports a second click on the same row. If there was no row, or its item is gone, nothing happens.
 func (t *Table[K, T]) Click(x, line int) (again bool) {
 	row := line - 1
 	if x < 0 || x >= t.pictured.width || row < 0 || row >= len(t.pictured.keys) {
@@ -366,7 +365,7 @@ func (t *Table[K, T]) IsChosen(k K) bool {
 	return ok
 }
 
-// Selection are the chosen items in the order of the table, hidden ones included.
+// Selection are the selected items in the order of the table, hidden ones included.
 func (t *Table[K, T]) Selection() []T {
 	return slices.DeleteFunc(slices.Clone(t.All), func(item T) bool { return !t.IsChosen(t.key(item)) })
 }
@@ -386,7 +385,7 @@ func (t *Table[K, T]) toggle() {
 	t.anchor = nil
 }
 
-// chooseRange chooses everything between the anchor and the cursor.
+// chooseRange selects everything between the anchor and the cursor.
 func (t *Table[K, T]) chooseRange() {
 	between := t.between()
 	if between == nil {
@@ -412,14 +411,14 @@ func (t *Table[K, T]) between() (keys []K) {
 	return keys
 }
 
-// endRange ends the range when other items lie between its ends than did: nobody has seen them there.
+// endRange ends the range when the items between its ends have changed: the user has not seen them there.
 func (t *Table[K, T]) endRange(was []K) {
 	if t.anchor != nil && !slices.Equal(was, t.between()) {
 		t.anchor = nil
 	}
 }
 
-// chooseAll chooses everything that is shown, or nothing when all of it is chosen already.
+// chooseAll selects everything shown, or nothing when all of it is selected already.
 func (t *Table[K, T]) chooseAll() {
 	t.anchor = nil
 	all := !slices.ContainsFunc(t.Shown, func(item T) bool { return !t.IsChosen(t.key(item)) })
@@ -432,7 +431,7 @@ func (t *Table[K, T]) chooseAll() {
 	}
 }
 
-// Choosing handles the keys of the selection, in a table that has one.
+// Choosing handles the keys of the selection, if the table has one.
 func (t *Table[K, T]) Choosing(msg tea.KeyMsg) bool {
 	switch k := t.Keys; {
 	case Is(msg, k.Choose):

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	gutter = 3 // the marks before a row: chosen, cursor, a space
+	gutter = 3 // the marks before a row: selected, cursor, a space
 	gap    = 2 // between columns
 )
 
-// columnWidths shares a width among columns: 0 is a column that has no room. Fixed columns have their width, flexible
-// ones a share of what is left, up to what their cells need. When that is not enough, the fixed ones give what they do
-// not need.
+// columnWidths distributes a width among columns: 0 is a column without room. Fixed columns have their width, flexible
+// ones a share of the rest, up to what their cells need. If that is not enough, the fixed ones give up what they do not
+// need.
 func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -38,7 +38,7 @@ func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
 		widths[last] = 0
 	}
 	shrink(columns, widths, width)
-	grow(columns, widths, width, func(i int) int { // first what is usual, so that none takes all
+	grow(columns, widths, width, func(i int) int { // first the usual widths, so that none takes all
 		return min(needs[i], cmp.Or(columns[i].Max, needs[i]))
 	})
 	grow(columns, widths, width, func(i int) int { return needs[i] })
@@ -46,7 +46,7 @@ func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
 	return widths
 }
 
-// give has flexible columns, names first, take what fixed ones do not need.
+// give lets flexible columns, names first, take what fixed ones do not need.
 func give[T any](columns []Column[T], widths, needs []int) {
 	for _, names := range []bool{true, false} {
 		for i, c := range columns {
@@ -71,7 +71,7 @@ func taken(widths []int) int {
 	return max(sum, 0)
 }
 
-// shrink takes what is still too much from the columns that never go, the flexible ones first.
+// shrink removes any remaining excess from the columns that are never hidden, the flexible ones first.
 func shrink[T any](columns []Column[T], widths []int, width int) {
 	for _, flexible := range []bool{true, false} {
 		for i := range columns {
@@ -82,7 +82,7 @@ func shrink[T any](columns []Column[T], widths []int, width int) {
 	}
 }
 
-// grow gives what is left over to the flexible columns, by their shares, up to their limits.
+// grow distributes the rest among the flexible columns, by their shares, up to their limits.
 func grow[T any](columns []Column[T], widths []int, width int, limit func(int) int) {
 	for left := width - taken(widths); left > 0; {
 		shares, given := 0, 0
@@ -116,10 +116,10 @@ func (t *Table[K, T]) head(widths []int, width int) string {
 		case b.Len() == 0:
 			space = gutter
 		case i == t.Sorted && c.Right && ansi.StringWidthWc(c.Title) == wide:
-			space, wide = space-1, wide+1 // the mark stands in the gap
+			space, wide = space-1, wide+1 // the mark is in the gap
 		}
 		if i == t.Sorted {
-			mark := "▲" // it points the way the values go, downwards the screen
+			mark := "▲" // it points the way the values go, down the screen
 			if t.reverse {
 				mark = "▼"
 			}
@@ -145,7 +145,7 @@ func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string
 			continue
 		}
 		cell := Fit(fields[i].Text, widths[i], c.Right, c.Middle)
-		if !under { // one look for the whole row: colours on top of it would be hard to read on some themes
+		if !under { // one style for the whole row: colours on top of it would be hard to read in some themes
 			cell = fields[i].Style.Render(cell)
 		}
 		cells = append(cells, cell)
@@ -158,7 +158,7 @@ func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string
 	return Pad(mark+t.Styles.Accent.Render(MarkCursor)+" "+line, width)
 }
 
-// Position says which rows are seen: "1–18 of 47", "all 8". It is of the last view.
+// Position says which rows are visible: "1–18 of 47", "all 8", by the last View.
 func (t *Table[K, T]) Position() string {
 	if len(t.Shown) == 0 {
 		return "none"
@@ -173,18 +173,18 @@ func (t *Table[K, T]) Position() string {
 	return model.Count(int64(first)) + "–" + model.Count(int64(last)) + " of " + model.Count(int64(len(t.Shown)))
 }
 
-// Hide leaves out the columns with these titles, and shows the others. The first one stays: it says whose row it is.
+// Hide hides the columns with these titles, and shows the others. The first one stays: it identifies the row.
 func (t *Table[K, T]) Hide(titles []string) {
 	t.hidden = slices.Clone(titles)
 	if t.Sorted >= 0 && t.isHidden(t.Sorted) {
-		t.Sorted, t.reverse = -1, false // who cannot see an order would not understand it
+		t.Sorted, t.reverse = -1, false // an order that cannot be seen would be confusing
 		t.order()
 		t.filter()
 		t.follow()
 	}
 }
 
-// Hideable are the titles of the columns that can be left out, and of those that are.
+// Hideable are the titles of the columns that can be hidden, and of those that are.
 func (t *Table[K, T]) Hideable() (titles, hidden []string) {
 	for i, c := range t.Columns {
 		if i > t.first() {
@@ -197,7 +197,7 @@ func (t *Table[K, T]) Hideable() (titles, hidden []string) {
 	return titles, hidden
 }
 
-// first is the column that says whose row it is.
+// first is the column that identifies the row.
 func (t *Table[K, T]) first() int {
 	return slices.IndexFunc(t.Columns, func(c Column[T]) bool { return c.Title != "" })
 }
@@ -206,7 +206,7 @@ func (t *Table[K, T]) isHidden(column int) bool {
 	return column > t.first() && slices.Contains(t.hidden, t.Columns[column].Title)
 }
 
-// Need is the width that shows all columns of the rows that are seen in a height, names whole up to what is usual.
+// Need is the width that shows all columns of the rows visible in a height, names whole up to the usual length.
 func (t *Table[K, T]) Need(height int) int {
 	rows := len(t.Seen(height))
 	t.fields(t.drawn.top + rows)
@@ -219,7 +219,7 @@ func (t *Table[K, T]) Need(height int) int {
 	return taken(needs) + gutter + 1
 }
 
-// columns are those that are shown where there is room, which they are of all, and what their cells need.
+// columns are those shown if there is room, their indexes among all, and what their cells need.
 func (t *Table[K, T]) columns() (seen []Column[T], at, needs []int) {
 	for i, c := range t.Columns {
 		widest, heading := 0, ansi.StringWidthWc(c.Title)
@@ -227,7 +227,7 @@ func (t *Table[K, T]) columns() (seen []Column[T], at, needs []int) {
 			widest = t.drawn.widest[i]
 		}
 		if !c.Right {
-			heading++ // the mark of an order, where that does not stand in the gap before it
+			heading++ // the mark of the order, unless it is in the gap before it
 		}
 		if !t.isHidden(i) && (widest > 0 || !c.Blank || len(t.Shown) == 0 || i == t.Sorted) {
 			seen, at, needs = append(seen, c), append(at, i), append(needs, max(widest, heading))

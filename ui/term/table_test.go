@@ -36,7 +36,7 @@ func fruitTable() Table[string, fruit] {
 		})
 }
 
-// Every line is as wide as it should be, whatever is written in the cells.
+// Every line has the right width, whatever is in the cells.
 func TestTableIsExactlyAsLargeAsAsked(t *testing.T) {
 	table := fruitTable()
 	table.Set([]fruit{
@@ -69,7 +69,7 @@ func TestColumnsGiveWay(t *testing.T) {
 		{80, []int{60, 10, 6}}, // the flexible column has a limit
 		{28, []int{8, 10, 6}},
 		{30, []int{10, 10, 6}},
-		{27, []int{19, 0, 6}}, // the highest drop goes first
+		{27, []int{19, 0, 6}}, // the highest drop is hidden first
 		{15, []int{15, 0, 0}},
 		{5, []int{5, 0, 0}},
 	} {
@@ -101,7 +101,7 @@ func TestCursorFollowsItsItem(t *testing.T) {
 		at, ok := table.Current()
 		assert.That(t, ok && at.name == name, "%s, and the cursor is on %v, %v", why, at, ok)
 	}
-	table.Set(nil) // nothing yet: the first that comes gets the cursor
+	table.Set(nil) // nothing yet: the first item gets the cursor
 	var fruits []fruit
 	for i := range 50 {
 		fruits = append(fruits, fruit{fmt.Sprintf("f%02d", i), i})
@@ -174,8 +174,7 @@ func TestSelection(t *testing.T) {
 	assert.Equal(t, chosen(), "d", "after the others vanished")
 }
 
-// TestRangeEndsWithItsOrder: what v chooses are the rows that were seen between two: where others come to lie there, it
-// ends.
+// v selects the rows that were seen between two: if other rows get in between, the range ends.
 func TestRangeEndsWithItsOrder(t *testing.T) {
 	fruits := []fruit{{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}}
 	for name, test := range map[string]struct {
@@ -215,7 +214,7 @@ func TestRangeEndsWithItsOrder(t *testing.T) {
 	}
 }
 
-// A click means the row that was drawn: rows that have changed places or are gone since are not hit.
+// A click refers to the row that was drawn: rows that have moved or disappeared since are not hit.
 func TestClickMeansWhatWasDrawn(t *testing.T) {
 	type item struct {
 		name string

@@ -13,15 +13,15 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Theme names a set of looks.
+// Theme names a set of styles.
 type Theme string
 
-// The themes. Auto is Dark or Light, as the terminal's background is.
+// The themes. Auto is Dark or Light, depending on the terminal's background.
 const (
 	Auto  Theme = "auto"
 	Dark  Theme = "dark"
 	Light Theme = "light"
-	ANSI  Theme = "ansi" // the terminal's own 16 colours, whatever the operator has made of them
+	ANSI  Theme = "ansi" // the terminal's own 16 colours, as the user configured them
 	Mono  Theme = "mono" // no colours: bold, faint and reverse remain
 )
 
@@ -29,7 +29,7 @@ func Themes() []Theme { return []Theme{Auto, Dark, Light, ANSI, Mono} }
 
 func (t Theme) Known() bool { return slices.Contains(Themes(), t) }
 
-// Palette is the theme that a terminal can show: as many colours as it has, and dark or light as its background is.
+// Palette is the theme that a terminal can show, by its number of colours and its background.
 func (t Theme) Palette(profile termenv.Profile, light bool) Theme {
 	switch {
 	case t == Mono || profile == termenv.Ascii:
@@ -45,7 +45,7 @@ func (t Theme) Palette(profile termenv.Profile, light bool) Theme {
 // OwnThemes are themes that are not built in.
 type OwnThemes map[Theme]hues
 
-// ParseThemes reads the colours of themes by their names, each colour by its key. The error is one sentence.
+// ParseThemes parses the colours of themes by name, each colour by its key. The error is one sentence.
 func ParseThemes(themes map[string]map[string]string) (OwnThemes, error) {
 	own := OwnThemes{}
 	for name, colours := range themes {
@@ -75,12 +75,12 @@ func ParseThemes(themes map[string]map[string]string) (OwnThemes, error) {
 	return own, nil
 }
 
-// baseKey names the theme that has the colours which are not set.
+// baseKey names the theme for the colours that are not set.
 const baseKey = "base"
 
 var hue = regexp.MustCompile(`^(#[0-9a-fA-F]{6}|[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])$`)
 
-// Styles are the looks of a theme on a terminal with these colours.
+// Styles are the styles of a theme on a terminal with these colours.
 func (o OwnThemes) Styles(theme Theme, profile termenv.Profile, light bool) *Styles {
 	if h, ok := o[theme]; ok && profile != termenv.Ascii {
 		return h.styles(profile)
@@ -91,7 +91,7 @@ func (o OwnThemes) Styles(theme Theme, profile termenv.Profile, light bool) *Sty
 // hues are the colours of a theme, by their keys in a file. Text has the terminal's own.
 type hues map[string]string
 
-// builtIn are the themes with colours of their own. Dark has all keys.
+// builtIn are the themes with their own colours. Dark has all keys.
 var builtIn = map[Theme]hues{
 	Dark: {
 		"muted": "#8d96a0", "border": "#59626d", "accent": "#5fd7d7", "good": "#7ee08a", "waiting": "#79b8ff",

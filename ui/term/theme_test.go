@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// colours are the parameters of a style's sequence that set a colour.
+// colours match the parameters of a style's sequence that set a colour.
 var colours = regexp.MustCompile(`(^|;)(3[0-8]|4[0-8]|9[0-7]|10[0-7])`)
 
 func TestThemes(t *testing.T) {
@@ -52,7 +52,7 @@ func TestThemes(t *testing.T) {
 	assert.That(t, !Theme("sepia").Known() && Auto.Known(), "a theme is known that is none, or the other way round")
 }
 
-// A theme of one's own is its base with other colours; without colours it is as all themes are.
+// A user's theme is its base with other colours; without colours it is like every theme.
 func TestOwnTheme(t *testing.T) {
 	own, err := ParseThemes(map[string]map[string]string{
 		"night": {"danger": "#ff00ff", "selected": "17"}, "day": {"base": "light", "muted": "240"},
@@ -69,7 +69,7 @@ func TestOwnTheme(t *testing.T) {
 		"it has colours where there are none")
 }
 
-// What is wrong in a theme is one sentence with the key and what is allowed.
+// An error in a theme is one sentence with the key and what is allowed.
 func TestMistakesInThemes(t *testing.T) {
 	for want, colours := range map[string]map[string]string{
 		`accent is "blu": a colour is "#rrggbb", or a number from 0 to 255`: {"accent": "blu", "good": "1"},
