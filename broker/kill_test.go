@@ -51,15 +51,10 @@ func victim() int {
 		fmt.Println(err)
 		return 1
 	}
-	queue := func(name string) model.Queue {
-		return *described(model.QueueRef{VHost: "/", Name: name}, model.QueueType(kind))
-	}
-	s := &model.Snapshot{VHosts: []string{"/"}, Queues: []model.Queue{queue(from), queue(to)}}
-	s.Exchanges = []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct", Durable: true}}
-	s.Overview.Version = model.ParseVersion(os.Getenv(victimVariable + "_VERSION"))
-	topology := model.NewTopology(s)
+	queues := namedQueues(kind, from, to)
+	topology := topologyOf(os.Getenv(victimVariable+"_VERSION"), queues)
 	made := plan.New(topology, plan.ActionWant{
-		Operation: plan.Operation(operation), From: s.Queues[0].QueueRef, Mode: target.ToQueue,
+		Operation: plan.Operation(operation), From: queues[0].QueueRef, Mode: target.ToQueue,
 		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
 	})
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: exceeding the file size limit must be an error, like a full disk

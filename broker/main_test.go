@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -359,19 +360,13 @@ func topology(queues []*model.Queue, exchanges ...string) *model.Topology {
 }
 
 func topologyOf(version string, queues []*model.Queue, exchanges ...string) *model.Topology {
-	s := &model.Snapshot{VHosts: []string{"/"}}
-	s.Overview.Version = model.ParseVersion(version)
-	s.Exchanges = []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct", Durable: true}}
+	s := build.Broker(version)
 	for _, q := range queues {
 		s.Queues = append(s.Queues, *q)
 	}
 	for _, name := range exchanges {
-		s.Exchanges = append(s.Exchanges, model.Exchange{
-			ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: "direct",
-		})
-		s.Bindings = append(s.Bindings, model.Binding{
-			VHost: "/", Source: name, Destination: queues[len(queues)-1].Name, RoutingKey: "k",
-		})
+		build.Exchange("direct", name)(s)
+		build.Bind(name, "k", queues[len(queues)-1].Name)(s)
 	}
 	return model.NewTopology(s)
 }

@@ -15,32 +15,14 @@ import (
 
 // A delay of four levels, an exchange that delays, a worker that retries by itself, and a failed queue without a flow.
 func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
-	queue := func(name string, kind model.QueueType, consumers, ready int64, arguments model.Table) model.Queue {
-		return model.Queue{
-			QueueRef: model.QueueRef{VHost: "/", Name: name}, Type: kind, Arguments: arguments, PolicyDefinition: model.Table{},
-			Consumers: model.Some(consumers), Ready: model.Some(ready), Delayed: model.Some[int64](2),
-		}
-	}
-	wait := func(ms int64, next string) model.Table {
-		return model.Table{"x-message-ttl": ms, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": next}
-	}
-	topology := model.NewTopology(&model.Snapshot{
-		Overview: model.Overview{Version: model.ParseVersion("4.3.6")},
-		Queues: []model.Queue{
-			queue("w", model.Quorum, 1, 0, model.Table{"x-delayed-retry-type": "all"}),
-			queue("other", model.Classic, 1, 0, nil), queue("error", model.Classic, 0, 7, nil),
-			queue("a", model.Classic, 0, 1, wait(8000, "b")), queue("b", model.Classic, 0, 2, wait(4000, "c")),
-			queue("c", model.Classic, 0, 3, wait(2000, "d")), queue("d", model.Classic, 0, 4, wait(1000, "w")),
-		},
-		Exchanges: []model.Exchange{
-			{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct"},
-			{
-				ExchangeRef: model.ExchangeRef{VHost: "/", Name: "later"}, Type: "x-delayed-message",
-				Arguments: model.Table{"x-delayed-type": "fanout"}, Delayed: model.Some[int64](5),
-			},
-		},
-		Bindings: []model.Binding{{VHost: "/", Source: "later", Destination: "other"}},
-	})
+	topology := build.TopologyOf("4.3.6",
+		build.Queue("w", build.OfType(model.Quorum), build.Consumers(1), build.Argument("x-delayed-retry-type", "all"),
+			func(q *model.Queue) { q.Delayed = model.Some[int64](2) }),
+		build.Queue("other", build.Consumers(1)), build.Queue("error", build.Ready(7)),
+		build.Buffer("a", "b", 8000, build.Ready(1)), build.Buffer("b", "c", 4000, build.Ready(2)),
+		build.Buffer("c", "d", 2000, build.Ready(3)), build.Buffer("d", "w", 1000, build.Ready(4)),
+		build.Exchange("x-delayed-message", "later", "x-delayed-type", "fanout"), build.Bind("later", "", "other"),
+		func(s *model.Snapshot) { s.Exchanges[1].Delayed = model.Some[int64](5) })
 	raw := must.Get(json.Marshal(flowsOf(topology)))(t)
 	for _, want := range []string{
 		`"queue":"d","role":"delayed","ready":10,"ttl_ms":1000`, `"levels":["d","c","b","a"],"ttl_max_ms":15000`,

@@ -45,14 +45,7 @@ func anyMessage(t *rapid.T) message.Message {
 func TestUndoOfAReplayRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyMessage(t)
-		worker := model.QueueRef{VHost: "/", Name: "worker"}
-		topology := model.NewTopology(&model.Snapshot{
-			VHosts: []string{"/"}, Queues: []model.Queue{
-				{QueueRef: model.QueueRef{VHost: "/", Name: "failed"}},
-				{QueueRef: worker},
-			},
-			Exchanges: []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct"}},
-		})
+		topology := build.TopologyOf("", build.Queue("failed"), build.Queue("worker"))
 		plan := newRun(topology, ActionWant{
 			Operation: Replay, From: model.QueueRef{VHost: "/", Name: "failed"}, Sample: message.MessageList{m}, Planned: 1,
 			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"}, User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
@@ -90,14 +83,10 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 }
 
 func TestPlanUndo(t *testing.T) {
-	failed, worker := model.QueueRef{VHost: "/", Name: "failed"}, model.QueueRef{VHost: "/", Name: "worker"}
-	topology := model.NewTopology(&model.Snapshot{
-		Overview: model.Overview{ClusterName: "rabbit@b"}, VHosts: []string{"/"},
-		Queues: []model.Queue{
-			{QueueRef: failed, Type: model.Classic},
-			{QueueRef: worker, Type: model.Classic, Consumers: model.Some[int64](2)},
-		},
-	})
+	failed := build.Ref("failed")
+	s := build.Broker("", build.Queue("failed"), build.Queue("worker", build.Consumers(2)))
+	s.Overview.ClusterName = "rabbit@b"
+	topology := model.NewTopology(s)
 	msg := func(id string) *message.Message {
 		m := &message.Message{Properties: message.Properties{MessageID: id}}
 		m.Fingerprint = message.FingerprintOf(m)

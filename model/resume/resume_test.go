@@ -368,15 +368,6 @@ func (k *killedAt) target() (kinds []int) {
 func (k *killedAt) plan(t *testing.T) Plan {
 	t.Helper()
 	from, to := model.QueueRef{VHost: "/", Name: "failed"}, model.QueueRef{VHost: "/", Name: "worker"}
-	s := &model.Snapshot{
-		VHosts:    []string{"/"},
-		Exchanges: []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct", Durable: true}},
-	}
-	for _, ref := range []model.QueueRef{from, to} {
-		s.Queues = append(s.Queues, model.Queue{
-			QueueRef: ref, Type: model.Classic, Durable: true, Consumers: model.Some[int64](0),
-		})
-	}
 	r := plan.Record{
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
@@ -387,7 +378,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	if k.drop {
 		r.Operation = plan.Drop
 	}
-	planned, err := Of(model.NewTopology(s), Want{
+	planned, err := Of(build.TopologyOf("", build.Queue(from.Name), build.Queue(to.Name)), Want{
 		Chain: []plan.Record{r}, Broker: "b",
 		Entries: func(_ int64, each func(*plan.Entry) error) error {
 			for i, kind := range k.queue[:k.intended] {
