@@ -16,7 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// CompareScreen shows two messages side by side, with what differs.
+// CompareScreen shows two messages side by side, with their differences.
 type CompareScreen struct {
 	Env     *shell.Env
 	of      [2]*shell.MessageRow
@@ -24,15 +24,15 @@ type CompareScreen struct {
 	request shell.Request
 	names   [2]string      // of the messages
 	Parts   []comparedPart // nil: not read yet
-	Whole   bool           // what is equal, too
+	Whole   bool           // show what is equal, too
 	text    shell.Scroll
 }
 
 type comparedPart struct {
 	name   string
 	rows   []body.Row
-	near   bool      // false: too much differs to find what is equal
-	titles [2]string // what was done to read it
+	near   bool      // false: too much differs to find equal lines
+	titles [2]string // how it was decoded
 }
 
 type comparedMsg struct {
@@ -55,7 +55,7 @@ func (c CompareScreen) Init() tea.Cmd {
 	})
 }
 
-// ComparedParts compares the bodies as they are read, headers and properties.
+// ComparedParts compares the decoded bodies, the headers and the properties.
 func ComparedParts(left, right *message.Message, read func(*message.Message) body.View) []comparedPart {
 	l, r := read(left), read(right)
 	part := func(name string, left, right []body.Line) comparedPart {
@@ -72,7 +72,7 @@ func ComparedParts(left, right *message.Message, read func(*message.Message) bod
 	}
 }
 
-// viewTitle is what was done to read a body, and what is missing of it.
+// viewTitle says how a body was decoded, and what is missing.
 func viewTitle(v *body.View) string {
 	if v.Format == body.Empty {
 		return "the body is empty"
@@ -117,7 +117,7 @@ func (c CompareScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return c, nil
 }
 
-// comparedHead is how many lines stand above those that scroll.
+// comparedHead is how many lines above do not scroll.
 const comparedHead = 2
 
 func (c CompareScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
@@ -136,7 +136,7 @@ func (c CompareScreen) View(width, height int) string {
 	return term.Block(append(lines, c.text.Seen()...), width, height)
 }
 
-// around is how many equal lines are shown beside one that differs.
+// around is how many equal lines are shown around a differing one.
 const around = 2
 
 // comparedWidth is the width of one side: between them are a mark and its blanks.
@@ -180,7 +180,7 @@ func (p *comparedPart) summary(s *term.Styles) string {
 	return s.Warning.Render(model.Plural(differ, "line") + " differ")
 }
 
-// lay makes the lines of a part: without the stretches that are equal, of lines too, unless whole.
+// lay lays out the lines of a part: without the equal stretches, also within lines, unless whole.
 func (p *comparedPart) lay(s *term.Styles, each int, whole bool) []string {
 	var lines []string
 	for i := 0; i < len(p.rows); {
@@ -199,13 +199,13 @@ func (p *comparedPart) lay(s *term.Styles, each int, whole bool) []string {
 	return lines
 }
 
-// isFar reports whether a row is equal, and those around it, too.
+// isFar reports whether a row and those around it are equal.
 func (p *comparedPart) isFar(at int) bool {
 	near := p.rows[max(at-around, 0):min(at+around+1, len(p.rows))]
 	return !slices.ContainsFunc(near, func(r body.Row) bool { return !r.Same })
 }
 
-// rowLines are a line beside the one that takes its place.
+// rowLines are a line beside its counterpart.
 func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row, whole bool) []string {
 	left, right := r.Left.String(), r.Right.String()
 	switch {
@@ -237,7 +237,7 @@ func changed(s *term.Styles, line string, before, after int, style term.Style) [
 	}
 }
 
-// CommonEnds are the bytes that two lines have in common at their beginning and at their end, in whole characters.
+// CommonEnds are the bytes that two lines share at their beginning and at their end, in whole characters.
 func CommonEnds(a, b string) (before, after int) {
 	for before < len(a) && before < len(b) {
 		r, size := utf8.DecodeRuneInString(a[before:])
@@ -256,7 +256,7 @@ func CommonEnds(a, b string) (before, after int) {
 	return before, after
 }
 
-// nearDifference shortens what two lines have in common at their beginning and at their end to so many bytes.
+// nearDifference shortens what two lines share at their beginning and at their end to fit into room bytes.
 func nearDifference(left, right string, before, after, room int) (l, r string, b, a int) {
 	if cut := before - room; cut > len("…") {
 		for !utf8.RuneStart(left[cut]) {

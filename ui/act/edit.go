@@ -19,17 +19,17 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// usualEditors are looked for when nobody names one.
+// usualEditors are tried when none is configured.
 var usualEditors = []string{"vi", "nano"}
 
-// SavedMsg brings what the editor left.
+// SavedMsg brings the edited text.
 type SavedMsg struct {
 	Request shell.Request
 	Text    []byte
 	Err     error
 }
 
-// findEditor is the command that edits a file: the one that the user named, else a usual one.
+// findEditor is the command that edits a file: the configured one, otherwise a usual one.
 func findEditor(named string) (string, error) {
 	if named != "" {
 		return named, nil
@@ -42,7 +42,7 @@ func findEditor(named string) (string, error) {
 	return "", errors.New("there is no editor: name one in VISUAL or EDITOR, or install vi or nano")
 }
 
-// OpenEditor hands the terminal to an editor of a text.
+// OpenEditor lends the terminal to an editor for a text.
 func OpenEditor(e *shell.Env, id shell.Request, text []byte) tea.Cmd {
 	return e.Command(0, func(context.Context) tea.Msg {
 		editor, err := findEditor(e.Editor)
@@ -51,7 +51,7 @@ func OpenEditor(e *shell.Env, id shell.Request, text []byte) tea.Cmd {
 		}
 		d := &drafting{Borrowed: shell.Borrowed{Screen: e.Screen}, program: e.Work.Ctx, text: text}
 		d.Cmd = exec.Command("sh", "-c", editor+` "$1"`, "dlxtop") // VISUAL and EDITOR may have arguments
-		d.Stdin = os.Stdin                                         // a copy of it would take the next key from the screen
+		d.Stdin = os.Stdin                                         // copying it would steal the screen's next key
 		return shell.LendMsg{Program: d, Over: func(err error) tea.Msg { return SavedMsg{id, d.text, err} }}
 	})
 }
@@ -63,8 +63,8 @@ type drafting struct {
 	text    []byte
 }
 
-// Run has the text edited in a file of a private folder: what an editor leaves beside the file goes with it, also when
-// the program ends before the editor.
+// Run edits the text in a file of a private folder: files that an editor leaves beside it are removed with the folder,
+// even when the program ends before the editor.
 func (d *drafting) Run() error {
 	dir, err := os.MkdirTemp("", "dlxtop-edit-") // 0700
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *PlanDialog) askEdit(l *shell.DialogLines) {
 	}
 }
 
-// MessageEdit is the editing of one message: its draft, and what was made of it.
+// MessageEdit is the editing of one message: its draft, and the result.
 type MessageEdit struct {
 	Env         *shell.Env
 	State       editState
@@ -111,9 +111,9 @@ type MessageEdit struct {
 	Is          draft.Draft
 	differences draftDifferences
 	Text        []byte // as the editor left it
-	Wrong       string // why it cannot be read
+	Wrong       string // why it cannot be parsed
 	Request     shell.Request
-	Stop        context.CancelFunc // of the reading
+	Stop        context.CancelFunc // cancels the reading
 }
 
 func (e *MessageEdit) Open() bool { return e.State != EditIdle }
@@ -126,7 +126,7 @@ func (e *MessageEdit) Keys() []key.Binding {
 	return []key.Binding{k.Cancel}
 }
 
-// View draws what stands between the person and the plan.
+// View draws the editing until there is a plan.
 func (e *MessageEdit) View(width int) string {
 	l := shell.NewDialogLines(e.Env.Styles, width)
 	s := l.Styles
@@ -146,7 +146,7 @@ func (e *MessageEdit) View(width int) string {
 	return l.Box("Edit, then replay")
 }
 
-// NewEditedDialog is the dialog of a replay of what was edited. An address that was edited is the first of its targets.
+// NewEditedDialog is the dialog for replaying an edited message. An edited address is its first target.
 func NewEditedDialog(
 	e *shell.Env, t *model.Topology, queue model.QueueRef, edit MessageEdit, others OtherMessages,
 ) (PlanDialog, tea.Cmd) {
@@ -173,11 +173,11 @@ func (d *PlanDialog) MendsAgain(msg tea.KeyMsg) bool {
 const (
 	EditIdle    editState = iota
 	EditReading           // the whole message is being read
-	EditOpen              // the editor has it
-	EditWrong             // what it left cannot be read; it can be opened again
+	EditOpen              // it is in the editor
+	EditWrong             // the edited text cannot be parsed; it can be opened again
 )
 
 type editState int
 
-// mostDifferences is how many lines of them are laid for a dialog, which has no room for more.
+// mostDifferences is how many lines of them are laid out for a dialog, which has no room for more.
 const mostDifferences = 100

@@ -21,9 +21,9 @@ import (
 type ExportDialog struct {
 	shell.Dialog
 	Parts []ExportPart
-	Words string // how they were chosen
+	Words string // how they were selected
 	Path  term.TextField
-	wrong string // why it could not be written; "" when nothing is wrong
+	wrong string // why it could not be written; "" otherwise
 }
 
 // ExportPart are the messages of one file.
@@ -104,7 +104,7 @@ func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
 	return d, cmd
 }
 
-// written takes the end of the writing. When it failed the path can be changed.
+// written takes in the end of the writing. If it failed the path can be changed.
 func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 	d.State = shell.DialogClosed
 	files := ""
@@ -128,7 +128,7 @@ func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 	if files != "" {
 		d.wrong += "; " + words
 	}
-	d.Parts = d.Parts[len(what.paths):] // what is written stays
+	d.Parts = d.Parts[len(what.paths):] // files already written stay
 	return d, nil
 }
 

@@ -15,21 +15,21 @@ import (
 
 // FollowUp is what can be done about a record of the journal: an undo, or a resume. It is empty until it is planned.
 type FollowUp interface {
-	// plan makes the plan: it reads the journal, and looks into queues where it is not certain what is there.
+	// plan makes the plan: it reads the journal, and looks into queues if it is uncertain what they contain.
 	plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error)
-	// again makes the plan again from another topology. What was looked for is not looked for again.
+	// again makes the plan again from another topology, without looking again.
 	again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error)
 	promise() plan.Promise
 	offer(d *shell.Dialog) *shell.Offer
-	// say shows the plan, and returns a title that says more than the screen's own.
+	// say shows the plan, and may return a more specific title than the screen's own.
 	say(l *shell.DialogLines) (title string)
 	running(a *plan.Account) string
 	tell(d *shell.Dialog, l *shell.DialogLines)
-	did(e *shell.Env, a *plan.Account) // takes down what it did to queues
+	did(e *shell.Env, a *plan.Account) // records what it did to queues
 	run(e *shell.Env) (begun plan.Account, run shell.AccountRun)
 }
 
-// FollowUpScreen shows what a follow-up would do, does it, and shows what happened.
+// FollowUpScreen shows what a follow-up would do, does it, and shows the result.
 type FollowUpScreen struct {
 	shell.Dialog
 	name, title, looks string // in the path, above the box, and while the plan is made
@@ -49,7 +49,7 @@ func NewUndoScreen(e *shell.Env, ids ...int64) shell.Screen {
 	}
 }
 
-// NewResumeScreen goes on with a record whose action did not come to its end.
+// NewResumeScreen resumes a record whose action ended early.
 func NewResumeScreen(e *shell.Env, id int64) shell.Screen {
 	return FollowUpScreen{
 		Dialog: shell.NewDialog(e, shell.DialogPlanning), name: "resume", title: fmt.Sprintf("Resume %d", id),
@@ -61,7 +61,7 @@ func (f FollowUpScreen) Title() string { return f.name }
 
 func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.Is.offer(&f.Dialog)) }
 
-// Busy reports whether ctrl-c stops what runs instead of the program.
+// Busy reports whether ctrl-c stops the run instead of the program.
 func (f FollowUpScreen) Busy() bool { return f.IsBusy() }
 
 func (f FollowUpScreen) Keys() []key.Binding { return f.KeysFor(f.Is.offer(&f.Dialog)) }
@@ -80,11 +80,11 @@ func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	case tea.KeyMsg:
 		switch f.Press(msg, f.Is.offer(&f.Dialog)) {
 		case shell.PressedBack:
-			f.Request = 0 // a plan that was agreed to may be on its way: it does not start
+			f.Request = 0 // an agreed plan may be on its way: it does not start
 			return f, shell.Pop
 		case shell.PressedAgree:
 			cmd = shell.Checking(&f.Dialog, f.again())
-		case shell.PressedTurn: // an enter before its plan is there agrees to what is shown, and is asked again if it differs
+		case shell.PressedTurn: // an enter before its plan is there agrees to the displayed one, and asks again if it differs
 			f.Is = f.Is.(Resuming).turn()
 			cmd = shell.Planning(&f.Dialog, f.topology, f.again())
 		case shell.PressedInsist:
@@ -113,8 +113,8 @@ func (f *FollowUpScreen) again() func(context.Context, *model.Topology) (FollowU
 	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.again(ctx, e, t) }
 }
 
-// planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
-// different, and asked about again.
+// planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
+// and asked about again.
 func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
 	agreed := f.State == shell.DialogChecking
 	if f.State, f.Unchecked = shell.DialogAsking, msg.Unread; msg.Unread != nil {
@@ -162,7 +162,7 @@ func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
 	return cmp.Or(title, f.title)
 }
 
-// sayRecord shows what happened to the messages of a record. what names the record.
+// sayRecord shows the outcomes of a record. what names the record.
 func sayRecord(l *shell.DialogLines, what string, r *plan.Record) {
 	l.Say("of", fmt.Sprintf("%s, %s, by %s", what, r.Began.Format("2006-01-02 15:04:05"), model.Printable(r.Who())),
 		l.Styles.Text)

@@ -20,10 +20,10 @@ const (
 	journalPatience = 10 * time.Second
 )
 
-// JournalScreen lists what was done: who, when, to how many, with what outcome.
+// JournalScreen lists what was done: by whom, when, to how many messages, and the outcome.
 type JournalScreen struct {
 	shell.Listing[int64, plan.Record]
-	Request shell.Request // the reading under way; 0: none
+	Request shell.Request // the reading in flight; 0: none
 	err     error         // of the last reading
 	read    bool
 }
@@ -94,7 +94,7 @@ func (j JournalScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		return j, nil
 	}
 	switch msg := msg.(type) {
-	case shell.TopologyMsg: // each poll, so that what runs is seen to run
+	case shell.TopologyMsg: // at each poll, to follow running records
 		if j.Env.Journal == nil || j.Request != 0 {
 			return j, nil
 		}
@@ -151,7 +151,7 @@ func (j JournalScreen) empty(width int) []string {
 	return shell.EmptyPage(j.Env.Styles, head, text, width)
 }
 
-// detail has the record at the cursor in full.
+// detail is the full record at the cursor.
 func (j JournalScreen) detail(width int) []string {
 	return j.Pane("record", width, func(r plan.Record, l *shell.DialogLines) string {
 		told := r.ToldSince()
@@ -176,7 +176,7 @@ func (j JournalScreen) detail(width int) []string {
 	})
 }
 
-// AwaitUnfinished tells of what did not end, when the program starts.
+// AwaitUnfinished reports unfinished records when the program starts.
 func AwaitUnfinished(e *shell.Env) tea.Cmd {
 	if e.Journal == nil {
 		return nil

@@ -21,35 +21,35 @@ type mendState int
 
 const (
 	mendIdle   mendState = iota
-	MendTyping           // the program is typed
-	MendTrying           // it is tried on the messages
-	mendShown            // what it makes of them is shown
+	MendTyping           // the program is being typed
+	MendTrying           // it is being tried on the messages
+	mendShown            // the result is shown
 )
 
-// MendPrompt asks for a jq program that changes messages, and shows what it makes of them. Who embeds it tries the
-// program, and has the dialog of the replay follow.
+// MendPrompt asks for a jq program that changes messages, and shows its results. The embedding screen tries the
+// program, and opens the dialog of the replay afterwards.
 type MendPrompt struct {
 	env      *shell.Env
 	State    mendState
 	field    term.TextField
-	back     int    // which earlier program is in the field; as many as there are: none
+	back     int    // which earlier program is in the field; their number for none
 	draft    string // what was typed before the first ↑
-	wrong    string // why it cannot be read; "" when it can be
+	wrong    string // why it cannot be parsed; "" when it can
 	Messages int    // how many it is tried on
-	Words    string // how they were chosen
+	Words    string // how they were selected
 	mended   *plan.Mended
 	refusal  string // why none of them can be replayed; "" when some can
 	shown    shell.Scroll
 }
 
-// mendPress is what a key means to who embeds a prompt.
+// mendPress is what a key means to the screen that embeds a prompt.
 type mendPress int
 
 const (
 	mendElse  mendPress = iota
-	MendBack            // it was left
-	MendTry             // a program is to be tried
-	MendAgree           // what it makes of the messages is agreed to
+	MendBack            // the prompt was left
+	MendTry             // try the program
+	MendAgree           // the user agrees to the results
 )
 
 func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
@@ -98,7 +98,7 @@ func (p *MendPrompt) Press(msg tea.KeyMsg) mendPress {
 	return mendElse
 }
 
-// typed takes a key of the field. A program is read while it is typed, so that what is wrong with it is seen.
+// typed handles a key in the field. The program is parsed while it is typed, so that errors are visible.
 func (p *MendPrompt) typed(msg tea.KeyMsg) {
 	k := p.env.Keys
 	switch {
@@ -120,7 +120,7 @@ func (p *MendPrompt) typed(msg tea.KeyMsg) {
 	}
 }
 
-// recall writes an earlier program into the field, and behind the newest what was typed.
+// recall puts an earlier program into the field; after the newest comes what was typed.
 func (p *MendPrompt) recall(to int) {
 	past := p.env.Programs
 	if to < 0 || to > len(past) {
@@ -133,7 +133,7 @@ func (p *MendPrompt) recall(to int) {
 	p.field.Set(append(past[:len(past):len(past)], p.draft)[to])
 }
 
-// Try takes the program that was typed, which is tried from then on. It is nil when it cannot be read.
+// Try returns the typed program, to be tried now. It is nil when it cannot be parsed.
 func (p *MendPrompt) Try() (*mend.Program, tea.Cmd) {
 	text := p.field.Text()
 	program, err := mend.Parse(text)
@@ -152,7 +152,7 @@ func (p *MendPrompt) Show(mended *plan.Mended, refusal string) {
 
 const leastDifferences = 3
 
-// Prepare lays the differences for a box within width x height.
+// Prepare lays out the differences for a box within width x height.
 func (p *MendPrompt) Prepare(width, height int) {
 	if p.State != mendShown {
 		return
@@ -163,7 +163,7 @@ func (p *MendPrompt) Prepare(width, height int) {
 	p.shown.Prepare(l.Width, max(height-2-len(l.Lines), leastDifferences), p.differences)
 }
 
-// box is as wide as the screen: two sides stand in it.
+// box is as wide as the screen, for two sides.
 func (p *MendPrompt) box(width int) *shell.DialogLines {
 	l := shell.NewDialogLines(p.env.Styles, width)
 	l.Outer, l.Width = width, width-4
@@ -180,7 +180,7 @@ func (p *MendPrompt) View(width int) string {
 	return l.Box("Edit " + model.Plural(p.Messages, "message") + " with jq")
 }
 
-// above is what stands above the differences: the program, and what it makes of the messages.
+// above is what stands above the differences: the program, and its results.
 func (p *MendPrompt) above(l *shell.DialogLines) {
 	s := l.Styles
 	if p.State != MendTyping {
@@ -202,7 +202,7 @@ func (p *MendPrompt) above(l *shell.DialogLines) {
 	}
 }
 
-// sayMended tells how many messages the program changes, and why others stay.
+// sayMended says how many messages the program changes, and why others stay.
 func (p *MendPrompt) sayMended(l *shell.DialogLines) {
 	s, m := l.Styles, p.mended
 	if p.refusal != "" {
@@ -254,12 +254,12 @@ func (p *MendPrompt) differences(width int) []string {
 	return lines
 }
 
-// ofSeveralQueues reports whether the messages that are shown are not all of one queue.
+// ofSeveralQueues reports whether the examples are from several queues.
 func ofSeveralQueues(m *plan.Mended) bool {
 	return slices.ContainsFunc(m.Shown, func(o plan.MendedMessage) bool { return o.Queue != m.Shown[0].Queue })
 }
 
-// mendedMessage is one example: named with its queue where others are not of the same.
+// mendedMessage is one example, named with its queue if others are from another one.
 func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width int) []string {
 	was := m.Was.Message()
 	was.Position = m.Position
@@ -284,13 +284,13 @@ func draftDifferencesOf(was, is *draft.Draft) draftDifferences {
 		before, after := was.Message(), is.Message()
 		d.body.rows, d.body.near = body.Compare(body.Read(&before).Lines, body.Read(&after).Lines)
 		if !slices.ContainsFunc(d.body.rows, func(r body.Row) bool { return !r.Same }) {
-			return draftDifferences{above: was.Differences(is)} // it lies behind what is read of a body
+			return draftDifferences{above: was.Differences(is)} // it is beyond the part of a body that is read
 		}
 	}
 	return d
 }
 
-// lay makes the lines: what differs above the body, and the bodies side by side.
+// lay lays out the lines: what differs above the body, and the bodies side by side.
 func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
 	for _, change := range d.above {
 		lines = append(lines, s.Text.Wrap(" ", change, width-1)...)

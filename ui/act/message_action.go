@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	ActionTimeout = 30 * time.Second // of a command, and of what opens a URL
-	actionOutput  = 64 << 10         // bytes of what a command says that are kept
+	ActionTimeout = 30 * time.Second // of a command, and of the opener of a URL
+	actionOutput  = 64 << 10         // bytes of a command's output that are kept
 )
 
-// Pressed is a key as Bubble Tea names it, from what a person calls it.
+// Pressed is Bubble Tea's name for a key, from its usual name.
 func Pressed(name string) string {
 	if len(name) > 1 {
 		name = strings.ReplaceAll(name, "-", "+")
@@ -40,7 +40,7 @@ func ActionKey(a *filter.Action) key.Binding {
 	return term.Binding(a.Key, model.Printable(a.Name), Pressed(a.Key))
 }
 
-// RunCommand runs an action's command without a shell and without the terminal, and tells the last line that it says.
+// RunCommand runs an action's command without a shell and without the terminal, and shows the last line of its output.
 func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.Msg {
 	name := model.Printable(a.Name)
 	words, err := a.Command(m)
@@ -58,7 +58,7 @@ func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.M
 	switch {
 	case ctx.Err() != nil:
 		return shell.NoticeMsg{Text: fmt.Sprintf("%s: stopped after %s", name, ActionTimeout), Bad: true}
-	case errors.Is(err, exec.ErrWaitDelay): // it left something running that has its output
+	case errors.Is(err, exec.ErrWaitDelay): // it left a process running that has its output
 	case err != nil:
 		return shell.NoticeMsg{Text: strings.TrimRight(name+": "+model.Printable(err.Error())+": "+text, ": "), Bad: true}
 	}
@@ -68,8 +68,7 @@ func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.M
 	return shell.NoticeMsg{Text: name + ": " + text}
 }
 
-// OpenURL opens an action's URL where there is a desktop, and always copies and shows it: over SSH the desktop is
-// elsewhere.
+// OpenURL opens an action's URL on a desktop, and always copies and shows it: over SSH the desktop is elsewhere.
 func OpenURL(
 	ctx context.Context, a *filter.Action, m *message.Message, clipboard io.Writer,
 	open func(ctx context.Context, url string) error,
@@ -97,7 +96,7 @@ func OpenURL(
 
 var ErrNoDesktop = errors.New("there is no desktop here")
 
-// openOnDesktop has the desktop open a URL, which begins with http. No shell sees it.
+// openOnDesktop makes the desktop open a URL, which begins with http. No shell sees it.
 func openOnDesktop(ctx context.Context, url string) error {
 	opener := []string{"xdg-open", url}
 	switch {
@@ -119,7 +118,7 @@ func openOnDesktop(ctx context.Context, url string) error {
 	return err
 }
 
-// lastOutput keeps the end of what a command says.
+// lastOutput keeps the end of a command's output.
 type lastOutput struct{ text []byte }
 
 func (o *lastOutput) Write(p []byte) (int, error) {

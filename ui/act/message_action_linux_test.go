@@ -10,7 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// The opener gets the URL as its one argument, where a desktop is and only there.
+// The opener gets the URL as its only argument, and runs only on a desktop.
 func TestOpenOnDesktop(t *testing.T) {
 	const url = "https://h/a%20b?c=$(id)&d='x'"
 	dir := t.TempDir()

@@ -15,20 +15,20 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// Acting is a plan, the id of its message when that is one, and what is beside its messages.
+// Acting is a plan, the id of its message if it has one, and what else is in the queue.
 type Acting struct {
 	plan    plan.Plan
 	one     string
 	arrived model.Opt[int64] // messages that came into the queue since it was read
 }
 
-// replan starts making the plan. It looks at every chosen message, so it is made outside Update.
+// replan starts making the plan. That examines every selected message, so it runs outside Update.
 func (d *PlanDialog) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.topology, d.planner()) }
 
-// Check makes the plan again when it was agreed to.
+// Check makes the plan again after the user agreed.
 func (d *PlanDialog) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
 
-// planner makes the plan that is wanted now from a topology.
+// planner makes the current plan from a topology.
 func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, error) {
 	rows := d.Rows
 	like := plan.ActionWant{
@@ -63,7 +63,7 @@ func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, er
 			p = plan.New(t, want)
 		}
 		if err := ctx.Err(); err != nil {
-			return a, err // what was not tried would stay
+			return a, err // messages that were not tried would stay
 		}
 		p.Mend = like.Mend
 		a = Acting{plan: p, arrived: d.arrivals(ctx, t)}
@@ -76,7 +76,7 @@ func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, er
 	}
 }
 
-// sentBefore finds what was replayed before, and what will be by the plans ahead of this one.
+// sentBefore finds what was replayed earlier, and what the plans before this one will replay.
 func (d *PlanDialog) sentBefore(ctx context.Context, t *model.Topology, like plan.ActionWant) (*plan.Doubles, error) {
 	if !like.SparesDoubles() {
 		return nil, nil
@@ -98,14 +98,14 @@ func (d *PlanDialog) sentBefore(ctx context.Context, t *model.Topology, like pla
 	return sent, nil
 }
 
-// RowsOf are messages of a queue that another plan is on.
+// RowsOf are messages of a queue in another plan.
 type RowsOf struct {
 	Queue model.QueueRef
 	Rows  []*shell.MessageRow
 }
 
-// Planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
-// different, and asked about again.
+// Planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
+// and asked about again.
 func (d *PlanDialog) Planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	was, is := d.Plan.Promise(), msg.Plan.plan.Promise()
 	d.one = cmp.Or(msg.Plan.one, d.one)
@@ -132,7 +132,7 @@ func (d *PlanDialog) Planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	return nil
 }
 
-// turnTyped does what was typed before there was a plan, as far as it is one of its options: nothing that agrees to it.
+// turnTyped applies keys typed before there was a plan, if they are options of it; never one that agrees.
 func (d *PlanDialog) turnTyped() (cmd tea.Cmd) {
 	typed := d.typed
 	d.typed = nil
@@ -145,7 +145,7 @@ func (d *PlanDialog) turnTyped() (cmd tea.Cmd) {
 	return cmd
 }
 
-// SayStrays shows queues that messages may have reached although the plan did not name them, and what copies lack.
+// SayStrays shows queues that messages may have reached outside the plan, and what copies lack.
 func SayStrays(l *shell.DialogLines, a *plan.Account) {
 	for i := range a.Strayed {
 		l.Stress("beyond", model.Printable(a.Strayed[i].Words()), l.Styles.Danger)
@@ -159,11 +159,11 @@ func SayStrays(l *shell.DialogLines, a *plan.Account) {
 	}
 }
 
-// OtherMessages are what the queue of an action has beside the messages that were read.
+// OtherMessages are what the queue of an action has besides the messages that were read.
 type OtherMessages struct {
 	Frozen  plan.Frozen // when they were read
-	Unread  int64       // that were there then, and were not read
-	Arrived int64       // that came later, as far as is known
+	Unread  int64       // messages there at that time that were not read
+	Arrived int64       // messages that came later, as far as known
 }
 
 // arrivedMsg brings how many messages came into the queue while an action was planned and ran.
@@ -172,7 +172,7 @@ type arrivedMsg struct {
 	messages int64
 }
 
-// arrivals counts what came into the queue of an action since it was read; unknown where that cannot be told exactly
+// arrivals counts what came into the queue of an action since it was read; unknown if that cannot be counted exactly
 // and at once.
 func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived model.Opt[int64]) {
 	queue, frozen := d.Queue, d.Others.Frozen

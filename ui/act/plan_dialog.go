@@ -17,44 +17,44 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// replanMost is how many messages a plan may have that is made again with each poll.
+// replanMost is how many messages a plan may have to be made again with each poll.
 const replanMost = 5000
 
-// remendMost is the same where a program looks into each of them.
+// remendMost is the same for plans with a program.
 const remendMost = 500
 
-// PlanDialog shows an action before it happens, while it happens, and what happened.
+// PlanDialog shows an action before it happens, while it happens, and its result.
 type PlanDialog struct {
 	shell.Dialog
 	topology  *model.Topology
 	Operation plan.Operation
 	Queue     model.QueueRef
 	Rows      []*shell.MessageRow // what it acts on
-	one       string              // the id of that message, when it is one
-	words     string              // how they were chosen
+	one       string              // the id of the message, if it is a single one
+	words     string              // how they were selected
 	Others    OtherMessages       // what else is in the queue, and stays
 
-	chooser QueueChooser // of a move, and of a replay to a queue of choice
-	Target  string       // the queue that was chosen for a move; "": none yet
+	chooser QueueChooser // of a move, and of a replay to a selected queue
+	Target  string       // the selected queue of a move; "": none yet
 
-	Modes []ReplayTarget // the last is a queue of choice
+	Modes []ReplayTarget // the last is a selected queue
 	Mode  int
 	PlanOptions
-	Ahead  []RowsOf      // what runs before: copies of it stay
-	edit   *MessageEdit  // what was made of the one message; nil: it is as it was
-	Mend   *mend.Program // that changes them; nil: none does
+	Ahead  []RowsOf      // what runs first: copies of it stay
+	edit   *MessageEdit  // the edit of the single message; nil without one
+	Mend   *mend.Program // changes them; nil without one
 	Plan   plan.Plan
-	typed  []tea.KeyMsg  // while the first plan is made: those that are its options are done then
-	goOn   chan struct{} // tells a canary not to wait any longer
-	waited time.Time     // since when what its canary does now is seen
+	typed  []tea.KeyMsg  // while the first plan is made: keys for its options are then applied
+	goOn   chan struct{} // makes a canary stop waiting
+	waited time.Time     // since when the canary's current state is visible
 }
 
-// ReplayTarget is one of the targets that tab goes through.
+// ReplayTarget is one of the targets that tab cycles through.
 type ReplayTarget struct {
 	mode   target.Mode
 	fixed  model.Address
 	name   string
-	choice bool // the queue is chosen from all
+	choice bool // the user selects a queue
 }
 
 func NewPlanDialog(
@@ -95,7 +95,7 @@ func queueTarget(queue model.QueueRef, why string) ReplayTarget {
 	return toQueue(queue.Name, "queue: "+model.Printable(queue.Name)+" "+why)
 }
 
-// offerTargets adds the queues that a refused plan could mean to what tab goes through.
+// offerTargets adds the candidates of a refused plan to the targets of tab.
 func (d *PlanDialog) offerTargets() {
 	for _, o := range d.Plan.Refusal {
 		unclear, _ := o.(target.NoWorker)
@@ -109,7 +109,7 @@ func (d *PlanDialog) offerTargets() {
 	}
 }
 
-// turnTarget goes on to the next target. That of choice is asked for. Who insisted did so for the target before.
+// turnTarget goes to the next target, and asks for one to be selected. Insisting only applied to the previous target.
 func (d *PlanDialog) turnTarget() tea.Cmd {
 	if d.Operation == plan.Move {
 		d.State = shell.DialogChoosing
@@ -143,7 +143,8 @@ func (d *PlanDialog) choose(msg tea.KeyMsg) tea.Cmd {
 	return d.Work()
 }
 
-// Asks reports whether a plan is shown, or made again after a key: a second key counts while it is, and enter does not.
+// Asks reports whether a plan is shown, or is being made again after a key: meanwhile a second key counts, but not
+// enter.
 func (d *PlanDialog) Asks() bool {
 	return d.State == shell.DialogAsking || d.State == shell.DialogPlanning && d.Plan.Operation != ""
 }
@@ -153,7 +154,7 @@ func (d *PlanDialog) Work() tea.Cmd {
 	return d.replan()
 }
 
-// Polled makes the plan again from a newer poll while it is shown: what enter does must be what is read.
+// Polled makes the displayed plan again from a newer poll: enter must do what the user reads.
 func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 	if d.State == shell.DialogChoosing {
 		d.topology = t
@@ -197,7 +198,7 @@ func DoesTo(e *shell.Env, operation plan.Operation, messages int) string {
 	return does
 }
 
-// WhereTo are the queues that plans reach, behind what they do: their name, or their number.
+// WhereTo are the queues that plans reach, to follow what they do: their name, or their number.
 func WhereTo(plans ...*plan.Plan) string {
 	if to := RecipientsOf(plans...); to != "" {
 		return " to " + to
@@ -205,7 +206,7 @@ func WhereTo(plans ...*plan.Plan) string {
 	return ""
 }
 
-// RecipientsOf are the queues that plans reach: the name of the one, or their number.
+// RecipientsOf are the queues that plans reach: the name of the only one, or their number.
 func RecipientsOf(plans ...*plan.Plan) string {
 	reached := map[model.QueueRef]bool{}
 	name := ""
@@ -307,8 +308,8 @@ func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 
 func (d *PlanDialog) Well() bool { return d.Err == nil && d.Account.Complete() }
 
-// AsPlanned reports whether what was agreed to was done, and nothing else. What a program cannot change stays, as it
-// was said.
+// AsPlanned reports whether exactly what was agreed to was done. Messages that a program cannot change stay, as
+// announced.
 func (d *PlanDialog) AsPlanned() bool {
 	a := d.Account
 	if m := d.Plan.Mended; m != nil && a.Refused <= m.Stay {
@@ -317,7 +318,7 @@ func (d *PlanDialog) AsPlanned() bool {
 	return d.Err == nil && a.Complete()
 }
 
-// CanUndo reports whether there is something to take back of what happened.
+// CanUndo reports whether there is something to undo.
 func (d *PlanDialog) CanUndo() bool {
 	a := &d.Account
 	if _, none := d.Plan.Irrevocable(); none && d.Operation.Publishes() {
@@ -334,10 +335,10 @@ var canaryWaits = []time.Duration{plan.CanaryAuto, 10 * time.Second, time.Minute
 
 type PlanOptions struct {
 	canary  bool // it begins with one message
-	wait    int  // for which of canaryWaits that is watched
-	tries   bool // counters of tries stay as they are
-	doubles bool // copies of what was replayed are replayed, too
-	Over    int  // which of the spreads it takes
+	wait    int  // the index in canaryWaits
+	tries   bool // keep counters of tries
+	doubles bool // replay copies of replayed messages, too
+	Over    int  // the index in Spreads
 }
 
 // Turn changes the option of a key.
@@ -356,7 +357,7 @@ func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) {
 	}
 }
 
-// Options are the keys of the options that this plan has, with what they do now.
+// Options are the keys for this plan's options, with what they do now.
 func (d *PlanDialog) Options() (keys []key.Binding) {
 	k, p := d.Env.Keys, &d.Plan
 	if !d.Asks() || d.Consent.Asked || !d.Operation.Publishes() || d.Env.ReadOnly || p.Acquire.Refusal.Refused() {
@@ -401,13 +402,13 @@ func (d *PlanDialog) run() tea.Cmd {
 	})
 }
 
-// Waits reports whether a canary waits for something, so that a person may not want to wait any longer.
+// Waits reports whether a canary waits, so that the user may want to skip the wait.
 func (d *PlanDialog) Waits() bool {
 	return d.State == shell.DialogRunning && d.Plan.Canary != nil && d.Account.Canary.Waits()
 }
 
-// hurry ends the wait that is seen. What has just begun nobody can have read: an enter that is held down, or that was
-// meant for something else, ends no wait.
+// hurry ends the visible wait. One that has just begun cannot have been read: a key held down, or an enter meant for
+// something else, ends no wait.
 func (d *PlanDialog) hurry() {
 	if d.Env.Shown.Sub(d.waited) < shell.ChangeGuard {
 		return

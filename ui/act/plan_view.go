@@ -21,7 +21,7 @@ const (
 
 func (d *PlanDialog) View(width, height int) string {
 	l := shell.NewDialogLines(d.Env.Styles, width)
-	if d.edit != nil { // two sides stand in it
+	if d.edit != nil { // it has two sides
 		l.Outer, l.Width = width, width-4
 	}
 	switch d.State {
@@ -67,8 +67,8 @@ func (d *PlanDialog) title() string {
 	return verbs[0] + n
 }
 
-// askJournal says whether the action can be taken back. Where nothing may be changed nothing is promised. A drop takes
-// less rights than its undo, which publishes; RabbitMQ tells rights to administrators only.
+// askJournal says whether the action can be undone. On a read-only connection it promises nothing. A drop needs fewer
+// rights than its undo, which publishes; RabbitMQ shows rights only to administrators.
 func (d *PlanDialog) askJournal(l *shell.DialogLines) {
 	s := l.Styles
 	undoes := "yes, " + d.Env.Keys.Undo.Help().Key + " undoes it"
@@ -131,7 +131,7 @@ func (d *PlanDialog) chosen() string {
 	return words
 }
 
-// askWhere shows where a replay goes, why, whom it reaches and what it takes off.
+// askWhere shows where a replay goes, why, which queues it reaches and what it strips.
 func (d *PlanDialog) askWhere(l *shell.DialogLines) {
 	s, p := l.Styles, &d.Plan
 	label := "to"
@@ -149,7 +149,7 @@ func (d *PlanDialog) askWhere(l *shell.DialogLines) {
 		}
 		l.Say(label, words, s.Text)
 		label = ""
-		// Where it is the only worker of the flows that the messages' queue belongs to, the flow shows whose they are.
+		// If it is the only worker of the flows that the messages' queue belongs to, the flow already shows it.
 		if c := w.Clue; c != nil && !slices.Equal(p.Target.Workers, []model.QueueRef{c.Queue}) {
 			l.Say("", "worker: "+c.Words(), s.Text)
 		}
@@ -226,7 +226,7 @@ func (d *PlanDialog) SayRun(l *shell.DialogLines) {
 	shell.SayWaiting(l, a)
 }
 
-// counts are the outcomes that happened, each with what it means.
+// counts shows the outcomes that occurred, each with what it means.
 func (d *PlanDialog) counts(l *shell.DialogLines) {
 	s, a := l.Styles, &d.Account
 	say := func(label string, n int, words string, look term.Style) {
@@ -247,7 +247,7 @@ func (d *PlanDialog) counts(l *shell.DialogLines) {
 	say("gone", a.Gone, "no longer in the queue when it ran", s.Text)
 }
 
-// SayAccount shows the account, and where it is all that was done, how it is undone.
+// SayAccount shows the account and, if that is all that was done, how to undo it.
 func (d *PlanDialog) SayAccount(l *shell.DialogLines, all bool) {
 	s, a := l.Styles, &d.Account
 	look := s.Strong

@@ -14,20 +14,20 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// QueueChooser lets one queue be chosen by typing a part of its name. The cursor follows the queue's name: a poll moves
-// nothing that enter is about to hit.
+// QueueChooser selects one queue by typing a part of its name. The cursor follows the queue's name: a poll never moves
+// what enter is about to hit.
 type QueueChooser struct {
 	env    *shell.Env
 	queues []*model.Queue // in the order of the list
 	field  term.TextField
-	at     string // the name under the cursor; "": the first that is shown
+	at     string // the name under the cursor; "": the first one shown
 }
 
 func NewQueueChooser(e *shell.Env, queues []*model.Queue) QueueChooser {
 	return QueueChooser{env: e, queues: queues, field: term.NewTextField("")}
 }
 
-// Polled takes a newer list. The cursor stays on its queue.
+// Polled takes in a newer list. The cursor stays on its queue.
 func (c *QueueChooser) Polled(queues []*model.Queue) {
 	if q, ok := c.Current(); ok {
 		c.at = q.Name
@@ -59,7 +59,7 @@ func (c *QueueChooser) move(by int) {
 	}
 }
 
-// Handle takes a key. chosen reports that enter chose the queue under the cursor.
+// Handle handles a key. chosen reports that enter selected the queue under the cursor.
 func (c *QueueChooser) Handle(msg tea.KeyMsg) (chosen bool) {
 	k := c.env.Keys
 	switch {

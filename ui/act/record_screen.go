@@ -17,20 +17,20 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// shownEntries bounds what is held of a record; `dlxtop journal show` has all of it.
+// shownEntries bounds how many entries of a record are held; `dlxtop journal show` has all of them.
 const shownEntries = 2000
 
-// RecordScreen lists the messages of one record, with what became of each.
+// RecordScreen lists the messages of one record, with their outcomes.
 type RecordScreen struct {
 	shell.Listing[int, EntryRow]
 	record  plan.Record
-	Request shell.Request // the reading under way; 0: none
+	Request shell.Request // the reading in flight; 0: none
 	more    bool
-	err     error // why the last reading did not come to its end
+	err     error // why the last reading ended early
 	read    bool
 }
 
-// EntryRow is one message of a record. Of its body only the size is kept.
+// EntryRow is one message of a record. Only the size of its body is kept.
 type EntryRow struct {
 	Position           int
 	Id, key, to, state string
@@ -160,7 +160,7 @@ func (r RecordScreen) View(width, height int) string {
 	return r.List.View(width, height-len(feet), lines) + "\n" + term.Block(feet, width, len(feet))
 }
 
-// feet are the lines below the list: what changed the messages, that there are more, and why these may not be all.
+// feet are the lines below the list: what changed the messages, that there are more, and why some may be missing.
 func (r RecordScreen) feet(width int) (feet []string) {
 	say := func(words string) {
 		feet = append(feet, "   "+r.Env.Styles.Muted.Render(term.Cut(words, width-4, "…")))
@@ -189,7 +189,7 @@ type entryScreen struct {
 	env         *shell.Env
 	record      plan.Record
 	row         EntryRow
-	request     shell.Request // the reading under way; 0: none
+	request     shell.Request // the reading in flight; 0: none
 	message     *message.Message
 	err         error
 	read        bool

@@ -19,11 +19,11 @@ const shownUndecided = 5
 // choices are what can be done with undecided messages. The key steps through them in this order.
 var choices = []resume.Choice{"", resume.PublishAgain, resume.LeaveThem}
 
-// Resuming is the plan of a resume, with what it was made of.
+// Resuming is the plan of a resume, with what it was made from.
 type Resuming struct {
 	Id       int64
 	choice   int
-	topology *model.Topology // that the plan was made from
+	topology *model.Topology // the one that the plan was made from
 	inquiry  resume.Inquiry
 	want     resume.Want
 	Rest     resume.Plan
@@ -78,7 +78,7 @@ func resumeWant(ctx context.Context, e *shell.Env, id int64, insist bool) (resum
 	}, err
 }
 
-// turn goes on to the next choice, still without its plan.
+// turn goes on to the next choice, without a plan yet.
 func (r Resuming) turn() Resuming {
 	r.choice = (r.choice + 1) % len(choices)
 	return r

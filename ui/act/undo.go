@@ -15,11 +15,11 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// Undoing is the undo of one action: of its record, or of those that it has in several queues, one after the other.
-// Those of several of which nothing can be brought back are said, and left out.
+// Undoing is the undo of one action: of its record, or of its records in several queues, one after the other. Records
+// of which nothing can be brought back are shown, and left out.
 type Undoing []recordUndo
 
-// recordUndo is the plan for one record, with what it was made of.
+// recordUndo is the plan for one record, with what it was made from.
 type recordUndo struct {
 	Id   int64 // of the record; 0 is the last action on this broker
 	want plan.UndoWant
@@ -49,8 +49,8 @@ func (u Undoing) each(make func(*recordUndo) error) (FollowUp, error) {
 
 func (u *recordUndo) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) error {
 	record, err := recordToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u.Id)
-	u.Id = cmp.Or(record.ID, u.Id)                               // the last one may be another one soon
-	if err == nil && !record.Running && record.Uncertain() > 0 { // what its program held is not back at once
+	u.Id = cmp.Or(record.ID, u.Id)                               // another one may soon be the last
+	if err == nil && !record.Running && record.Uncertain() > 0 { // messages held by its program are not back at once
 		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections, record.Queues()...)
 	}
 	if err != nil {
@@ -90,7 +90,7 @@ func reads(ctx context.Context, looker ports.Looker, counter ports.Counter) plan
 }
 
 // recordToUndo is the record with this number; 0 is the last one on the broker of this cluster of which something can
-// be taken back.
+// be undone.
 func recordToUndo(ctx context.Context, e *shell.Env, cluster string, id int64) (plan.Record, error) {
 	if id > 0 {
 		return e.Journal.Record(ctx, id)
@@ -184,7 +184,7 @@ func (u Undoing) run(e *shell.Env) (begun plan.Account, run shell.AccountRun) {
 func (u Undoing) did(e *shell.Env, a *plan.Account) {
 	e.Together = nil
 	for _, one := range u {
-		moved := 0 // how many of those of several records came back is known when all did
+		moved := 0 // for several records the number that came back is only known if all did
 		switch {
 		case len(u) == 1:
 			moved = a.Moved

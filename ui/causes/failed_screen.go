@@ -15,17 +15,17 @@ import (
 )
 
 // failedScreen shows what failed: the causes of the messages in all failed queues, or in those of one flow, and on a
-// key the queues. It reads while it is seen, and only then.
+// key the queues. It reads only while it is visible.
 type failedScreen struct {
 	env     *shell.Env
 	worker  model.QueueRef // of the one flow; zero: of all
 	latest  shell.TopologyMsg
 	queues  failedQueues
 	causes  causesList
-	reading *Reading   // changed in Update and Prepare only
-	listed  bool       // the queues are seen, not the causes
-	sorting bool       // what was agreed to is read: then the causes are sorted
-	noting  *causeNote // a note is typed; nil: none is
+	reading *Reading   // only changed in Update and Prepare
+	listed  bool       // the queues are shown, not the causes
+	sorting bool       // reading continues after the user agreed: then the causes are sorted
+	noting  *causeNote // a note being typed; nil: none
 }
 
 func NewFailedScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
@@ -190,7 +190,7 @@ func (f failedScreen) noteKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return f, nil
 }
 
-// Prepare reads on, and works out what is drawn: what is not seen is not read.
+// Prepare reads on, and works out what is drawn: queues that are not visible are not read.
 func (f failedScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	if f.latest.Topology == nil || len(f.reading.Order) == 0 {
 		return f, nil
@@ -242,11 +242,11 @@ type failedQueues struct {
 type failedRow struct {
 	model.Member
 	name      string // printable
-	flowName  string // printable; "-" when it belongs to none
+	flowName  string // printable; "-" without a flow
 	ready     model.Opt[int64]
 	consumers model.Opt[int64]
 	kind      string
-	down      bool // nobody can use it now
+	down      bool // it cannot be used at the moment
 	in        model.Opt[float64]
 	looks     shell.LooksField
 }
@@ -258,7 +258,7 @@ func newFailedQueues(e *shell.Env) failedQueues {
 	return q
 }
 
-// fullestFirst puts queues with messages before empty ones, then goes by name: exact counts would make rows change
+// fullestFirst puts queues with messages before empty ones, then sorts by name: with exact counts rows would swap
 // places.
 func fullestFirst(a, b failedRow) int {
 	empty := func(r failedRow) int {
@@ -270,7 +270,7 @@ func fullestFirst(a, b failedRow) int {
 	return cmp.Or(cmp.Compare(empty(a), empty(b)), cmp.Compare(a.name, b.name))
 }
 
-// failedColumns are the columns; limited adds how many looks are left, which only some versions limit.
+// failedColumns are the columns; limited adds the remaining looks, which only some versions limit.
 func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
 	type column = term.Column[failedRow]
 	columns := []column{
@@ -301,8 +301,8 @@ func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
 	return columns
 }
 
-// FailedRows are the failed queues, those of one worker's flow when it is given: one that several flows share is named
-// with the first of them and how many more, one that all share by its framework's custom belongs to none.
+// FailedRows are the failed queues, or those of one worker's flow: one that several flows share is named with the first
+// of them and how many more there are, one that all share by a framework's convention belongs to none.
 func FailedRows(msg shell.TopologyMsg, worker model.QueueRef) []failedRow {
 	var rows []failedRow
 	for _, ref := range FailedRefs(msg, worker) {
@@ -311,8 +311,8 @@ func FailedRows(msg shell.TopologyMsg, worker model.QueueRef) []failedRow {
 	return rows
 }
 
-// FailedRefs are the failed queues by topology and names, and those in which a look found failures; of one worker's
-// flow when it is given.
+// FailedRefs are the failed queues by topology and names, and those in which a look found failures; or those of one
+// worker's flow.
 func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
 	if worker != (model.QueueRef{}) {
 		var refs []model.QueueRef

@@ -18,8 +18,8 @@ type recalledQueue struct {
 	earlier cause.Earlier
 }
 
-// seek looks up what earlier starts kept of the queues that were not looked up yet; nil when there are none. It is
-// shown until the queue is read again.
+// seek looks up what earlier starts stored about queues not looked up yet; nil when there are none. It is shown until
+// the queue is read again.
 func (c *Reading) seek(now time.Time) tea.Cmd {
 	if c.Env.Index == nil || c.Broker == "" {
 		return nil
@@ -49,7 +49,7 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 			}
 			earlier, err := groups.Recall(kept, broker, q.Ref)
 			switch {
-			case err != nil: // a later reading takes its place
+			case err != nil: // a later reading replaces it
 			case earlier.Left(q.Ready, q.CountedAt):
 				groups.Forget(q.Ref)
 				_ = index.Save(name, nil)
@@ -65,20 +65,20 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 func (c *Reading) take(recalled []recalledQueue) {
 	for _, r := range recalled {
 		q := c.Queues[r.ref]
-		if q == nil { // it is gone meanwhile
+		if q == nil { // it was deleted meanwhile
 			c.gone = append(c.gone, r.ref)
 			continue
 		}
 		q.Earlier, q.ReadAt = &r.earlier, r.earlier.At
 		q.Read, q.Depth = int64(r.earlier.Messages), model.Some(r.earlier.Depth)
-		for q.Limit < r.earlier.Messages && q.Limit < messages.PeekMost { // as many were asked for once
+		for q.Limit < r.earlier.Messages && q.Limit < messages.PeekMost { // this many were requested once
 			q.Limit = min(q.Limit*messages.PeekFactor, messages.PeekMost)
 		}
 	}
 }
 
-// withdraw takes back what is shown of a queue that is not read again by itself, when messages have left it since:
-// which ones is unknown.
+// withdraw removes what is shown of a queue that is not reread automatically, when messages have left it since: which
+// ones is unknown.
 func (c *Reading) withdraw(q *Queue) {
 	if q == c.at || q.ReadAt.IsZero() || c.Env.Acting[q.Ref] || q.Plan.Allowed() && q.Plan.Free {
 		return
@@ -108,7 +108,7 @@ func (c *Reading) catchUp() {
 	}
 }
 
-// forgetting takes out the queues that are gone, and the messages that actions took, outside Update.
+// forgetting removes deleted queues, and messages that actions took, outside Update.
 func (c *Reading) forgetting() func(*ReadMsg) {
 	groups, index, broker, gone, unknown := c.Groups, c.Env.Index, c.Broker, c.gone, c.unknown
 	leaving, kept := c.leaving, map[model.QueueRef]cause.Earlier{}
@@ -152,7 +152,7 @@ func (c *Reading) forgetting() func(*ReadMsg) {
 	}
 }
 
-// Finishing works out what a look has changed, outside Update. but is the queue that is read.
+// Finishing works out what a look has changed, outside Update. but is the queue that was read.
 func (c *Reading) Finishing(but *Queue) func(*ReadMsg) {
 	groups, marks, broker := c.Groups, c.Env.Marks, c.Broker
 	earlier := map[model.QueueRef]bool{}
@@ -171,7 +171,7 @@ func (c *Reading) Finishing(but *Queue) func(*ReadMsg) {
 	}
 }
 
-// earlier is how many of the messages only the index has, and when they were read; "" when there are none.
+// earlier says how many of the messages are only known from the index, and when they were read; "" when none are.
 func (c *Reading) earlier() string {
 	var count int64
 	var first, last time.Time

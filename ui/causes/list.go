@@ -1,5 +1,5 @@
-// Package causes is the screens of failed messages by their causes, and of the queues: what is read of failed queues,
-// how it is grouped, and what is done to a cause in all its queues.
+// Package causes is the screens of failed messages by their causes, and of the queues: reading failed queues, grouping,
+// and actions on a cause in all its queues.
 package causes
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// causesList lists causes. A cause that is in the list stays where it is: one that comes later stands behind it, and
-// only a key sorts them again.
+// causesList lists causes. A cause in the list stays where it is: later ones are appended, and only a key sorts them
+// again.
 type causesList struct {
 	shell.Listing[cause.ID, causeRow]
 	places map[cause.ID]int
 	opened time.Time // when the screen was first seen
-	shown  bool      // the list is: before that, the first round is awaited
+	shown  bool      // the list is shown: before that, the first round is awaited
 	head   string
-	below  []string // of the cause under the cursor, and what was not read
+	below  []string // about the cause under the cursor, and what was not read
 	least  *string  // what stands before counts, as prepared
 }
 
@@ -65,7 +65,7 @@ func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 			Cell: func(r causeRow) term.Field {
 				text := *least + model.Count(r.Messages)
 				if r.Messages >= 100_000 {
-					text = strings.ReplaceAll(text, " ", "") // it has the width of the column
+					text = strings.ReplaceAll(text, " ", "") // for the width of the column
 				}
 				return term.Field{Text: text, Style: s.Danger}
 			},
@@ -125,7 +125,7 @@ func (c *Reading) workers(g *cause.Group) []string {
 	return names
 }
 
-// sort puts first what is back, then what nobody has dealt with, each with the most frequent first.
+// sort puts first the causes that are back, then new ones, each by frequency.
 func (c *causesList) sort(r *Reading) {
 	list := append([]cause.Group(nil), r.List...)
 	cause.MostFirst(list)
@@ -164,7 +164,7 @@ func (c *causesList) prepare(r *Reading, width, height int) {
 	c.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
 	c.below = c.detail(r, width)
 	c.below = append(c.below, r.Unread(s, width, max(room-len(c.below), 3))...)
-	if r, ok := c.Table.Current(); ok { // what room is left shows the example
+	if r, ok := c.Table.Current(); ok { // the remaining room shows the example
 		l := shell.NewPaneLines(s, width)
 		saySample(l, &r.Sample)
 		c.below = append(c.below, l.Indented()...)
@@ -236,7 +236,7 @@ func (c *causesList) tell(reading *Reading, r *causeRow, say func(label, text st
 	say("id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export", 2)
 }
 
-// Empty reports whether all queues are, as far as is known.
+// Empty reports whether all queues are empty, as far as known.
 func (c *Reading) Empty() bool {
 	for _, q := range c.Queues {
 		if q.total().Or(1) > 0 {
@@ -246,7 +246,7 @@ func (c *Reading) Empty() bool {
 	return true
 }
 
-// Words say how much was read: "14 failed queues   1,180 of 1,204 read; M reads the rest".
+// Words say how much was read: "14 failed queues 1,180 of 1,204 read; M reads the rest".
 func (c *Reading) Words() string {
 	var count, left int64
 	known, whole, extends := true, true, false
@@ -301,7 +301,7 @@ func (q *Queue) atLeast() string {
 	return ""
 }
 
-// why is why messages of the queue were not read; "" when they were, or will be by themselves.
+// why is why messages of the queue were not read; "" when they were, or will be automatically.
 func (q *Queue) why() string {
 	left := q.left()
 	switch {
@@ -325,7 +325,7 @@ func (q *Queue) why() string {
 	return ""
 }
 
-// Unread are the queues with messages that were not read, with the reason of each, in at most that number of lines.
+// Unread are the queues with unread messages, each with its reason, in at most this many lines.
 func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 	var unread []*Queue
 	for _, ref := range c.Order {
@@ -333,7 +333,7 @@ func (c *Reading) Unread(s *term.Styles, width, most int) []string {
 			unread = append(unread, q)
 		}
 	}
-	each, more := 1, 0 // lines of one queue
+	each, more := 1, 0 // lines for one queue
 	if 2*len(unread) <= most {
 		each = 2
 	} else if len(unread) > most {
@@ -373,7 +373,7 @@ func (c *Reading) unreadWords(q *Queue) string {
 	return fmt.Sprintf("not read: %s of %s: %s", model.Count(left), name, q.why())
 }
 
-// CostDialog asks whether queues are to be read where a look has a cost.
+// CostDialog asks whether to read queues where a look has a cost.
 func CostDialog(s *term.Styles, queues []*Queue, width int) string {
 	const shown = 6
 	l := shell.NewDialogLines(s, width)
@@ -393,7 +393,7 @@ func CostDialog(s *term.Styles, queues []*Queue, width int) string {
 	return l.Box("Read " + model.Plural(len(queues), "failed queue"))
 }
 
-// oneOf is the first name of a list, and how many more there are, for a narrow column: "orders +2"; "?" of none.
+// oneOf is the first name of a list, and how many more there are, for a narrow column: "orders +2"; "?" for none.
 func oneOf(names []string) string {
 	if len(names) == 0 {
 		return "?"
@@ -405,7 +405,7 @@ func oneOf(names []string) string {
 	return text
 }
 
-// namesOf are the first names of a list, and how many more there are; "?" of none.
+// namesOf are the first names of a list, and how many more there are; "?" for none.
 func namesOf(names []string, most int) string {
 	if len(names) == 0 {
 		return "?"

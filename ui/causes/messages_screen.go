@@ -22,9 +22,9 @@ const causeMessagesMost = 10_000
 type causeMessagesScreen struct {
 	messages.FindScreen
 	row    causeRow
-	done   int                      // of the doings since the start: these are taken in
-	left   []*messages.FindRow      // that actions took out
-	limits func(model.QueueRef) int // of the look at each queue, when something is done with its messages
+	done   int                      // how many doings since the start are taken in
+	left   []*messages.FindRow      // rows that actions took out
+	limits func(model.QueueRef) int // of the look at each queue, for actions on its messages
 }
 
 func newCauseMessagesScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) int) shell.Screen {
@@ -73,8 +73,8 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return s, cmd
 }
 
-// Prepare takes out what actions took from the queues. Where it is unknown which messages these were, the queues are
-// read again, unless that costs something.
+// Prepare removes what actions took from the queues. If it is unknown which messages these were, the queues are read
+// again, unless that has a cost.
 func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	changed, next, cmd := false, shell.Screen(nil), tea.Cmd(nil)
 	for _, d := range s.Env.Since(&s.done) {
@@ -103,7 +103,8 @@ func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) 
 	return s, cmd
 }
 
-// causeQueuesScreen lists the queues of one cause: an action is for the messages of the cause in the one at the cursor.
+// causeQueuesScreen lists the queues of one cause: an action applies to the messages of the cause in the queue at the
+// cursor.
 type causeQueuesScreen struct {
 	shell.Listing[model.QueueRef, causeQueueRow]
 	only   messages.OfCause

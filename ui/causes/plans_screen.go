@@ -17,24 +17,23 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// causePlansScreen does something with the messages of a cause in several queues. They are read one queue after the
-// other, shown together with where they go, and agreed to once: what was read then is what is acted on. The queues are
-// gone through in the same order, each with its own plan, account and record in the journal; what does not go as
-// planned ends it.
+// causePlansScreen acts on the messages of a cause in several queues. They are read one queue after the other, shown
+// together with where they go, and agreed to once: the action is on what was read then. The queues are processed in the
+// same order, each with its own plan, account and record in the journal; anything unplanned ends it.
 type causePlansScreen struct {
 	env     *shell.Env
 	only    messages.OfCause
 	wish    causeWish
 	latest  shell.TopologyMsg
 	state   causePlansState
-	queues  []messages.Screen // in the order of the list; those that are planned have their dialog open
-	at      int               // the one that is read, or that runs
-	typed   []tea.KeyMsg      // before there were plans: those that are their options are done then
+	queues  []messages.Screen // in the order of the list; planned ones have their dialog open
+	at      int               // the one being read, or running
+	typed   []tea.KeyMsg      // before there were plans: keys for their options are then applied
 	table   term.Table[model.QueueRef, causePlanRow]
 	consent shell.Consent
 	act.PlanOptions
 
-	stopped bool      // by a key, since what runs was agreed to: no further queue begins
+	stopped bool      // stopped by a key after the user agreed: no further queue begins
 	endedAt time.Time // when it ended before its last queue
 }
 
@@ -42,7 +41,7 @@ type causePlansState int
 
 const (
 	causePlansReading causePlansState = iota
-	causePlansWishing                 // what the plans need to know is asked for
+	causePlansWishing                 // it asks for what the plans need
 	causePlansAsking                  // nothing runs; what has ended stays
 	causePlansRunning
 	causePlansEnded
@@ -60,7 +59,7 @@ func newCausePlansScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) i
 	return c
 }
 
-// actOnCause is the screen that does what a key does with all messages of a cause in several queues; nil: nothing.
+// actOnCause is the screen for a key that acts on all messages of a cause in several queues; nil for other keys.
 func actOnCause(e *shell.Env, r causeRow, limits func(model.QueueRef) int, msg tea.KeyMsg) shell.Screen {
 	if wish, ok := messages.WishOf(e.Keys, msg); ok && (wish.Asks != messages.AsksPath || e.Files != nil) {
 		return newCausePlansScreen(e, r, limits, causeWish{Wish: wish})
@@ -78,7 +77,7 @@ func (c causePlansScreen) Title() string {
 	return string(c.wish.Operation) + " a cause"
 }
 
-// Typing keeps all keys here while something is typed, or will be when the plans are made, and while something runs.
+// Typing keeps all keys here while something is typed, or will be when the plans are made, and during a run.
 func (c causePlansScreen) Typing() bool {
 	return c.state == causePlansWishing || c.state == causePlansRunning ||
 		c.state == causePlansAsking && (c.consent.Asked || c.offer().Number > 0 ||
@@ -98,7 +97,7 @@ func (c *causePlansScreen) planning() bool {
 	return len(c.where(func(d *act.PlanDialog) bool { return d.State == shell.DialogPlanning })) > 0
 }
 
-// Busy reports whether ctrl-c stops what runs instead of the program.
+// Busy reports whether ctrl-c stops the run instead of the program.
 func (c causePlansScreen) Busy() bool {
 	return c.state == causePlansRunning && c.running().IsBusy() || c.wish.saving.IsBusy()
 }
@@ -109,7 +108,7 @@ func (c causePlansScreen) Close() {
 	}
 }
 
-// running is the plan of the queue that is read, or that runs.
+// running is the plan of the queue being read, or running.
 func (c *causePlansScreen) running() *act.PlanDialog { return &c.queues[c.at].Dialog }
 
 // ready are the plans that can run: they are shown, and not refused.
@@ -117,7 +116,7 @@ func (c *causePlansScreen) ready() []int {
 	return c.where(func(d *act.PlanDialog) bool { return d.State == shell.DialogAsking && d.Offer().Refusal == "" })
 }
 
-// planned are the plans that are shown and have not run, also those that are refused.
+// planned are the plans that are shown and have not run, including refused ones.
 func (c *causePlansScreen) planned() []int { return c.where((*act.PlanDialog).Asks) }
 
 func (c *causePlansScreen) messages(queues []int) (n int) {
@@ -140,8 +139,8 @@ func (c *causePlansScreen) offer() *shell.Offer {
 	return o
 }
 
-// agreeable reports whether enter agrees: all plans are made, the number is typed where it is asked for, and nothing
-// has just changed.
+// agreeable reports whether enter agrees: all plans are made, the number is typed if needed, and nothing has just
+// changed.
 func (c *causePlansScreen) agreeable() bool {
 	ready := c.ready()
 	unread := c.where(func(d *act.PlanDialog) bool { return d.Unread() })
@@ -219,7 +218,7 @@ func (c causePlansScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		cmd = c.handleKey(msg)
 	case shell.EndedMsg[act.ExportedFiles]:
 		cmd = c.saved(msg)
-	default: // the answer to what one of them asked for
+	default: // the answer to a command of one of them
 		cmds := make([]tea.Cmd, len(c.queues))
 		for i := range c.queues {
 			cmds[i] = c.give(i, msg)
@@ -237,8 +236,7 @@ func (c *causePlansScreen) give(i int, msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// polled makes the plans again that nobody has agreed to yet. Those that were agreed to are made again when their turn
-// comes.
+// polled makes the plans again before the user agrees. Agreed ones are made again when their turn comes.
 func (c *causePlansScreen) polled() tea.Cmd {
 	switch {
 	case c.state == causePlansRunning:
@@ -247,18 +245,18 @@ func (c *causePlansScreen) polled() tea.Cmd {
 		c.wish.chooser.Polled(c.moveTargets())
 		return nil
 	case c.state == causePlansWishing:
-		return nil // what is shown of a program is what it was tried on
+		return nil // the displayed results are those of the trial
 	}
 	var cmds []tea.Cmd
 	for i := range c.queues {
-		if c.queues[i].Asked { // else it is read when its turn comes
+		if c.queues[i].Asked { // otherwise it is read when its turn comes
 			cmds = append(cmds, c.give(i, c.latest))
 		}
 	}
 	return tea.Batch(cmds...)
 }
 
-// onward goes on when the queue that is read, or that runs, is done with.
+// onward continues when the queue being read, or running, is done.
 func (c *causePlansScreen) onward() tea.Cmd {
 	switch c.state {
 	case causePlansReading:
@@ -275,7 +273,7 @@ func (c *causePlansScreen) onward() tea.Cmd {
 	return nil
 }
 
-// turnTyped does what was typed before there were plans, as far as it is one of their options: nothing that agrees.
+// turnTyped applies keys typed before there were plans, if they are options; never one that agrees.
 func (c *causePlansScreen) turnTyped() tea.Cmd {
 	if c.planning() {
 		return nil
@@ -291,7 +289,7 @@ func (c *causePlansScreen) turnTyped() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// readOn reads the next queue. What needs to know no more is planned at once.
+// readOn reads the next queue. If nothing else is needed, it is planned at once.
 func (c *causePlansScreen) readOn() tea.Cmd {
 	var cmds []tea.Cmd
 	for c.latest.Topology != nil && c.state == causePlansReading {
@@ -336,7 +334,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 				c.queues[i].Dialog.Request = c.env.NewRequest() // a plan that is on its way comes too late
 			}
 			c.stopped = false
-			return c.start(c.ready()[0]) // those behind it stay as agreed to, and those that were left out stay so
+			return c.start(c.ready()[0]) // the later ones stay agreed to, and those left out stay so
 		}
 	case term.Is(msg, k.Confirm):
 		c.consent.Wrong = !c.planning() && !c.consent.Given(c.offer())
@@ -368,7 +366,7 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// optOne plans a queue with what was chosen for all.
+// optOne plans a queue with the options selected for all.
 func (c *causePlansScreen) optOne(d *act.PlanDialog) tea.Cmd {
 	d.PlanOptions, d.Target, d.Mend, d.Ahead = c.PlanOptions, c.wish.target, c.wish.program, nil
 	for i := range c.queues {
@@ -386,7 +384,7 @@ func (c *causePlansScreen) optOne(d *act.PlanDialog) tea.Cmd {
 	return d.Work()
 }
 
-// runOn starts the next plan when one has ended well. One that is no longer what was agreed to is asked about again.
+// runOn starts the next plan after one that ended well. One that is no longer what was agreed to is asked about again.
 func (c *causePlansScreen) runOn() tea.Cmd {
 	switch d := c.running(); d.State {
 	case shell.DialogAsking:
@@ -411,7 +409,7 @@ func (c *causePlansScreen) start(i int) tea.Cmd {
 	return c.queues[i].Dialog.Check()
 }
 
-// runKey stops what runs, and ends the wait of a canary. Before it runs, nothing has happened.
+// runKey stops the run, and ends the wait of a canary. Before the run, nothing has happened.
 func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
 	k, d := c.env.Keys, c.running()
 	if d.State == shell.DialogChecking {
@@ -421,12 +419,12 @@ func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	cmd := c.give(c.at, msg)
-	c.stopped = c.stopped || c.running().State == shell.DialogStopping // the queue itself may be done with already
+	c.stopped = c.stopped || c.running().State == shell.DialogStopping // the queue itself may be done already
 	return cmd
 }
 
-// endKey takes a key when what was agreed to has ended. An enter that was meant for the wait of a canary does not go
-// on: nobody can have read yet how it ended.
+// endKey handles a key after the end of what was agreed to. An enter meant for the wait of a canary does not continue:
+// the end cannot have been read yet.
 func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
 	k := c.env.Keys
 	switch {
@@ -449,7 +447,7 @@ func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// undoable are the records of what was done, the last one first.
+// undoable are the records of what was done, newest first.
 func (c *causePlansScreen) undoable() (ids []int64) {
 	for _, i := range slices.Backward(c.where(func(d *act.PlanDialog) bool {
 		return d.State == shell.DialogEnded && d.CanUndo()

@@ -128,7 +128,7 @@ func (c causePlansScreen) View(width, height int) string {
 	return page
 }
 
-// Prepare lays what a program makes of the messages.
+// Prepare lays out what a program makes of the messages.
 func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	if c.wish.Asks == messages.AsksProgram && c.state == causePlansWishing {
 		c.wish.mending.Prepare(width, height)
@@ -162,7 +162,7 @@ func (c *causePlansScreen) words() string {
 	return c.summary()
 }
 
-// done is how many messages have gone from their queues, of those that were to go from them.
+// done is how many messages have left their queues, of those that should.
 func (c *causePlansScreen) done() (done, planned int) {
 	for i := range c.queues {
 		if a := &c.queues[i].Dialog.Account; a.Operation != "" {
@@ -222,7 +222,7 @@ func (c *causePlansScreen) pane(width, height int) []string {
 		if refusal := d.Offer().Refusal; refusal != "" {
 			l.Stress("", term.MarkError+" not possible: "+model.Printable(refusal), s.Danger)
 		}
-		d.SayChanges(l) // first: the end may not be seen
+		d.SayChanges(l) // first: the end may not be visible
 		d.SayPlan(l)
 	}
 	l.Fit(height - 1)
@@ -230,7 +230,7 @@ func (c *causePlansScreen) pane(width, height int) []string {
 	return append([]string{head}, l.Indented()...)
 }
 
-// lines are those of a page of this width: what takes more than a dialog's is hard to read.
+// lines are for a page of this width: lines longer than a dialog's are hard to read.
 func (c *causePlansScreen) lines(width int) *shell.DialogLines {
 	return shell.NewPaneLines(c.env.Styles, min(width, 126))
 }
@@ -269,18 +269,18 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 	}
 }
 
-// causeWish is what is done with the messages of a cause in several queues, and what is asked for once they were read.
+// causeWish is what to do with the messages of a cause in several queues, and what is asked for once they were read.
 type causeWish struct {
 	messages.Wish
 	chooser act.QueueChooser
-	target  string // where messages are moved to, in the virtual host of each queue; "": not yet chosen
+	target  string // where messages are moved to, in the virtual host of each queue; "": not selected yet
 	mending act.MendPrompt
-	program *mend.Program // that changes the messages; nil: none does
-	agreed  *mend.Program // the one that the plans were shown with last
+	program *mend.Program // changes the messages; nil without one
+	agreed  *mend.Program // the one of the displayed plans
 	saving  act.ExportDialog
 }
 
-// ask opens what asks for the rest, when all queues were read. Where nothing was read there is nothing to ask for.
+// ask asks for the rest, when all queues were read. If nothing was read there is nothing to ask for.
 func (c *causePlansScreen) ask() {
 	c.state = causePlansAsking
 	count, queues := c.read()
@@ -299,7 +299,7 @@ func (c *causePlansScreen) ask() {
 	}
 }
 
-// read is how many messages of the cause were read that nothing was done with yet, and in how many queues.
+// read is how many messages of the cause were read and not acted on yet, and in how many queues.
 func (c *causePlansScreen) read() (count, queues int) {
 	for i := range c.queues {
 		if n := len(c.queues[i].Table.Shown); n > 0 && c.queues[i].Dialog.State != shell.DialogEnded {
@@ -309,7 +309,7 @@ func (c *causePlansScreen) read() (count, queues int) {
 	return count, queues
 }
 
-// unread says what of the cause was not read, "" when all was: nothing is done with that.
+// unread says what of the cause was not read, "" when all was: it is not acted on.
 func (c *causePlansScreen) unread() string {
 	queues, count := 0, int64(0)
 	for i := range c.queues {
@@ -333,8 +333,8 @@ func (c *causePlansScreen) unread() string {
 	return "not read: " + strings.Join(words, ", ")
 }
 
-// moveTargets are the queues that messages can be moved to, each name once: each queue's go to that of the name in its
-// own virtual host.
+// moveTargets are the queues that messages can be moved to, each name once: it stands for the queue of that name in
+// each virtual host.
 func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
 	named, vhosts := map[string]bool{}, map[string]bool{}
 	for i := range c.queues {
@@ -352,7 +352,7 @@ func (c *causePlansScreen) moveTargets() (targets []*model.Queue) {
 	return targets
 }
 
-// planAll makes the plans for what was read, by the wish as it is now.
+// planAll makes the plans for what was read, by the current wish.
 func (c *causePlansScreen) planAll() tea.Cmd {
 	cmds := make([]tea.Cmd, len(c.queues))
 	for i := range c.queues {
@@ -442,7 +442,7 @@ func (c *causePlansScreen) tried() {
 	c.wish.mending.Show(&mended, refusal)
 }
 
-// saved gives a message to the dialog of an export. When that closes there is nothing left to do here.
+// saved passes a message to the dialog of an export. When that closes, this screen does, too.
 func (c *causePlansScreen) saved(msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	if c.wish.saving, cmd = c.wish.saving.Update(msg); c.wish.saving.Open() {

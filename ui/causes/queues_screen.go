@@ -18,17 +18,17 @@ import (
 // queuesScreen lists all queues with what decides where their messages go.
 type queuesScreen struct {
 	shell.Listing[model.QueueRef, queueRow]
-	below []string // of the queue at the cursor, as prepared
+	below []string // about the queue at the cursor, as prepared
 }
 
-// queueRow is a queue with its part in a flow. What takes long to work out is prepared for the rows that are seen.
+// queueRow is a queue with its part in a flow. Slow parts are prepared for visible rows.
 type queueRow struct {
 	*model.Queue
 	name  string // printable
 	role  model.Role
 	moves model.Movement
 	topo  *model.Topology
-	// where dead letters go, of the queues that were seen since the poll
+	// where dead letters go, for the queues that were visible since the poll
 	targets map[model.QueueRef][]model.QueueRef
 }
 
@@ -81,7 +81,7 @@ func queueColumns(s *term.Styles) []term.Column[queueRow] {
 	}
 }
 
-// kind is the queue's type; an exclusive queue is plainly that, for nobody but its owner can read it.
+// kind is the queue's type; for an exclusive queue only that, because only its owner can read it.
 func (r queueRow) kind() string {
 	switch {
 	case r.Exclusive:
@@ -128,7 +128,7 @@ func (r queueRow) wayOut(s *term.Styles) term.Field {
 	return term.Field{Text: name + " → " + model.Count(len(targets)) + " queues", Style: s.Text}
 }
 
-// deadLetterTargets are the queues that any of a queue's ways out reaches.
+// deadLetterTargets are the queues that any of a queue's hops reaches.
 func deadLetterTargets(t *model.Topology, ref model.QueueRef) []model.QueueRef {
 	for _, hop := range t.Hops(ref) {
 		if len(hop.Route.Queues) > 0 {
@@ -160,7 +160,7 @@ func queueRows(msg shell.TopologyMsg) []queueRow {
 	for i := range msg.Flows {
 		f := &msg.Flows[i]
 		for _, ref := range f.Queues() {
-			// of a queue with several parts the one in its first flow, and that it is a worker
+			// for a queue with several parts the one in its first flow, and that it is a worker
 			if _, known := roles[ref]; !known {
 				roles[ref] = f.Role(ref)
 			}
@@ -173,7 +173,7 @@ func queueRows(msg shell.TopologyMsg) []queueRow {
 	queues := msg.Topology.Snapshot.Queues
 	rows, targets := make([]queueRow, len(queues)), map[model.QueueRef][]model.QueueRef{}
 	for i := range queues {
-		q, _ := msg.Topology.Queue(queues[i].QueueRef) // as counted, where it was
+		q, _ := msg.Topology.Queue(queues[i].QueueRef) // as counted, if it was
 		rows[i] = queueRow{
 			q, model.Printable(q.String()), roles[q.QueueRef], msg.Moves[q.QueueRef], msg.Topology, targets,
 		}
@@ -181,7 +181,7 @@ func queueRows(msg shell.TopologyMsg) []queueRow {
 	return rows
 }
 
-// Prepare works out where dead letters of the queues go that are seen, and tells of the one at the cursor.
+// Prepare works out where dead letters of the visible queues go, and describes the one at the cursor.
 func (q queuesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	for _, r := range q.Seen(q.Rows(height, 5)) {
 		if _, known := r.targets[r.QueueRef]; !known {
@@ -204,7 +204,7 @@ func (q queuesScreen) View(width, height int) string {
 	return term.Below(q.List.View(width, rows, empty), q.below, width, height)
 }
 
-// detail tells of the queue at the cursor what has no room in a row: where its settings come from.
+// detail describes what has no room in the row of the queue at the cursor: where its settings come from.
 func (q queuesScreen) detail(width int) []string {
 	s := q.Env.Styles
 	r, ok := q.Table.Current()

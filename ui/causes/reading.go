@@ -19,46 +19,46 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// How failed queues are read by themselves, for their causes.
+// How failed queues are read automatically, for their causes.
 const (
-	// Page is how many messages of a failed queue are read without being asked for, from its head.
+	// Page is how many messages of a failed queue are read automatically, from its head.
 	Page = 1000
-	// LooksAMinute is how many messages a minute are read again by itself, at most: a failed queue that fills all the
-	// time must not be read all the time. What was never read, and what is asked for, does not count.
+	// LooksAMinute is how many messages a minute are reread automatically, at most: a failed queue that fills all the time
+	// must not be read all the time. First reads, and requested ones, do not count.
 	LooksAMinute = 20_000
-	// Pause is how long a queue is left alone after a look, unless it is asked for.
+	// Pause is how long a queue is left alone after a look, unless one is requested.
 	Pause = 10 * time.Second
-	// Retry is how long a queue is left alone when it could not be read.
+	// Retry is how long a queue is left alone after a failed look.
 	Retry = 30 * time.Second
-	// causesTrend is the time that the trend of a cause is about. It is worked out again each minute.
+	// causesTrend is the time span of a cause's trend, which is updated each minute.
 	causesTrend = time.Hour
 	causesSteps = 9 // of it
-	// causesBytes bounds the bodies of one look; they are on disk, and only while it is worked through.
+	// causesBytes bounds the bodies of one look; they are on disk, and only while it is processed.
 	causesBytes = 64 << 20
 )
 
-// Reading is what was read of failed queues, and what is to be read next: one queue at a time. It is changed by
-// Update and Prepare of its screen only; the command in flight has the groups.
+// Reading is what was read of failed queues, and what to read next: one queue at a time. It is only changed by Update
+// and Prepare of its screen; the command in flight owns the groups.
 type Reading struct {
 	Env     *shell.Env
 	Groups  *cause.Groups
 	Queues  map[model.QueueRef]*Queue
 	Broker  string           // the name of its cluster
-	Order   []model.QueueRef // of the queues, as the topology has them
-	gone    []model.QueueRef // queues that are no longer there, whose messages are still among the groups
-	done    int              // of the doings since the start: these are taken in
-	leaving []shell.Doing    // that the groups have not taken in yet
-	unknown []model.QueueRef // of these, what the index has of them holds no more
+	Order   []model.QueueRef // of the queues, as in the topology
+	gone    []model.QueueRef // deleted queues whose messages are still in the groups
+	done    int              // how many doings since the start are taken in
+	leaving []shell.Doing    // those not applied to the groups yet
+	unknown []model.QueueRef // those for which the index is no longer valid
 	Request shell.Request    // the look in flight; 0: none
-	at      *Queue           // of that look; nil: none is read
+	at      *Queue           // of that look; nil: no queue is read
 	wish    causesWish       // what that look was to answer
-	spent   []spending       // what was read again in the last minute
+	spent   []spending       // what was reread in the last minute
 	List    []cause.Group
 	recent  map[cause.ID][]float64
 	listed  time.Time // when these were worked out
-	own     bool      // what left the list last did so by an action, or by a key that reads
-	read    int       // messages that these have
-	Asks    bool      // whether queues are to be read where that costs more than a mark
+	own     bool      // the last rows that left the list did so because of an action, or a key that reads
+	read    int       // their messages
+	Asks    bool      // whether to ask about reading queues where that costs more than a mark
 }
 
 type spending struct {
@@ -69,37 +69,37 @@ type spending struct {
 // Queue is a failed queue with what was read of it.
 type Queue struct {
 	Ref       model.QueueRef
-	workers   []string         // that fail into it
+	workers   []string         // whose failures go there
 	Ready     model.Opt[int64] // by the newest poll
 	CountedAt time.Time
 	Plan      peek.Plan // of the next look
-	Limit     int       // messages that it asks for
+	Limit     int       // messages that it requests
 	causesWish
 
-	ReadAt  time.Time        // when the last look began that ended well; zero: none did
+	ReadAt  time.Time        // when the last successful look began; zero: none
 	Read    int64            // messages, by that look
 	Depth   model.Opt[int64] // of the queue, as that look counted it
-	stopped string           // why it has not read all that it asked for
+	stopped string           // why it has not read all that was requested
 	err     error            // of the last look
-	refusal peek.Refusal     // what the last look met
+	refusal peek.Refusal     // what stopped the last look
 	triedAt time.Time
-	settled time.Time // when an action last changed the queue; older counts say nothing
+	settled time.Time // when an action last changed the queue; older counts are outdated
 
 	sought  bool           // in the index
-	Earlier *cause.Earlier // what is shown of it is of the index; nil: it was read, or nothing of it is shown
+	Earlier *cause.Earlier // what is shown of it is from the index; nil: it was read, or nothing is shown
 }
 
-// causesWish is what a person wants of a queue.
+// causesWish is what the user wants of a queue.
 type causesWish struct {
 	Wanted bool // by a key, whatever the counts say
-	Agreed bool // to what the next look costs
+	Agreed bool // to the cost of the next look
 }
 
 // ReadMsg is the answer to a look.
 type ReadMsg struct {
 	Request shell.Request
 	At      time.Time // when the look began
-	Looked  bool      // at a queue; else queues were forgotten
+	Looked  bool      // at a queue; otherwise queues were removed
 	Read    int64
 	Depth   model.Opt[int64]
 	stopped string
@@ -119,7 +119,7 @@ func NewReading(e *shell.Env) *Reading {
 	}
 }
 
-// Polled takes a poll: these are the failed queues now.
+// Polled takes in a poll: these are the failed queues now.
 func (c *Reading) Polled(t *model.Topology, rows []failedRow) {
 	c.catchUp()
 	c.Order, c.Broker = c.Order[:0:0], t.Snapshot.Overview.ClusterName
@@ -148,7 +148,7 @@ func (c *Reading) Polled(t *model.Topology, rows []failedRow) {
 	}
 }
 
-// total is how many messages the queue holds, as far as is known: by the newest of the poll and the look.
+// total is how many messages the queue has, as far as known: by the newer of the poll and the look.
 func (q *Queue) total() model.Opt[int64] {
 	if !q.ReadAt.IsZero() && (!q.Ready.Known() || q.CountedAt.Before(q.ReadAt)) {
 		return q.Depth
@@ -156,11 +156,11 @@ func (q *Queue) total() model.Opt[int64] {
 	return q.Ready
 }
 
-// left is how many of them were not read, as far as is known.
+// left is how many of them were not read, as far as known.
 func (q *Queue) left() int64 { return max(q.total().Or(0)-q.Read, 0) }
 
-// changed reports whether another look would show others: the queue holds more or fewer messages than it did. What
-// came behind a page that was full is not on that page.
+// changed reports whether another look would show other messages: the queue's depth has changed. Messages behind a full
+// page are not on that page.
 func (q *Queue) changed() bool {
 	ready, known := q.Ready.Get()
 	if !known || q.CountedAt.Before(q.ReadAt) {
@@ -192,8 +192,8 @@ func (q *Queue) growth() int64 {
 	return max(by, -by)
 }
 
-// Next starts the next look, when one is due and none is in flight: what is asked for first, then what was never read,
-// the fullest first, then what has changed most.
+// Next starts the next look, when one is due and none is in flight: first requested ones, then queues never read,
+// fullest first, then those that changed most.
 func (c *Reading) Next(now time.Time) tea.Cmd {
 	if c.Request != 0 || c.Env.Broker == nil {
 		return nil
@@ -218,7 +218,7 @@ func (c *Reading) Next(now time.Time) tea.Cmd {
 	return c.Look(best)
 }
 
-// first reports whether a look at the queue is outside the budget: it is asked for, or the first one at this start.
+// first reports whether a look at the queue is outside the budget: it is requested, or the first one since the start.
 func (q *Queue) first() bool {
 	return q.Wanted || q.ReadAt.IsZero() || q.Earlier != nil && q.Limit <= Page
 }
@@ -236,7 +236,7 @@ func (q *Queue) before(other *Queue) bool {
 	return cmp.Or(cmp.Compare(first(q), first(other)), cmp.Compare(other.growth(), q.growth())) < 0
 }
 
-// affords reports whether a queue can be read again within what a minute allows.
+// affords reports whether rereading a queue is within the budget of a minute.
 func (c *Reading) affords(q *Queue, now time.Time) bool {
 	c.spent = slices.DeleteFunc(c.spent, func(s spending) bool { return now.Sub(s.at) >= time.Minute })
 	sum := min(q.Ready.Or(0), int64(q.Limit))
@@ -246,7 +246,7 @@ func (c *Reading) affords(q *Queue, now time.Time) bool {
 	return sum <= LooksAMinute || len(c.spent) == 0
 }
 
-// Look reads a queue, and forgets those that are gone; nil reads none.
+// Look reads a queue, and removes deleted ones; nil reads none.
 func (c *Reading) Look(q *Queue) tea.Cmd {
 	c.Request, c.at = c.Env.NewRequest(), q
 	groups, now, forget := c.Groups, c.Env.Now(), c.forgetting()
@@ -263,7 +263,7 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 		if plan.Method != "" {
 			msg.Looked = true
 			msg.Err = quiet.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.Looker, kept, plan, groups) })
-			if msg.Err == nil && index != nil && broker != "" { // where it cannot be written, the next start reads
+			if msg.Err == nil && index != nil && broker != "" { // if it cannot be written, the next start reads again
 				depth := msg.Depth.Or(max(ready.Or(0), msg.Read))
 				kept := groups.Keep(broker, plan.Queue, cause.Earlier{At: msg.At, Depth: depth})
 				_ = index.Save(cause.IndexName(broker, plan.Queue), kept)
@@ -274,7 +274,7 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 	})
 }
 
-// group reads a queue, and puts its messages in the place of those that were read of it before.
+// group reads a queue, and replaces the messages that were read of it before.
 func (m *ReadMsg) group(
 	ctx context.Context, looker ports.Looker, kept *shell.KeptLooks, plan peek.Plan, groups *cause.Groups,
 ) error {
@@ -298,7 +298,7 @@ func (m *ReadMsg) group(
 	return nil
 }
 
-// Answered takes the answer to the look in flight.
+// Answered takes in the answer to the look in flight.
 func (c *Reading) Answered(msg ReadMsg) bool {
 	if msg.Request != c.Request {
 		return false
@@ -321,7 +321,7 @@ func (c *Reading) Answered(msg ReadMsg) bool {
 	switch {
 	case errors.As(msg.Err, &limit):
 		q.refusal = limit.Refusal()
-	case errors.Is(msg.Err, context.Canceled): // it gave way to a look that was asked for
+	case errors.Is(msg.Err, context.Canceled): // it gave way to a requested look
 		q.err = nil
 		q.Wanted, q.Agreed = q.Wanted || c.wish.Wanted, q.Agreed || c.wish.Agreed
 	case msg.Err == nil:
@@ -339,14 +339,14 @@ func (c *Reading) first(now time.Time) bool {
 	})
 }
 
-// again has all queues read again that can be read without being asked.
+// again rereads all queues that can be read without asking.
 func (c *Reading) again() {
 	for _, q := range c.Queues {
 		q.Wanted = q.Wanted || q.Plan.Allowed() && q.Plan.Free && (q.Ready.Or(1) > 0 || q.Read > 0)
 	}
 }
 
-// More is how many queues have messages behind what was read of them that can be read without being asked.
+// More is how many queues have further messages that can be read without asking.
 func (c *Reading) More() (n int) {
 	for _, q := range c.Queues {
 		if q.extends() {
@@ -358,11 +358,11 @@ func (c *Reading) More() (n int) {
 
 func (q *Queue) extends() bool {
 	full := q.Read >= int64(q.Limit) && q.Limit < messages.PeekMost
-	failed := q.err != nil && q.Read < int64(q.Limit) // as many as were asked for
+	failed := q.err != nil && q.Read < int64(q.Limit) // as many as requested
 	return q.Plan.Allowed() && q.Plan.Free && !q.ReadAt.IsZero() && q.left() > 0 && (full || failed)
 }
 
-// Extend has more messages read of these queues.
+// Extend reads more messages of these queues.
 func (c *Reading) Extend() {
 	for _, q := range c.Queues {
 		if q.extends() {
@@ -374,14 +374,14 @@ func (c *Reading) Extend() {
 	}
 }
 
-// Costly are the queues with messages where a look has a cost, and which are read only when that is agreed to: those
-// with messages that were not read, else those that an earlier start has read.
+// Costly are the queues with messages where a look has a cost, and needs agreement: those with unread messages,
+// otherwise those that an earlier start has read.
 func (c *Reading) Costly() []*Queue {
 	var queues, earlier []*Queue
 	for _, ref := range c.Order {
 		switch q := c.Queues[ref]; {
 		case !q.Plan.Allowed() || q.Plan.Free:
-		case q.Agreed || q == c.at && c.wish.Agreed: // its look is under way
+		case q.Agreed || q == c.at && c.wish.Agreed: // its look is in flight
 		case q.left() > 0:
 			queues = append(queues, q)
 		case q.Earlier != nil:
@@ -394,7 +394,7 @@ func (c *Reading) Costly() []*Queue {
 	return queues
 }
 
-// Press takes the keys that read more, and reports whether it did.
+// Press handles the keys that read more, and reports whether it did.
 func (c *Reading) Press(msg tea.KeyMsg) bool {
 	k := c.Env.Keys
 	switch {
@@ -415,7 +415,7 @@ func (c *Reading) Press(msg tea.KeyMsg) bool {
 	return true
 }
 
-// wanted reports whether a key asked for a queue, and it is still to be read.
+// wanted reports whether a key requested a queue that is still to be read.
 func (c *Reading) wanted(ref model.QueueRef) bool { return c.Queues[ref].Wanted }
 
 func (c *Reading) limitOf(ref model.QueueRef) int {

@@ -22,7 +22,7 @@ type findingsScreen struct {
 
 type findingRow struct {
 	findings.Finding
-	title string // what the code means, then what this finding says
+	title string // what the code means, then this finding's message
 	place int    // in the order of the model: level, code, queue
 }
 
@@ -72,7 +72,7 @@ func (r findingRow) where() string {
 	return "broker"
 }
 
-// about opens the flow of a finding, else the messages of its queue; nil: it is about neither.
+// about opens the flow of a finding, or the messages of its queue; nil when it has neither.
 func (f findingsScreen) about(r *findingRow) (opens func() shell.Screen, what string) {
 	if r.Queue == "" {
 		return nil, ""
@@ -130,12 +130,12 @@ func (f findingsScreen) detail(width int) []string {
 	})
 }
 
-// explainScreen is the page of a finding. From it one goes on to what the finding is about.
+// explainScreen is the page of a finding, from which the user can open what the finding is about.
 type explainScreen struct {
 	env   *shell.Env
 	code  string
 	opens func() shell.Screen // nil: nothing
-	what  string              // that is
+	what  string              // what that is
 	text  shell.Scroll
 }
 

@@ -18,17 +18,17 @@ import (
 const (
 	leastCauses = 54 // columns of the causes beside the picture of a flow
 	mostCauses  = 80
-	causesBelow = 5 // lines of the causes below it, at least
+	causesBelow = 5 // minimum lines of the causes below it
 )
 
-// flowCauses are the causes of a flow's failed messages, beside its picture where the terminal is wide, else below it.
-// They are read while they are seen, where a look is free; elsewhere they say what it costs.
+// flowCauses are the causes of a flow's failed messages, beside its picture on a wide terminal, otherwise below it.
+// They are read while they are visible, if a look is free; otherwise they show what it costs.
 type flowCauses struct {
 	reading *causes.Reading
-	columns int      // that they have beside the picture; 0: they stand below it
-	lines   []string // as prepared; none: they are not seen
+	columns int      // their columns beside the picture; 0: they are below it
+	lines   []string // as prepared; none: they are not visible
 
-	beside *picture.Picture // of which columns is known,
+	beside *picture.Picture // the picture for which columns is known,
 	width  int              // at this width of the screen
 }
 
@@ -65,7 +65,7 @@ func (c *flowCauses) place(m *movingFlow, width int) {
 	}
 }
 
-// prepare reads on, and works out the lines. With the cursor on one of several failed queues they are of that one.
+// prepare reads on, and works out the lines. With the cursor on one of several failed queues they are about that one.
 func (c *flowCauses) prepare(cursor model.QueueRef, width, height int) tea.Cmd {
 	c.lines = nil
 	if height < causesBelow || len(c.reading.Order) == 0 {
@@ -118,7 +118,7 @@ func (c *flowCauses) nothing() string {
 	return "no messages were read"
 }
 
-// bindings are the keys that read more, where there is more.
+// bindings are the keys that read more, if there is more.
 func (c *flowCauses) bindings() (keys []key.Binding) {
 	k := c.reading.Env.Keys
 	switch {

@@ -104,7 +104,7 @@ func (s FlowScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// opened is the queue whose messages are looked at: of levels that delay as one the level that holds most.
+// opened is the queue whose messages are opened: of levels that delay as one the fullest.
 func (s FlowScreen) opened() model.QueueRef {
 	for _, b := range s.Flow.Buffers {
 		if b.Queue == s.Cursor {
@@ -116,7 +116,7 @@ func (s FlowScreen) opened() model.QueueRef {
 	return s.Cursor
 }
 
-// openFailed opens the failed queue under the cursor, else the first one that holds messages.
+// openFailed opens the failed queue under the cursor, otherwise the first one with messages.
 func (s FlowScreen) openFailed() tea.Cmd {
 	if len(s.Flow.Failed) == 0 {
 		return shell.Notice("this flow has no failed queue", true)
@@ -133,7 +133,7 @@ func (s FlowScreen) openFailed() tea.Cmd {
 	return shell.Push(messages.NewScreen(s.env, open))
 }
 
-// move goes to another queue of the picture; round goes from the last to the first.
+// move goes to another queue of the picture; with round from the last to the first.
 func (s *FlowScreen) move(by int, round bool) {
 	stations := s.picture.Stations()
 	at := slices.IndexFunc(stations, func(x picture.Station) bool { return x.Queue == s.Cursor }) + by
@@ -157,7 +157,7 @@ func (s FlowScreen) View(width, height int) string {
 	return page
 }
 
-// Prepare lays the picture out, and tells what is below it and beside it.
+// Prepare lays out the picture, and what is below it and beside it.
 func (s FlowScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	if s.seen() {
 		s.causes.place(&s.movingFlow, width)
@@ -221,7 +221,7 @@ func (s FlowScreen) laid(width, height int) []string {
 	return append(lines, moved[:log]...)
 }
 
-// chartOf charts the queue under the cursor over five minutes, where there is room.
+// chartOf charts the queue under the cursor over five minutes, if there is room.
 func (s FlowScreen) chartOf(width, height int) []string {
 	columns := picture.ChartColumns(width, height)
 	if columns == 0 {
@@ -292,7 +292,7 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 	return parts
 }
 
-// bufferHow tells how long a buffer holds messages, who says so, and where they go then.
+// bufferHow says how long a buffer holds messages, where that is set, and where they go then.
 func bufferHow(b *model.Buffer) string {
 	how := "each message's own TTL"
 	ttl, hasTTL := b.TTL.Get()
@@ -310,7 +310,8 @@ func bufferHow(b *model.Buffer) string {
 	return how + " → " + model.ExchangeName(b.DLX)
 }
 
-// partLines align the parts. In full each has its reason on a line of its own, else as much of it as fits at the end.
+// partLines align the parts. In full each has its reason on a separate line, otherwise as much of it as fits at the
+// end.
 func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 	names, readies, hows := 0, 0, 0
 	for _, p := range parts {
@@ -325,7 +326,7 @@ func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 			p.ready.Style.Render(term.Fit(p.ready.Text, readies, true, false)) + "  " +
 			p.how.Style.Render(term.Fit(p.how.Text, hows, false, true))
 		if !full {
-			if width-ansi.StringWidthWc(line) > 24 { // less than that says nothing
+			if width-ansi.StringWidthWc(line) > 24 { // less than that is useless
 				line += "  " + s.Muted.Render(p.why)
 			}
 			lines = append(lines, line)
@@ -337,7 +338,7 @@ func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 	return lines
 }
 
-// captionLines tell what the queue under the cursor is, and why dlxtop thinks so.
+// captionLines say what the queue under the cursor is, and why dlxtop thinks so.
 func (s FlowScreen) captionLines(width, height int) []string {
 	styles := s.env.Styles
 	name, reason := s.Cursor.Name, ""
@@ -379,7 +380,7 @@ func (s FlowScreen) captionLines(width, height int) []string {
 	return lines
 }
 
-// findingLines are the flow's findings, the worst first, with the remedy of the first.
+// findingLines are the flow's findings, worst first, with the remedy of the first.
 func (s FlowScreen) findingLines(width, room int) []string {
 	styles := s.env.Styles
 	var lines []string
@@ -401,10 +402,10 @@ func (s FlowScreen) findingLines(width, room int) []string {
 		" Findings has the rest"))
 }
 
-// LogTime is the clock of the log: tenths of seconds, for counts are a quarter of a second apart.
+// LogTime is the time format of the log: tenths of seconds, as counts are a quarter of a second apart.
 const LogTime = "15:04:05.0"
 
-// logLines are the newest movements below how well they are known.
+// logLines are the newest movements, below how well they are known.
 func (s FlowScreen) logLines(width, room int) []string {
 	styles := s.env.Styles
 	if room < 2 {
@@ -428,7 +429,7 @@ func (s FlowScreen) logLines(width, room int) []string {
 		}
 		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4, "…")))
 	}
-	var newest []string // the newest first
+	var newest []string // newest first
 	for _, m := range slices.Backward(log) {
 		at := styles.Muted.Render(m.At.Local().Format(LogTime))
 		style := styles.Text

@@ -19,13 +19,13 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// flowsScreen is the home: one row for each flow, and why the one at the cursor is as it is.
+// flowsScreen is the home screen: one row for each flow, and why the one at the cursor is as it is.
 type flowsScreen struct {
 	shell.Listing[model.QueueRef, shell.FlowRow]
 	moving movingFlow // the flow at the cursor
 	drawn  bool       // its picture is on the screen
-	beside int        // columns of the list that the flow at the cursor stands beside; 0: it stands below
-	detail []string   // of the flow at the cursor, as prepared
+	beside int        // columns of the list with the flow at the cursor beside it; 0: the flow is below
+	detail []string   // about the flow at the cursor, as prepared
 }
 
 func NewFlowsScreen(e *shell.Env) shell.Screen {
@@ -141,7 +141,7 @@ func (f flowsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return f, nil
 }
 
-// rowOf is the row of a flow: that of the picture knows what the picture does.
+// rowOf is the row of a flow: the one in the picture agrees with the picture.
 func (f *flowsScreen) rowOf(flow *model.Flow, poll *shell.TopologyMsg, now time.Time) shell.FlowRow {
 	if f.moving.Flow != nil && flow.Worker.Queue == f.moving.Worker {
 		own := f.moving.live.into(*poll, now)
@@ -150,7 +150,7 @@ func (f *flowsScreen) rowOf(flow *model.Flow, poll *shell.TopologyMsg, now time.
 	return shell.NewFlowRow(flow, poll, now)
 }
 
-// recount brings the rows of the flows that have queues of the picture up to what is counted.
+// recount updates the rows of flows that share counted queues with the picture.
 func (f *flowsScreen) recount(msg shell.CountedMsg) {
 	rows, poll, now := slices.Clone(f.Table.All), f.Latest, f.Env.Now()
 	for i := range rows {
@@ -185,7 +185,7 @@ func (f flowsScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return f, nil
 }
 
-// deepestFailed is the failed queue of a flow that holds most.
+// deepestFailed is the failed queue of a flow with the most messages.
 func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok bool) {
 	most := int64(-1)
 	for _, m := range flow.Failed {
@@ -197,13 +197,13 @@ func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok 
 }
 
 const (
-	sideBySide  = 160 // columns from which on the picture stands beside the list
-	leastList   = 80  // columns of the list beside it: it has those that show all of it
+	sideBySide  = 160 // columns from which the picture is beside the list
+	leastList   = 80  // columns of the list beside it, with the essential columns
 	leastFlow   = 64  // columns of the flow beside the list
-	mostPicture = 120 // columns of the picture beside it: more room is the list's
+	mostPicture = 120 // columns of the picture beside it: more room goes to the list
 )
 
-// listSize is the room of the list. The flow at the cursor has what is left: below it, or beside it.
+// listSize is the room of the list. The flow at the cursor has the rest: below it, or beside it.
 func (f flowsScreen) listSize(width, height int) (columns, rows int) {
 	if f.beside > 0 {
 		return f.beside, f.Rows(height, 0)
@@ -211,7 +211,7 @@ func (f flowsScreen) listSize(width, height int) (columns, rows int) {
 	return width, f.Rows(height, min(height/2, 13))
 }
 
-// Prepare works out when the next messages of the flows that are seen are due, and draws the flow at the cursor.
+// Prepare works out when the next messages of the visible flows are due, and draws the flow at the cursor.
 func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	now := f.Env.Shown
 	if f.beside = max(width-1-mostPicture, leastList, f.Table.Need(height)); width < sideBySide ||
@@ -235,7 +235,7 @@ func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	return f, cmd
 }
 
-// Watched are the queues of the picture, while it is seen.
+// Watched are the queues of the picture, while it is visible.
 func (f flowsScreen) Watched() (declare, totals []model.QueueRef) {
 	if !f.drawn {
 		return nil, nil
@@ -256,8 +256,8 @@ func (f flowsScreen) View(width, height int) string {
 		term.Block(f.detail, width-columns-1, height))
 }
 
-// about is the flow at the cursor: its picture, what is wrong with it, and, with room to spare, its queues with the
-// reasons for their parts. Without room for the picture it is these.
+// about is the flow at the cursor: its picture, what is wrong with it, and, if there is room, its queues with the
+// reasons for their parts. Without room for the picture it is only these.
 func (f *flowsScreen) about(width, height int) []string {
 	s := f.Env.Styles
 	r, ok := f.Table.Current()

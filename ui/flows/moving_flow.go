@@ -14,8 +14,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// movingFlow is the picture of one flow that moves: it is counted between two polls, and dots run along its arrows. A
-// screen that shows one gives it the messages that moved names, and calls seen before it draws.
+// movingFlow is the picture of one flow that moves: it is counted between polls, and dots run along its arrows. A
+// screen with one passes it the messages that moved handles, and calls seen before it draws.
 type movingFlow struct {
 	env    *shell.Env
 	Worker model.QueueRef
@@ -27,9 +27,9 @@ type movingFlow struct {
 	live   *liveFlow
 
 	picture *picture.Picture
-	second  time.Time // in which it was drawn: what is due counts down between two polls
+	second  time.Time // in which it was drawn: due times count down between polls
 	dots    picture.Dots
-	ticking shell.Request // the step that is awaited; 0: nothing moves
+	ticking shell.Request // the awaited step; 0: nothing moves
 	drawn   *flowDrawing
 }
 
@@ -40,7 +40,7 @@ func newMovingFlow(e *shell.Env, worker model.QueueRef) movingFlow {
 	}
 }
 
-// flowDrawing is what was prepared last. frames counts how often: a screen that is not seen moves nothing.
+// flowDrawing is what was last prepared. frames counts how often: on an invisible screen nothing moves.
 type flowDrawing struct {
 	frames  int
 	stepped int // frames at the last step
@@ -86,7 +86,7 @@ func (m *movingFlow) moved(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// seen brings the picture up to this second, and reports whether there is one. What is not seen moves nothing.
+// seen updates the picture to this second, and reports whether there is one. When it is invisible nothing moves.
 func (m *movingFlow) seen() bool {
 	m.drawn.frames++
 	if m.picture != nil && !m.gone && !m.second.Equal(m.env.Shown.Truncate(time.Second)) {
@@ -95,7 +95,7 @@ func (m *movingFlow) seen() bool {
 	return m.picture != nil
 }
 
-// Watched are the queues of the flow, as each may be counted.
+// Watched are the queues of the flow, by how each may be counted.
 func (m movingFlow) Watched() (declare, totals []model.QueueRef) {
 	if m.live.watch == nil || m.gone {
 		return nil, nil
@@ -122,7 +122,7 @@ func (m *movingFlow) tick() tea.Cmd {
 	return tea.Tick(m.env.DotStep, func(time.Time) tea.Msg { return dotStepMsg{id} })
 }
 
-// step moves the dots, as long as something moves and somebody looks.
+// step moves the dots, as long as something moves and is visible.
 func (m *movingFlow) step() tea.Cmd {
 	m.ticking = 0
 	d := m.drawn
@@ -137,7 +137,7 @@ func (m *movingFlow) step() tea.Cmd {
 	return m.tick()
 }
 
-// scene is the picture laid out: as boxes where they fit into the width and the height, else as a rail.
+// scene is the picture laid out: as boxes if they fit into the width and the height, otherwise as a rail.
 func (m movingFlow) scene(width, height int) *picture.Scene {
 	d := m.drawn
 	if d.scene != nil && d.picture == m.picture && d.width == width && d.height == height && d.cursor == m.Cursor {
@@ -158,16 +158,16 @@ func (m *movingFlow) draw(now time.Time) {
 	m.picture, m.second = picture.Of(m.Flow, msg.Moment(now)), now.Truncate(time.Second)
 }
 
-// liveFlow is what a flow screen knows between two polls. The screen's Update is the only one that changes it.
+// liveFlow is what a flow screen knows between two polls. Only the screen's Update changes it.
 type liveFlow struct {
 	watch  *watch.Watch // nil before the first poll
 	rates  map[model.QueueRef]watch.Rates
-	newest time.Time     // count
+	newest time.Time     // the newest count
 	every  time.Duration // between two counts; 0 before the first
 	lanes  [2]error      // of the last count of each kind
 }
 
-// counted takes in counts, and reports whether anything changed that is seen.
+// counted takes in counts, and reports whether anything visible changed.
 func (l *liveFlow) counted(msg shell.CountedMsg) (changed bool) {
 	changed = (l.lanes[msg.Lane] == nil) != (msg.Err == nil)
 	l.lanes[msg.Lane] = msg.Err
@@ -184,7 +184,7 @@ func (l *liveFlow) counted(msg shell.CountedMsg) (changed bool) {
 	return l.rate(msg.Counts.At) || changed || msg.Changed
 }
 
-// keep hands on what is known of the heads of the queues: it stays true when this flow is not counted any more.
+// keep passes on what is known of the heads of the queues: it stays true when this flow is no longer counted.
 func (l *liveFlow) keep(h *shell.History) {
 	if h == nil {
 		return
@@ -196,7 +196,7 @@ func (l *liveFlow) keep(h *shell.History) {
 	}
 }
 
-// rate works the rates out again, and reports whether one changed.
+// rate works out the rates again, and reports whether one changed.
 func (l *liveFlow) rate(now time.Time) bool {
 	rates := l.watch.Rates(now)
 	changed := !maps.Equal(rates, l.rates)
@@ -212,7 +212,7 @@ func (l *liveFlow) into(msg shell.TopologyMsg, now time.Time) shell.TopologyMsg 
 	return msg
 }
 
-// words tell how well it is known what moves; bad when it is known badly.
+// words say how well movement is known; bad when it is known badly.
 func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bool) {
 	for _, err := range l.lanes {
 		if err != nil {

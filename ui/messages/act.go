@@ -18,7 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// updateDialog gives a message to the dialog. When an action ends, what it took out of the queue leaves the table.
+// updateDialog passes a message to the dialog. When an action ends, what it took out of the queue leaves the table.
 func (s Screen) updateDialog(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	before := s.Dialog.State
 	var cmd tea.Cmd
@@ -38,7 +38,7 @@ type box interface {
 	Keys() []key.Binding
 }
 
-// box is the dialog that is open; nil: none is.
+// box is the open dialog; nil: none is.
 func (s *Screen) box() box {
 	for _, b := range []box{&s.Dialog, &s.saving, &s.editing, &s.mending} {
 		if b.Open() {
@@ -71,10 +71,10 @@ func (s Screen) toBox(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// Busy reports whether ctrl-c concerns an action that runs.
+// Busy reports whether ctrl-c concerns a running action.
 func (s Screen) Busy() bool { return s.Dialog.IsBusy() || s.saving.IsBusy() }
 
-// settle takes out of the table what is no longer in the queue: what the account says, and nothing that it leaves open.
+// settle removes from the table what is no longer in the queue: what the account says, and nothing uncertain.
 func (s *Screen) settle() {
 	a := &s.Dialog.Account
 	s.settled = s.env.Now()
@@ -123,7 +123,7 @@ func (s *Screen) settle() {
 	s.Table.Regain()
 }
 
-// catchUp takes in that messages came back to the queue. It is read again where that costs nothing.
+// catchUp takes in messages that came back to the queue. It is read again if that costs nothing.
 func (s Screen) catchUp() (Screen, tea.Cmd) {
 	changed, back := false, 0
 	for _, d := range s.env.Since(&s.done) {
@@ -150,7 +150,7 @@ func (s Screen) catchUp() (Screen, tea.Cmd) {
 	return s, nil
 }
 
-// regain lists messages again that came back, behind the others, as they are in the queue.
+// regain lists messages again that came back, behind the others, as in the queue.
 func (s *Screen) regain(came map[message.Fingerprint]int) bool {
 	back, rest, all := shell.Among(s.left, came,
 		func(r *shell.MessageRow) message.Fingerprint { return r.Id.Fingerprint })
@@ -164,7 +164,7 @@ func (s *Screen) regain(came map[message.Fingerprint]int) bool {
 	return true
 }
 
-// Others are what else is in the queue. What came later is counted with each plan: polls are late, and would take
+// Others are what else is in the queue. Later arrivals are counted with each plan: polls are late, and would take
 // messages for new that an action has just taken out.
 func (s Screen) Others() act.OtherMessages {
 	o := act.OtherMessages{Frozen: plan.Frozen{At: s.Peeked.TakenAt}}
@@ -181,14 +181,14 @@ func (s Screen) Others() act.OtherMessages {
 	return o
 }
 
-// wholeMsg brings the message that is to be edited, with its whole body.
+// wholeMsg brings the message to be edited, with its whole body.
 type wholeMsg struct {
 	request shell.Request
 	message *message.Message
 	err     error
 }
 
-// edit begins to edit the selected message, else the one under the cursor.
+// edit begins to edit the selected message, or the one under the cursor.
 func (s Screen) edit() (shell.Screen, tea.Cmd) {
 	rows, _ := s.aimed()
 	switch {
@@ -240,14 +240,14 @@ func (s Screen) updateEdit(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// openEditor opens the editor with the text as it was left last.
+// openEditor opens the editor with the text as it was last left.
 func (s Screen) openEditor() (shell.Screen, tea.Cmd) {
 	e := &s.editing
 	e.State, e.Request = act.EditOpen, s.env.NewRequest()
 	return s, act.OpenEditor(s.env, e.Request, e.Text)
 }
 
-// saved takes what the editor left: a plan for it follows, or why there can be none.
+// saved takes in the edited text, and plans its replay or says why it cannot be.
 func (s Screen) saved(msg act.SavedMsg) (shell.Screen, tea.Cmd) {
 	e := &s.editing
 	if msg.Err != nil {
@@ -280,14 +280,14 @@ func (s Screen) editKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// queueMend is the editing of many messages of one queue, and the dialog of their replay that follows.
+// queueMend is the editing of many messages of one queue, and the dialog of their replay afterwards.
 type queueMend struct {
 	act.MendPrompt
 	rows   []*shell.MessageRow
 	dialog act.PlanDialog
 }
 
-// mendMany asks for the program that changes the selection, else all that are shown.
+// mendMany asks for the program that changes the selection, or all that are shown.
 func (s Screen) mendMany() (shell.Screen, tea.Cmd) {
 	rows, words := s.selected()
 	switch why := s.unready(); {
@@ -322,7 +322,7 @@ func (s Screen) mendKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// export opens the dialog for the selection, else for all that are shown.
+// export opens the dialog for the selection, or for all that are shown.
 func (s Screen) export() (shell.Screen, tea.Cmd) {
 	rows, words := s.selected()
 	switch why := s.unready(); {
@@ -340,7 +340,7 @@ func (s Screen) export() (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// offer finds the actions that the message under the cursor has the fields for.
+// offer finds the actions for which the message under the cursor has the fields.
 func (s *Screen) offer() {
 	if len(s.env.Actions) == 0 {
 		return
@@ -361,7 +361,7 @@ func (s *Screen) offer() {
 	}
 }
 
-// custom does what an action of the configuration says, if the key is one of theirs.
+// custom runs an action of the configuration, if the key belongs to one.
 func (s Screen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
 	for i := range s.env.Actions {
 		a := &s.env.Actions[i]
@@ -384,7 +384,7 @@ func (s Screen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
 	return nil, false
 }
 
-// copyKey takes the key that says what to copy; any other key copies nothing.
+// copyKey handles the key that says what to copy; any other key copies nothing.
 func (s Screen) copyKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	s.copying = false
 	row, ok := s.Table.Current()
@@ -422,7 +422,7 @@ func (s Screen) compare() (shell.Screen, tea.Cmd) {
 	return s, shell.Push(act.NewCompareScreen(s.env, s.Queue, chosen[0], chosen[1]))
 }
 
-// NewCauseExport asks where the messages of a cause in several queues are written to.
+// NewCauseExport asks for the path to which the messages of a cause in several queues are written.
 func NewCauseExport(e *shell.Env, queues []Screen, words string) act.ExportDialog {
 	d := act.ExportDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Words: words, Path: term.NewTextField(".")}
 	names := map[string]bool{}
@@ -432,7 +432,7 @@ func NewCauseExport(e *shell.Env, queues []Screen, words string) act.ExportDialo
 			continue
 		}
 		named, name := q.Queue, message.FileName(q.Queue, e.Now())
-		for n := 2; names[name]; n++ { // of another virtual host
+		for n := 2; names[name]; n++ { // for a queue in another virtual host
 			named.Name = fmt.Sprintf("%s-%d", q.Queue.Name, n)
 			name = message.FileName(named, e.Now())
 		}
@@ -453,7 +453,7 @@ func (c OfCause) Has(in model.QueueRef, m *message.Message) bool {
 	return c.Group == nil || cause.Is(in, m, c.ID)
 }
 
-// match is what the table of messages narrows by: the cause, and within it the filter. nil shows all.
+// match is the condition of the table: the cause, and the filter. nil shows all.
 func (s Screen) match() func(*shell.MessageRow) bool {
 	filter := s.filter.match()
 	if s.only.Group == nil {
@@ -473,7 +473,7 @@ func (s Screen) remaining() string {
 	}
 	words := "; none of this cause is left here"
 	if s.env.Marks.States.Of(s.only.ID).State == cause.Resolved {
-		return words // the key would take that back
+		return words // the key would undo that
 	}
 	return words + ": " + s.env.Keys.Resolve.Help().Key + " marks it as resolved"
 }
@@ -485,13 +485,13 @@ func CauseKeys(k *shell.KeyMap) []key.Binding {
 	return []key.Binding{k.Replay, k.Drop, k.Move, k.Mend, k.Export}
 }
 
-// Wish is what is done with messages of a cause.
+// Wish is what to do with messages of a cause.
 type Wish struct {
-	Operation plan.Operation // "": a copy is written
+	Operation plan.Operation // "": write a copy
 	Asks      asks
 }
 
-type asks int // what has to be known before there is a plan
+type asks int // what must be known before there is a plan
 
 const (
 	AsksNothing asks = iota
@@ -536,7 +536,7 @@ func CauseAction(k *shell.KeyMap, msg tea.KeyMsg) afterLook {
 	}
 }
 
-// RowAction is what a key does with the selection, else the message under the cursor; nil: nothing.
+// RowAction is what a key does with the selection, or the message under the cursor; nil: nothing.
 func RowAction(k *shell.KeyMap, msg tea.KeyMsg) afterLook {
 	if !key.Matches(msg, k.Replay, k.Drop, k.Move) {
 		return nil

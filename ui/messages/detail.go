@@ -33,34 +33,34 @@ var paneNames = [paneCount]string{"", "Story", "Headers", "Body"}
 
 const paneSeparator = " │ "
 
-// messageDetail shows one message in three panes: side by side when there is room, else one at a time. Each scrolls on
-// its own.
+// messageDetail shows one message in three panes: side by side if there is room, otherwise one at a time. Each scrolls
+// on its own.
 type messageDetail struct {
 	read   func(*message.Message) body.View
 	focus  pane
-	alone  bool // the pane in focus has all of the screen
+	alone  bool // the pane in focus has the whole screen
 	scroll [paneCount]int
-	hit    [paneCount]int  // of the lines with what is looked for, the one that a step went to
-	of     shell.MessageID // that was scrolled
+	hit    [paneCount]int  // index among the lines with a match, of the one that a step went to
+	of     shell.MessageID // the message that was scrolled
 	find   term.FilterField
-	sought string // what is looked for, by it or by the filter of the list; "" nothing
+	sought string // the text that it, or the filter of the list, looks for; "" for none
 
-	entering int  // a step goes into the next message that is laid, from its end if negative; 0: none does
-	raw      bool // the body as it lies in the queue
-	folded   bool // only the outermost of the body
+	entering int  // a step goes into the next message that is laid out, from its end if negative; 0: none does
+	raw      bool // the body as it is in the queue
+	folded   bool // only the outermost level of the body
 	drawn    *detailLines
 }
 
-// detailLines is what was laid of a message last: only a new message, another width or another second makes it again.
+// detailLines is the last laid-out message: only a new message, another width or another second lays it out again.
 type detailLines struct {
 	message *message.Message
 	bodies  shell.Bodies
 	needs   [paneCount]int // widths, unwrapped
 	widths  [paneCount]int
 	lines   [paneCount][]string
-	hits    [paneCount][]int // the lines with what is looked for
-	sought  string           // what that was
-	narrow  bool             // only the pane in focus is seen
+	hits    [paneCount][]int // the lines with a match
+	sought  string           // what was looked for
+	narrow  bool             // only the pane in focus is visible
 	brief   bool
 	height  int
 	second  time.Time
@@ -70,8 +70,8 @@ func newMessageDetail(read func(*message.Message) body.View, k *term.ListKeys) m
 	return messageDetail{read: read, find: term.NewFilterField(k), drawn: &detailLines{bodies: shell.Bodies{Read: read}}}
 }
 
-// top is the first line of a pane that is seen: another message than the one that was scrolled starts where it has what
-// is looked for, else at its top.
+// top is the first visible line of a pane: a message other than the scrolled one starts at its first match, or at its
+// top.
 func (d *messageDetail) top(id shell.MessageID, p pane) int {
 	if d.of != id {
 		return d.topOf(p, 0)
@@ -79,7 +79,7 @@ func (d *messageDetail) top(id shell.MessageID, p pane) int {
 	return min(d.scroll[p], max(len(d.drawn.lines[p])-d.drawn.height, 0))
 }
 
-// next goes to the next pane; from the last one to the table when there is one beside it.
+// next goes to the next pane; from the last one to the table if there is one beside it.
 func (d *messageDetail) next(step int, table bool) {
 	first := paneStory
 	if table {
@@ -89,8 +89,8 @@ func (d *messageDetail) next(step int, table bool) {
 	d.focus = first + pane(((int(d.focus-first)+step)%n+n)%n)
 }
 
-// lay makes the panes of a message (nil: empty ones) for width x height. Brief leaves out of the story what is not
-// told, unless the story is in focus.
+// lay lays out the panes of a message (nil: empty ones) for width x height. Brief leaves unknown parts out of the
+// story, unless that is in focus.
 func (d *messageDetail) lay(
 	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int, brief bool,
 ) {
@@ -115,8 +115,7 @@ func (d *messageDetail) lay(
 
 const leastPane = 28 // columns of a pane whose neighbours could use them
 
-// shares are the widths of the panes: what one does not need is given to those that need more, and when none does, to
-// the body.
+// shares are the widths of the panes: what one does not need goes to those that need more, and otherwise to the body.
 func (d *messageDetail) shares(
 	s *term.Styles, m *message.Message, past func() []story.Event, width int,
 ) (widths [paneCount]int) {
@@ -142,11 +141,11 @@ func (d *messageDetail) shares(
 		more := min(spare, max(d.drawn.needs[p]-widths[p], 0))
 		widths[p], spare = widths[p]+more, spare-more
 	}
-	widths[paneBody] += spare // a dump is laid by it
+	widths[paneBody] += spare // a hex dump is laid out for it
 	return widths
 }
 
-const unwrapped = 400 // a width at which no line of a message is broken that a screen could show whole
+const unwrapped = 400 // a width at which no line that fits on a screen is broken
 
 func widest(lines []string) (width int) {
 	for _, l := range lines {
@@ -155,7 +154,7 @@ func widest(lines []string) (width int) {
 	return width
 }
 
-// view draws the panes of a message as they were laid: a head with their names, and their lines.
+// view draws the laid-out panes of a message: a head with their names, and their lines.
 func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []string {
 	panes, widths := []pane{paneStory, paneHeaders, paneBody}, d.drawn.widths
 	if d.drawn.narrow {
@@ -179,7 +178,7 @@ func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []s
 	return lines
 }
 
-// heads are the panes' names: the one in focus is marked, and how much of it is below.
+// heads are the panes' names: the one in focus is marked, with how much of it is below.
 func (d *messageDetail) heads(s *term.Styles, r *shell.MessageRow, panes []pane, widths [paneCount]int) string {
 	if len(panes) == 1 {
 		var names []string
@@ -219,7 +218,7 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
 }
 
-// bodyState is how the body is shown, when not as usual.
+// bodyState is how the body is shown, if not as usual.
 func (d *messageDetail) bodyState() string {
 	switch {
 	case d.raw:
@@ -230,7 +229,7 @@ func (d *messageDetail) bodyState() string {
 	return ""
 }
 
-// keys are those of the body: as it is shown, they do the other thing.
+// keys are those of the body: each switches to the other state.
 func (d *messageDetail) keys(k *shell.KeyMap) []key.Binding {
 	raw, fold := k.Raw, k.Fold
 	if d.raw {
@@ -259,7 +258,7 @@ func (d *messageDetail) prepare(
 		*d.drawn = detailLines{message: m, brief: brief, needs: d.drawn.needs, bodies: kept, sought: d.sought}
 	}
 	if !d.drawn.second.Equal(second) {
-		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
+		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // due times count down
 	}
 	for p := paneStory; p < paneCount; p++ {
 		if d.drawn.widths[p] == widths[p] {
@@ -279,7 +278,7 @@ func (d *messageDetail) prepare(
 	}
 }
 
-// headerLines are a message's properties and headers. When it is in an envelope that holds others, these come first.
+// headerLines are a message's properties and headers. If it is in an envelope with others, these come first.
 func headerLines(s *term.Styles, m *message.Message, width int) []string {
 	e, ok := m.Envelope()
 	if !ok || e.Problem != "" || e.Original.Properties == m.Properties && len(e.Original.Headers) == len(m.Headers) {
@@ -325,8 +324,8 @@ func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 }
 
 const (
-	aboveHit = 2       // lines that are seen above the one with what is looked for
-	soughtIn = 1 << 20 // bytes of a pane that are searched for it: a keystroke shows its effect at once
+	aboveHit = 2       // visible lines above the one with the match
+	soughtIn = 1 << 20 // bytes of a pane that are searched: a keystroke shows its effect at once
 )
 
 func (d *messageDetail) seek(p pane) {
@@ -345,7 +344,7 @@ func (d *messageDetail) seek(p pane) {
 	}
 }
 
-// topOf is the first line that is seen of a pane to show one of its hits: as little below the top as possible.
+// topOf is the first visible line of a pane that shows one of its matches: scrolled as little as possible.
 func (d *messageDetail) topOf(p pane, hit int) int {
 	if hit >= len(d.drawn.hits[p]) || d.drawn.hits[p][hit] < d.drawn.height {
 		return 0
@@ -353,7 +352,7 @@ func (d *messageDetail) topOf(p pane, hit int) int {
 	return min(max(d.drawn.hits[p][hit]-aboveHit, 0), max(len(d.drawn.lines[p])-d.drawn.height, 0))
 }
 
-// begin takes over how the panes of a message are seen before any of them was scrolled.
+// begin takes over the panes' positions before any of them was scrolled.
 func (d *messageDetail) begin(id shell.MessageID) {
 	if d.of == id {
 		return
@@ -364,8 +363,8 @@ func (d *messageDetail) begin(id shell.MessageID) {
 	d.of = id
 }
 
-// hits are all lines with what is looked for, in the order of the panes, and which of them is the one at hand: before
-// is true where the pane in focus has none, and that line is the first one behind it.
+// hits are all lines with a match, in the order of the panes, and the index of the current one: before is true if the
+// pane in focus has none, and the index is that of the first one behind it.
 func (d *messageDetail) hits(id shell.MessageID) (all []hit, at int, before bool) {
 	before = true
 	stepped := d.of == id
@@ -386,8 +385,8 @@ type hit struct {
 	line int
 }
 
-// step goes to the next line with what is looked for, or the one before, in whichever pane it is; round: from the last
-// one to the first. It reports whether there is one.
+// step goes to the next or the previous line with a match, in any pane; with round from the last one to the first. It
+// reports whether there is one.
 func (d *messageDetail) step(id shell.MessageID, by int, round bool) bool {
 	d.begin(id)
 	all, next, before := d.hits(id)
@@ -408,7 +407,7 @@ func (d *messageDetail) goTo(h hit) {
 	d.focus, d.hit[h.pane], d.scroll[h.pane] = h.pane, h.line, d.topOf(h.pane, h.line)
 }
 
-// enter goes to the first line with what is looked for, or to the last one when the step that led here went back.
+// enter goes to the first line with a match, or to the last one when the step that led here went back.
 func (d *messageDetail) enter(id shell.MessageID) {
 	if all, _, _ := d.hits(id); d.entering != 0 && len(all) > 0 {
 		d.begin(id)
@@ -420,7 +419,7 @@ func (d *messageDetail) enter(id shell.MessageID) {
 	d.entering = 0
 }
 
-// foundWords say how many lines of the message have what is looked for, and which of them was gone to.
+// foundWords say how many lines of the message have a match, and which of them is the current one.
 func (d *messageDetail) foundWords(id shell.MessageID) string {
 	all, at, before := d.hits(id)
 	if words := model.Plural(len(all), "line"); before || d.sought == "" {
@@ -432,8 +431,8 @@ func (d *messageDetail) foundWords(id shell.MessageID) string {
 // stepping reports whether there is something to step through.
 func (s Screen) stepping() bool { return s.filter.field.Visible() || s.detail.find.Visible() }
 
-// step goes to the next match, or the one before: of a text that is looked for in one message within that; of the
-// filter within the panes, then to another message, and from the last one to the first.
+// step goes to the next or the previous match: for a text that is looked for in one message within that; for the filter
+// within the panes, then to another message, and from the last one to the first.
 func (s *Screen) step(by int) {
 	row, ok := s.Table.Current()
 	within, inPane := s.detail.find.Visible(), s.detail.focus != paneNone
@@ -447,7 +446,7 @@ func (s *Screen) step(by int) {
 	}
 }
 
-// foundWords say how many messages the filter lets through, and which of them is under the cursor.
+// foundWords say how many messages the filter matches, and which of them is under the cursor.
 func (s Screen) foundWords() string {
 	shown := len(s.Table.Shown)
 	words := model.Count(shown) + " of " + s.readCount(len(s.Rows))

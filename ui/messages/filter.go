@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// filterAtOnce is how many bytes of bodies a filter looks through inside Update, so that a keystroke shows its
-	// effect at once: some milliseconds. More than that, what is on disk, and what an expression does not get done in
-	// filterAtOnceTime, is looked through outside.
+	// filterAtOnce is how many bytes of bodies a filter searches inside Update, so that a keystroke shows its effect at
+	// once: some milliseconds. More than that, messages on disk, and what an expression does not finish within
+	// filterAtOnceTime, are searched outside.
 	filterAtOnce     = 1 << 20
 	filterAtOnceRows = 2000
 	filterAtOnceTime = 50 * time.Millisecond
@@ -35,8 +35,8 @@ type messageFilter struct {
 	field    term.FilterField
 	complete completion
 	saved    filter.Saved
-	parsed   *filter.Filter // the filter that applies: the last text that could be read; nil: none
-	err      error          // why the text cannot be read
+	parsed   *filter.Filter // the current filter: the last text that could be parsed; nil: none
+	err      error          // why the text cannot be parsed
 	request  shell.Request  // the search in flight; 0: none
 	cancel   func()         // ends it
 }
@@ -45,17 +45,17 @@ type messageFilter struct {
 type filteredMsg struct {
 	request shell.Request
 	matched []bool
-	err     error // why not all could be looked at
+	err     error // why not all were searched
 }
 
 func newMessageFilter(e *shell.Env) messageFilter {
 	return messageFilter{field: term.NewFilterField(&e.Keys.ListKeys), saved: e.Filters}
 }
 
-// pending reports whether what is shown is not yet what the filter says.
+// pending reports whether the rows are not filtered yet.
 func (f messageFilter) pending() bool { return f.request != 0 }
 
-// match is what the table narrows by; nil shows all.
+// match is the condition of the table; nil shows all.
 func (f messageFilter) match() func(*shell.MessageRow) bool {
 	if f.parsed == nil {
 		return nil
@@ -63,7 +63,7 @@ func (f messageFilter) match() func(*shell.MessageRow) bool {
 	return func(r *shell.MessageRow) bool { return r.Matched }
 }
 
-// sought is the text that is looked for; "" when nothing is, or what an expression says.
+// sought is the text that is looked for; "" for none or for an expression.
 func (f messageFilter) sought() string {
 	if f.parsed == nil || f.parsed.Expression() != "" {
 		return ""
@@ -71,8 +71,8 @@ func (f messageFilter) sought() string {
 	return f.parsed.Text
 }
 
-// apply reads the text and looks for it in the rows: at once when that is quick, else in a command. A text that cannot
-// be read leaves the filter before it.
+// apply parses the text and filters the rows: at once if that is quick, otherwise in a command. A text that cannot be
+// parsed leaves the previous filter.
 func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFilter, tea.Cmd) {
 	text := f.field.Text()
 	f.request, f.err = 0, nil
@@ -118,7 +118,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 	return f, cmd
 }
 
-// search looks into every message, on all processors, until ctx ends.
+// search searches every message, on all processors, until ctx ends.
 func search(ctx context.Context, sought *filter.Filter, rows []*shell.MessageRow) ([]bool, error) {
 	matched, sought := make([]bool, len(rows)), sought.Within(ctx)
 	var work errgroup.Group
@@ -145,7 +145,7 @@ func search(ctx context.Context, sought *filter.Filter, rows []*shell.MessageRow
 	return matched, err
 }
 
-// answered takes the answer to the search in flight and reports whether the rows changed.
+// answered takes in the answer to the search in flight and reports whether the rows changed.
 func (f *messageFilter) answered(msg filteredMsg, rows []*shell.MessageRow) bool {
 	if msg.request != f.request || len(msg.matched) != len(rows) {
 		return false
@@ -156,7 +156,7 @@ func (f *messageFilter) answered(msg filteredMsg, rows []*shell.MessageRow) bool
 }
 
 func (f *messageFilter) takeMatched(matched []bool, err error, rows []*shell.MessageRow) {
-	if err != nil { // else why the text cannot be read stays: the filter before it was searched for
+	if err != nil { // otherwise the text's error stays: the search was for the previous filter
 		f.err = err
 	}
 	for i, r := range rows {
@@ -164,14 +164,14 @@ func (f *messageFilter) takeMatched(matched []bool, err error, rows []*shell.Mes
 	}
 }
 
-// completion is what the expression of a filter can become while it is typed.
+// completion is the possible continuations of an expression while it is typed.
 type completion struct {
-	paths  []string // headers and members that the messages have, as of when the line was opened
-	before string   // the word that is completed stands behind this,
+	paths  []string // headers and members of the messages, as of when the line was opened
+	before string   // the completed word stands after this
 	behind string   // and before this
 	found  []string
 	at     int  // the one that tab takes
-	taken  bool // it stands in the field
+	taken  bool // it is in the field
 }
 
 // open begins to type. Names are those of the headers that were read, and of the message under the cursor.
@@ -188,7 +188,7 @@ func (f *messageFilter) open(headers map[string]bool, current *message.Message) 
 	f.search()
 }
 
-// current is the message under the cursor, when it was read or is in memory; else nil.
+// current is the message under the cursor, if it was read or is in memory; otherwise nil.
 func (s Screen) current() *message.Message {
 	row, ok := s.Table.Current()
 	switch {
@@ -222,7 +222,7 @@ func (f *messageFilter) search() {
 	c.found, c.before, c.behind = names, typed[:len(typed)-len(expression)+from], behind
 }
 
-// take puts what is offered into the field, and then the next of it.
+// take puts the current or the next completion into the field.
 func (f *messageFilter) take(by int) {
 	c := &f.complete
 	if len(c.found) == 0 {
@@ -265,7 +265,7 @@ func (f *messageFilter) lines() int {
 	return 0
 }
 
-// hint is the line below the filter: what tab offers, or why the text cannot be read.
+// hint is the line below the filter: what tab offers, or why the text cannot be parsed.
 func (f *messageFilter) hint(s *term.Styles, width int) string {
 	c := &f.complete
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// TestSlowFilterLeavesUpdate: an expression that works for long does so outside Update, and ends when the filter does.
+// A slow expression runs outside Update, and ends when the filter does.
 func TestSlowFilterLeavesUpdate(t *testing.T) {
 	e := &shell.Env{
 		Work: shell.NewWork(t.Context()), Requests: &atomic.Int64{},

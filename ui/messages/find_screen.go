@@ -21,7 +21,7 @@ import (
 
 // The bounds of a search.
 const (
-	findBefore   = 8       // characters before what was found, in the list
+	findBefore   = 8       // characters before the match, in the list
 	findsMost    = 1_000   // messages that are found
 	searchesMost = 100_000 // messages of each queue
 )
@@ -30,7 +30,7 @@ const (
 type FindScreen struct {
 	shell.Listing[int, *FindRow]
 	Want find.Want
-	Only OfCause // that is shown of the queue of a message that is opened; zero: all
+	Only OfCause // the cause shown when a message is opened in its queue; zero: all
 
 	Request  shell.Request // the search; 0: it has not begun
 	stop     context.CancelFunc
@@ -38,14 +38,14 @@ type FindScreen struct {
 	Ended    bool
 	stopped  bool // by a key
 	Missed   []find.Reason
-	costly   bool  // a queue was not read only because of what a look costs
-	err      error // that ended it
+	costly   bool  // a queue was not read only because of a look's cost
+	err      error // ended it
 
 	Rows []*FindRow
 	head []string // above the list, as prepared
 }
 
-// FindRow is a hit as the table shows it. It is made outside Update.
+// FindRow is a hit as a row of the table. It is made outside Update.
 type FindRow struct {
 	number                       int // in the order in which they were found
 	Hit                          find.Hit
@@ -75,7 +75,7 @@ func NewFindScreen(e *shell.Env, text string, sought *filter.Filter) shell.Scree
 		FindColumns(e, false))
 }
 
-// NewSearchScreen shows what is wanted, and reads the queues to which that is narrowed.
+// NewSearchScreen shows the results of a want, and reads only the queues that it is narrowed to.
 func NewSearchScreen(e *shell.Env, title string, want find.Want, columns []term.Column[*FindRow]) FindScreen {
 	want.Limit, want.ReadOnly = searchesMost, e.ReadOnly
 	return FindScreen{Want: want, Listing: shell.NewListing(e, title, func(r *FindRow) int { return r.number },
@@ -83,7 +83,7 @@ func NewSearchScreen(e *shell.Env, title string, want find.Want, columns []term.
 		func(r *FindRow) []string { return []string{r.queue, r.key, r.id, r.where, r.folded} }, columns...)}
 }
 
-// Close ends the search: the root calls it when the screen goes.
+// Close ends the search: the root calls it when the screen is closed.
 func (s FindScreen) Close() {
 	if s.stop != nil {
 		s.stop()
@@ -93,7 +93,7 @@ func (s FindScreen) Close() {
 func (s FindScreen) searching() bool     { return s.Request != 0 && !s.Ended }
 func (s FindScreen) Keys() []key.Binding { return s.Bindings() }
 
-// Bindings are the keys of what is found, with others behind that which opens a message.
+// Bindings are the keys for what was found, with others after the one that opens a message.
 func (s FindScreen) Bindings(others ...key.Binding) []key.Binding {
 	k := s.Env.Keys
 	var keys []key.Binding
@@ -134,7 +134,7 @@ func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	case shell.EndedMsg[find.Result]:
 		if msg.Request == s.Request {
 			s.Ended, s.err, s.progress = true, cmp.Or(msg.Err, msg.Result.Failed), msg.Result.Progress
-			s.Missed = find.Reasons(msg.Result.NotRead) // what it found comes, or came, by itself
+			s.Missed = find.Reasons(msg.Result.NotRead) // its hits come, or came, separately
 			s.costly = s.costly || slices.ContainsFunc(s.Missed, func(r find.Reason) bool { return r.Costly })
 		}
 	case tea.KeyMsg:
@@ -164,8 +164,8 @@ func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// Begin plans a search outside Update: what a look at each queue costs takes its time with many of them. With kept it
-// looks into what is kept of queues where a look has a cost.
+// Begin plans a search outside Update: working out the cost for each of many queues takes time. With kept it searches
+// kept messages of queues where a look has a cost.
 func (s FindScreen) Begin(kept bool) (shell.Screen, tea.Cmd) {
 	s.Request, s.Ended, s.stopped, s.err, s.Missed, s.costly = s.Env.NewRequest(), false, false, nil, nil, false
 	s.Rows, s.progress, s.stop = nil, find.Progress{}, nil
@@ -243,7 +243,7 @@ func newFindRow(h *find.Hit) *FindRow {
 func (s FindScreen) news(msg findNewsMsg) (shell.Screen, tea.Cmd) {
 	s.progress = msg.progress
 	if len(msg.rows) > 0 {
-		first := 0 // those that left the list keep their numbers
+		first := 0 // rows that left the list keep their numbers
 		if n := len(s.Rows); n > 0 {
 			first = s.Rows[n-1].number + 1
 		}
@@ -259,9 +259,9 @@ func (s FindScreen) news(msg findNewsMsg) (shell.Screen, tea.Cmd) {
 	return s, findNews(s.Request, msg.search)
 }
 
-const findPane = 6 // how many lines below the list are for the message under the cursor
+const findPane = 6 // lines below the list for the message under the cursor
 
-// FindColumns say where what is looked for stands in a message, or its id.
+// FindColumns show where the match is in a message, or the message's id.
 func FindColumns(e *shell.Env, byID bool) []term.Column[*FindRow] {
 	type column = term.Column[*FindRow]
 	s := e.Styles
@@ -310,11 +310,11 @@ func (s FindScreen) View(width, height int) string {
 	most := max(height/3, findPane)
 	rows := s.Share(height-len(head), height-len(head)-len(s.pane(width, most)))
 	list := s.List.View(width, rows, []string{"", "   " + s.Env.Styles.Muted.Render(s.Emptiness())})
-	pane := s.pane(width, most) // says which rows are seen
+	pane := s.pane(width, most) // it determines which rows are visible
 	return term.Block(append(append(head, strings.Split(list, "\n")...), pane...), width, height)
 }
 
-// headLine says what is looked for, and how far that is.
+// headLine says what is looked for, and the progress.
 func (s FindScreen) headLine(width int) string {
 	styles, p := s.Env.Styles, &s.progress
 	found := model.Count(len(s.Rows)) + " found"
@@ -388,7 +388,7 @@ func (s FindScreen) pane(width, height int) []string {
 	return lines[:min(len(lines), height)]
 }
 
-// missedLines are what was not read, and why: what is found is not all that there may be.
+// missedLines are what was not read, and why: there may be more than was found.
 func (s FindScreen) missedLines(width, height int) (lines []string) {
 	styles := s.Env.Styles
 	for i := range s.Missed {
@@ -408,8 +408,8 @@ func (s FindScreen) missedLines(width, height int) (lines []string) {
 	return lines
 }
 
-// NewScreenAt opens the messages of a queue with the cursor on one that was found. It reads so much of the
-// queue that this one is read, and shows those of a cause. then is done once they are.
+// NewScreenAt opens the messages of a queue with the cursor on one that was found. It reads enough of the queue to
+// include this one, and shows those of a cause. then is done once they are read.
 func NewScreenAt(e *shell.Env, hit *find.Hit, only OfCause, then afterLook) shell.Screen {
 	s := NewCauseScreen(e, hit.Queue, only, peekFirst, then).(Screen)
 	for s.Limit < hit.Position && s.Limit < PeekMost {
@@ -419,8 +419,8 @@ func NewScreenAt(e *shell.Env, hit *find.Hit, only OfCause, then afterLook) shel
 	return s
 }
 
-// seek puts the cursor on the message that was found, if it is still there: of several equal ones, on that which is
-// nearest to its place.
+// seek puts the cursor on the message that was found, if it is still there: of several equal ones, on the one nearest
+// to its position.
 func (s *Screen) seek() (missing bool) {
 	hit := s.sought
 	if hit == nil {

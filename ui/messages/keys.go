@@ -30,7 +30,7 @@ func (s Screen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		return s.filtered()
 	case s.detail.find.Typing:
 		s.detail.find.Handle(msg)
-		s.detail.of = shell.MessageID{} // its first line with the text is seen
+		s.detail.of = shell.MessageID{} // its first line with the text becomes visible
 		if len(s.detail.drawn.hits[s.detail.focus]) == 0 && !s.detail.find.Typing {
 			s.detail.entering = 1
 		}
@@ -48,7 +48,7 @@ func (s Screen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s.messageKey(msg)
 }
 
-// messageKey takes a key that nothing above the messages takes.
+// messageKey handles a key that nothing above the messages takes.
 func (s Screen) messageKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k := s.env.Keys
 	if cmd, taken := s.custom(msg); taken {
@@ -126,7 +126,7 @@ func (s Screen) paneKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	case term.Is(msg, k.Back), term.Is(msg, k.Quit):
 		s.detail.find.Clear()
 		s.zoomed, s.detail.alone, s.detail.focus = false, false, paneNone
-	case term.Is(msg, k.Open): // from beside the list, that pane alone
+	case term.Is(msg, k.Open): // from beside the list, only that pane
 		s.zoomed, s.detail.alone = true, !s.detail.alone
 	case term.Is(msg, k.Earlier):
 		s.Table.MoveTo(s.Table.Index - 1)
@@ -153,7 +153,7 @@ func (s Screen) filtered() (shell.Screen, tea.Cmd) {
 	return s, cmd
 }
 
-// aimed are the messages that a key acts on: the selection, else the one under the cursor.
+// aimed are the messages that a key acts on: the selection, or the one under the cursor.
 func (s Screen) aimed() ([]*shell.MessageRow, string) {
 	if chosen := s.Table.Selection(); len(chosen) > 0 {
 		return chosen, "the selection"
@@ -164,7 +164,7 @@ func (s Screen) aimed() ([]*shell.MessageRow, string) {
 	return nil, ""
 }
 
-// AllShown are all messages that the filter lets through.
+// AllShown are all messages that the filter matches.
 func (s Screen) AllShown() ([]*shell.MessageRow, string) {
 	if s.filter.field.Text() != "" {
 		return s.Table.Shown, "all that the filter shows"
@@ -175,7 +175,7 @@ func (s Screen) AllShown() ([]*shell.MessageRow, string) {
 	return s.Table.Shown, "all that were read"
 }
 
-// selected are the selection, else all that are shown, and how they were chosen.
+// selected are the selection, or all that are shown, and how they were selected.
 func (s Screen) selected() ([]*shell.MessageRow, string) {
 	if rows := s.Table.Selection(); len(rows) > 0 {
 		return rows, "the selection"
@@ -183,7 +183,7 @@ func (s Screen) selected() ([]*shell.MessageRow, string) {
 	return s.AllShown()
 }
 
-// unready is why nothing can be done yet with the messages that are shown; "" when it can.
+// unready is why nothing can be done yet with the displayed messages; "" when it can.
 func (s Screen) unready() string {
 	switch {
 	case s.filter.pending():
@@ -212,5 +212,5 @@ func (s Screen) act(operation plan.Operation, choose func() ([]*shell.MessageRow
 	return s, cmd
 }
 
-// Clicked implements shell.Clickable, where the table is seen and has the keys.
+// Clicked implements shell.Clickable, when the table is visible and has the keys.
 func (s Screen) Clicked() bool { return s.clicked }

@@ -24,57 +24,57 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// What a look at a queue asks for.
+// What a look at a queue requests.
 const (
-	peekFirst  = 500           // messages, until more are asked for
+	peekFirst  = 500           // messages, until more are requested
 	PeekFactor = 10            // times as many with each "more"
-	PeekMost   = peek.MostLook // their rows are in memory, all else of them is on disk
+	PeekMost   = peek.MostLook // their rows are in memory, everything else of them is on disk
 	PeekGrace  = 5 * time.Second
 
-	mostHeaderNames = 200 // that are offered to who types an expression
+	mostHeaderNames = 200 // offered when an expression is typed
 )
 
-// Screen shows the messages of one queue. It looks once when it is opened and then only when asked to: looking
-// costs. What the queue holds now comes from the polls.
+// Screen shows the messages of one queue. It looks once when it is opened and then only on request: looking has a cost.
+// What the queue holds now comes from the polls.
 type Screen struct {
 	env      *shell.Env
 	Queue    model.QueueRef
-	only     OfCause   // the messages that are shown; zero: all
-	then     afterLook // what was asked for with the screen; nil: nothing
+	only     OfCause   // the displayed messages; zero: all
+	then     afterLook // what to do when they are read; nil: nothing
 	Topology *model.Topology
 	looks    *shell.Looks
 	head     story.Sight // what the polls saw of the message at the head
 	goneAt   time.Time   // when a poll no longer found the queue; zero: it is there
 
-	sought  *find.Hit // that a search found, and the cursor is to go to; nil: none
+	sought  *find.Hit // found by a search, for the cursor to go to; nil: none
 	Limit   int
 	Asked   bool
 	asks    bool               // a look with a cost begins with a key
 	unasked bool               // the plan waits for that key
 	Peek    shell.Request      // the look in flight; 0: none
 	stop    context.CancelFunc // ends it
-	reading shell.Request      // of what is seen, from the disk; 0: none is in flight
+	reading shell.Request      // of visible rows, from the disk; 0: none is in flight
 	planned peek.Plan          // of the look in flight
-	Refused peek.Plan          // the plan that was refused, when the last one was, also by what it met
+	Refused peek.Plan          // the plan that was last refused, beforehand or during the look
 	rescued peek.Rescued       // by the last look
 	Failed  error              // of the last look
-	Peeked  peek.Peeked        // of the last look that worked
-	found   []findings.Finding // what only these messages tell
+	Peeked  peek.Peeked        // of the last successful look
+	found   []findings.Finding // findings that only these messages show
 	waits   *story.Waits       // when they leave; nil: not by expiry
 	Rows    []*shell.MessageRow
-	headers map[string]bool     // the names of some, for who types an expression
+	headers map[string]bool     // the names of some, for completing expressions
 	used    model.Opt[int64]    // the highest delivery count of a message of the queue after this look, if limited
 	Taken   int                 // messages that actions took out of the queue since
 	left    []*shell.MessageRow // their rows
 	settled time.Time           // when the last action ended
-	done    int                 // of the doings since the start: these are taken in
+	done    int                 // how many doings since the start are taken in
 	unclear string              // why the table may show messages that are gone; "" when it does not
 
 	Table     term.Table[shell.MessageID, *shell.MessageRow]
 	filter    messageFilter
 	detail    messageDetail
 	zoomed    bool             // the detail has the whole screen
-	split     bool             // the detail stands below the table
+	split     bool             // the detail is below the table
 	above     []string         // the lines above the table, as prepared
 	offered   []key.Binding    // actions of the configuration
 	offeredOf *message.Message // the message that has the fields for them
@@ -96,8 +96,8 @@ type PeekedMsg struct {
 	found   []findings.Finding
 	Rows    []*shell.MessageRow
 	headers map[string]bool // the names of some of its messages' headers
-	Seen    model.Seen      // the ways of its messages
-	Dead    int             // of the messages: those with a death or an error of an application
+	Seen    model.Seen      // from its messages
+	Dead    int             // its messages with a death or an application's error
 	Err     error
 }
 
@@ -107,7 +107,7 @@ func NewScreen(e *shell.Env, queue model.QueueRef) shell.Screen {
 	return s
 }
 
-// NewCauseScreen shows those messages of a queue that failed for one cause, of at least this number that it reads.
+// NewCauseScreen shows those messages of a queue that failed for one cause, reading at least limit messages.
 func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int, then afterLook) shell.Screen {
 	return Screen{
 		env: e, Queue: queue, only: only, done: len(e.Doings), Limit: max(limit, peekFirst), then: then,
@@ -153,7 +153,7 @@ func (s Screen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return s.toBox(msg)
 }
 
-// polled takes a poll: it says what the queue holds now. The first one is what a look can be planned with.
+// polled takes in a poll: it shows what the queue holds now. A look can be planned from the first one on.
 func (s Screen) polled(msg shell.TopologyMsg) (shell.Screen, tea.Cmd) {
 	s.Topology, s.looks = msg.Topology, msg.Looks
 	if q, ok := s.Topology.Queue(s.Queue); ok {
@@ -179,7 +179,7 @@ func (s Screen) plan(insist bool) peek.Plan {
 	})
 }
 
-// look plans a look and starts it, unless the plan is refused. kept takes the one that is kept of the queue.
+// look plans a look and starts it, unless the plan is refused. kept uses the queue's kept look.
 func (s Screen) look(insist, kept bool) (shell.Screen, tea.Cmd) {
 	if s.Topology == nil || s.Peek != 0 {
 		return s, nil
@@ -218,8 +218,8 @@ func (s Screen) look(insist, kept bool) (shell.Screen, tea.Cmd) {
 	return s, cmd
 }
 
-// Read works out what the screen shows of the messages of a look. Each of them is read once. before is what an
-// earlier look told; nil: there was none.
+// Read works out what the screen shows of the messages of a look. It reads each of them once. before is what an earlier
+// look knew; nil without one.
 func (m *PeekedMsg) Read(t *model.Topology, head story.Sight, before *story.Waits, only OfCause) (err error) {
 	found := findings.ReadingOf(t, m.Queue, m.Peeked.TakenAt, nil)
 	waiting := story.WaitingIn(t, m.Queue, m.Peeked, head)
@@ -250,7 +250,7 @@ func (m *PeekedMsg) Read(t *model.Topology, head story.Sight, before *story.Wait
 	return err
 }
 
-// looked takes the answer to a look. What was read before stays when it failed.
+// looked takes in the answer to a look. If it failed, what was read before stays.
 func (s Screen) looked(msg PeekedMsg) (shell.Screen, tea.Cmd) {
 	s.Peek, s.Failed, s.rescued = 0, msg.Err, msg.Peeked.Rescued
 	if msg.Err != nil {
@@ -302,7 +302,7 @@ func (s Screen) readCount(n int) string {
 func (s Screen) more() bool     { return s.partly() && s.Limit < PeekMost }
 func (s Screen) nextLimit() int { return min(s.Limit*PeekFactor, PeekMost) }
 
-// moreWords are how many messages that are, as far as is known.
+// moreWords are how many further messages there are, as far as known.
 func (s Screen) moreWords() string {
 	if limit := int64(s.nextLimit()); limit < s.Peeked.Depth.Or(limit+1) {
 		return model.Count(limit)
@@ -310,7 +310,7 @@ func (s Screen) moreWords() string {
 	return "the rest"
 }
 
-// Close ends the look, and lets go of what was read.
+// Close ends the look, and releases what was read.
 func (s Screen) Close() {
 	if s.stop != nil {
 		s.stop()
@@ -321,7 +321,7 @@ func (s Screen) Close() {
 	}
 }
 
-// Closing lets go of what was read before.
+// Closing releases what was read before.
 func Closing(messages message.Messages) tea.Cmd {
 	if messages == nil {
 		return nil
@@ -408,8 +408,8 @@ func (s Screen) Reopening() func() shell.Screen {
 	return func() shell.Screen { return NewScreen(e, queue) }
 }
 
-// read reads what is seen: at once where it is in memory, else by a command whose answer readMsg is. Until then the
-// detail stays as it was.
+// read reads what is visible: at once if it is in memory, otherwise by a command whose answer is a ReadMsg. Until then
+// the detail stays as it was.
 func (s *Screen) read(list int, detail bool) tea.Cmd {
 	unread := func(rows []*shell.MessageRow) []*shell.MessageRow {
 		return slices.DeleteFunc(slices.Clone(rows), func(r *shell.MessageRow) bool { return r.Preview != "" })

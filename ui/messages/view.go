@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	SplitHeight  = 26 // from this height on the detail stands below the table
+	SplitHeight  = 26 // from this height on the detail is below the table
 	leastDetail  = 9
 	detailOfEach = 2 // the detail gets 1/2 of the height
 
 )
 
-// Prepare reads what is seen of the messages, and tells what stands above them.
+// Prepare reads the visible part of the messages, and works out the lines above them.
 func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	s, again := s.catchUp()
 	s.split = height >= SplitHeight && !s.env.Styles.Plain
@@ -63,7 +63,7 @@ func (s Screen) View(width, height int) string {
 	return term.Overlay(s.env.Styles, page, drawn, width, height)
 }
 
-// aboveLines tell what is seen, what it costs, and what stands between the operator and the messages.
+// aboveLines say what is visible, what it costs, and what is wrong.
 func (s Screen) aboveLines(width, height int) []string {
 	lines := []string{s.headLine(width)}
 	if !s.zoomed {
@@ -79,7 +79,7 @@ func (s Screen) aboveLines(width, height int) []string {
 	return lines[:min(len(lines), max(height/2, 0))]
 }
 
-// shares are the lines of the table and of the detail below it, 0 when there is none.
+// shares are the lines of the table and of the detail below it, 0 without one.
 func (s Screen) shares(height int) (list, detail int) {
 	if !s.split || len(s.Rows) == 0 {
 		return height, 0
@@ -170,7 +170,7 @@ func (s Screen) emptiness() string {
 	return "the queue is empty"
 }
 
-// headLine is the queue with how much of it is seen, and how old that is.
+// headLine is the queue with how much of it is shown, and how old that is.
 func (s Screen) headLine(width int) string {
 	styles := s.env.Styles
 	left := []string{" " + styles.Title.Render(model.Printable(s.Queue.String()))}
@@ -223,7 +223,7 @@ func (s Screen) headLine(width int) string {
 	return term.Spread(strings.Join(left, "   "), right, width)
 }
 
-// newerCount is what the queue holds by the newest poll, when that is newer than what is shown.
+// newerCount is what the queue holds by the newest poll, when that is newer than the displayed messages.
 func (s Screen) newerCount() (int64, bool) {
 	if s.Topology == nil {
 		return 0, false
@@ -235,8 +235,8 @@ func (s Screen) newerCount() (int64, bool) {
 	return q.Ready.Get()
 }
 
-// ReadyNow is what the queue holds now, and whether that differs from what it held when it was read: what a look left
-// out is no change.
+// ReadyNow is what the queue holds now, and whether that differs from when it was read: what a look left out is not a
+// change.
 func (s Screen) ReadyNow() (int64, bool) {
 	now, newer := s.newerCount()
 	if !newer {
@@ -280,7 +280,7 @@ func (s Screen) costLine(width int) string {
 	return term.Pad(s.env.Styles.Muted.Render(words), width)
 }
 
-// troubles are what stands between the operator and the messages, each in a sentence.
+// troubles are the problems with the displayed messages, each in a sentence.
 func (s Screen) troubles() []term.Span {
 	var all []term.Span
 	say := func(t term.Tone, format string, values ...any) {
@@ -321,7 +321,7 @@ func (s Screen) troubles() []term.Span {
 	return all
 }
 
-// dueLines tell when what waits here leaves, and what blocks it, by now.
+// dueLines say when waiting messages leave, and what blocks them, as of now.
 func (s Screen) dueLines() []term.Span {
 	if s.Topology == nil || s.waits == nil && !s.Topology.IsBuffer(s.Queue) {
 		return nil
@@ -367,7 +367,7 @@ func (s Screen) dueLines() []term.Span {
 	return lines
 }
 
-// story tells a message's way so far, by this machine's clock, and what comes next.
+// story is a message's history so far, by this machine's clock, and what comes next.
 func (s Screen) story(m *message.Message) func() []story.Event {
 	return func() []story.Event {
 		events := story.Of(m, s.Queue)

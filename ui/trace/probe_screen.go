@@ -21,13 +21,13 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// ProbeScreen says whom a probe would reach, sends it, and draws its way with the times that were measured.
+// ProbeScreen shows which queues a probe would reach, sends it, and draws its way with the measured times.
 type ProbeScreen struct {
 	shell.Dialog
 	worker   model.QueueRef
 	topology *model.Topology
 	flow     *model.Flow    // nil: it is gone
-	buffer   model.QueueRef // of the flow's buffers: tab goes through them; zero: none was there yet
+	buffer   model.QueueRef // tab cycles through the flow's buffers; zero: there was none yet
 	to       bool           // to the consumers, too
 	plan     trace.ProbePlan
 
@@ -54,7 +54,7 @@ func (w *probeWay) all() []trace.ProbeStep {
 	return slices.Clone(w.steps)
 }
 
-type probeStepMsg struct{ request shell.Request } // draws the way of a probe again
+type probeStepMsg struct{ request shell.Request } // redraws the way of a probe
 
 func NewProbeScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	return ProbeScreen{Dialog: shell.NewDialog(e, shell.DialogAsking), worker: worker}
@@ -125,7 +125,7 @@ func (s ProbeScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// polled makes the plan again. Who agreed that consumers get the probe agreed to those that were shown.
+// polled makes the plan again. Agreeing that consumers get the probe only applied to the displayed ones.
 func (s *ProbeScreen) polled() {
 	was := s.plan
 	s.replan()
@@ -154,7 +154,7 @@ func (s *ProbeScreen) replan() {
 	s.plan = trace.PlanProbe(s.topology, want)
 }
 
-// number is the place of the buffer among those of the flow, from 1 on; 0: it is gone.
+// number is the place of the buffer among those of the flow, from 1; 0: it is gone.
 func (s *ProbeScreen) number() int {
 	return 1 + slices.IndexFunc(s.flow.Buffers, func(b *model.Buffer) bool { return b.Queue == s.buffer })
 }
@@ -170,7 +170,7 @@ func (s ProbeScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		s.to = true
 	case shell.PressedTurn:
 		s.buffer = s.flow.Buffers[s.number()%len(s.flow.Buffers)].Queue
-		s.to, s.ChangedAt = false, time.Time{} // agreed to for the buffer before
+		s.to, s.ChangedAt = false, time.Time{} // agreed to for the previous buffer
 	case shell.PressedAgain:
 		s.Dialog, s.to = shell.NewDialog(s.Env, shell.DialogAsking), false
 	default:
@@ -206,7 +206,7 @@ func (s ProbeScreen) View(width, height int) string {
 	return l.Page(title, width, height)
 }
 
-// ask shows where the probe goes and whom it reaches.
+// ask shows where the probe goes and which queues it reaches.
 func (s *ProbeScreen) ask(l *shell.DialogLines) {
 	styles, p := l.Styles, &s.plan
 	s.SayChanges(l)

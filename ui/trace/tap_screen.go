@@ -24,17 +24,17 @@ import (
 
 const tapStep = 100 * time.Millisecond // how often the screen fetches what has passed
 
-// tapScreen says what a tap costs, and then shows each message that passes an exchange. The tap ends with the screen.
+// tapScreen shows what a tap costs, and then each message that passes an exchange. The tap ends with the screen.
 type tapScreen struct {
 	shell.Dialog
 	topology *model.Topology
-	wants    []trace.TapWant // what can be tapped here: tab goes through them
+	wants    []trace.TapWant // what can be tapped here: tab cycles through them
 	want     int
 	plan     trace.TapPlan
 
 	passing *tapFeed
 	list    term.List[int64, *tapRow]
-	rows    []*tapRow // the newest last
+	rows    []*tapRow // newest last
 	counts  trace.TapCounts
 	works   bool // it is bound, and sees what passes
 	paused  bool
@@ -65,7 +65,7 @@ func TapFlow(e *shell.Env, t *model.Topology, f *model.Flow, queue model.QueueRe
 	return shell.Push(newTapScreen(e, wants))
 }
 
-// TapExchange is the tap of an exchange, when there is one.
+// TapExchange is the tap of an exchange, if there is one.
 func TapExchange(e *shell.Env, t *model.Topology, exchange model.ExchangeRef) (shell.Screen, bool) {
 	wants := trace.TapsOf(t, exchange)
 	if len(wants) == 0 {
@@ -226,7 +226,7 @@ func (s tapScreen) step() (shell.Screen, tea.Cmd) {
 	return s, s.next()
 }
 
-// fetch takes what has passed. The cursor stays on its message, unless it is on the newest: then it stays there.
+// fetch takes in what has passed. The cursor stays on its message, but if it is on the newest it stays on that.
 func (s *tapScreen) fetch() {
 	rows, counts, works := s.passing.fetch(s.paused)
 	s.counts, s.works = counts, works
@@ -263,11 +263,11 @@ func (s *tapScreen) follow() tea.Cmd {
 }
 
 const (
-	tapShows   = 10_000 // messages that are kept for the screen, the newest
+	tapShows   = 10_000 // newest messages kept for the screen
 	tapPreview = 160    // characters of a body
 )
 
-// tapRow is one message that passed, as the table shows it. It is made outside Update.
+// tapRow is one message that passed, as a row of the table. It is made outside Update.
 type tapRow struct {
 	number int64
 	passed trace.Passed // without body and headers
@@ -278,8 +278,8 @@ type tapRow struct {
 	body   string
 }
 
-// tapFeed carries what passes from the tap's goroutine to Update. It holds what the screen has not fetched yet, the
-// newest of it.
+// tapFeed passes messages from the tap's goroutine to Update. It holds the newest of what the screen has not fetched
+// yet.
 type tapFeed struct {
 	plans chan trace.TapPlan // at most one, the newest
 
@@ -321,7 +321,7 @@ func (f *tapFeed) tell(counts trace.TapCounts) {
 	f.counts, f.works = counts, true
 }
 
-// follow takes a newer poll: its settings, and its bindings when they are others.
+// follow takes in a newer poll: its settings, and its bindings if they changed.
 func (f *tapFeed) follow(t *model.Topology, plan trace.TapPlan, changed bool) {
 	f.mu.Lock()
 	f.passing.Follow(t)
@@ -335,11 +335,11 @@ func (f *tapFeed) follow(t *model.Topology, plan trace.TapPlan, changed bool) {
 	}
 	select {
 	case f.plans <- plan:
-	default: // another poll's plan came between, which is as good
+	default: // another poll's plan came first, which is as good
 	}
 }
 
-// fetch takes what has come since the last time; keep leaves the messages for later.
+// fetch returns what has come since the last time; keep leaves the messages for later.
 func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, works bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
