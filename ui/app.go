@@ -1,7 +1,7 @@
-// Package ui is the dashboard: the app, which polls the broker, keeps a stack of screens for each tab and passes keys
-// and messages to them, its palette, its help, and what starts and ends it. The screens are in rooms below it, each of
-// which knows only those before it: shell, act, messages, causes, trace, flows. What a screen is drawn with lives in
-// term, the picture of a flow in picture, and what is true of a broker in model's rooms.
+// Package ui is the dashboard: the app, which polls the broker, keeps a stack of screens for each tab and routes keys
+// and messages to them, its palette, its help, and what starts and ends it. The screens are in packages below it, each
+// of which only knows those before it: shell, act, messages, causes, trace, flows. Drawing is in term, the picture of a
+// flow in picture, and the domain in the packages of model.
 package ui
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// app is the root: it measures, polls, keeps a stack of screens for each tab, and gives keys and messages to whom they
-// concern.
+// app is the root: it handles the size, polls, keeps a stack of screens for each tab, and routes keys and messages to
+// the right screen.
 type app struct {
 	env           *shell.Env
 	vhost         string
@@ -33,18 +33,18 @@ type app struct {
 
 	poller   poller
 	counters [2]counter
-	counts   []model.Counts // that are newer than the poll, the newest last
+	counts   []model.Counts // newer than the poll, newest last
 	history  *shell.History
 	looks    *shell.Looks
 	latest   shell.TopologyMsg // zero before the first answer
 
 	tabs       [len(shell.Tabs)]tab
 	tab        int
-	trail      []place // screens that were seen, the latest last
+	trail      []place // screens that were shown, latest last
 	palette    palette
 	notice     shell.NoticeMsg
-	saidUnkept bool   // that choices cannot be kept
-	next       string // the context to go to when the program has ended
+	saidUnkept bool   // the notice that choices cannot be stored was shown
+	next       string // the context to switch to when the program has ended
 }
 
 func newApp(ctx context.Context, o Options) app {
@@ -64,7 +64,7 @@ func newApp(ctx context.Context, o Options) app {
 	if o.Broker != nil {
 		e.Broker = shell.WantedBroker{Broker: o.Broker, Quiet: e.Quiet}
 	}
-	e.OwnThemes, _ = term.ParseThemes(o.OwnThemes) // CheckTheme has said what is wrong
+	e.OwnThemes, _ = term.ParseThemes(o.OwnThemes) // CheckTheme has reported errors
 	dress(e, cmp.Or(term.Theme(o.Theme), term.Auto))
 	e.Reread = rereading(e)
 	if e.Now == nil {
@@ -91,7 +91,7 @@ func newApp(ctx context.Context, o Options) app {
 	return a
 }
 
-// rereading reads the topology apart from the polls. What they have seen is remembered.
+// rereading reads the topology outside the polls. What those have seen is remembered.
 func rereading(e *shell.Env) plan.Reread {
 	return func(ctx context.Context) (*model.Topology, error) {
 		snapshot, err := e.Source.Current(ctx)
@@ -110,14 +110,15 @@ type clockMsg struct{} // redraws the header each second: the time, and the age 
 
 func tick() tea.Cmd { return tea.Every(time.Second, func(time.Time) tea.Msg { return clockMsg{} }) }
 
-type startMsg struct{} // starts the first poll from Update, where the poller's state is kept
+type startMsg struct{} // starts the first poll from Update, which owns the poller's state
 
 func (a app) Init() tea.Cmd {
 	return tea.Batch(tick(), func() tea.Msg { return startMsg{} }, shell.AwaitLoss(a.env), act.AwaitUnfinished(a.env),
 		a.env.LoadChoices(), askBackground(a.env))
 }
 
-// Update is the program's one place where messages arrive. Whatever came: what is seen then is counted and prepared.
+// Update is the only place where messages arrive. After each of them, visible queues are counted and the visible screen
+// is prepared.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.env.Shown = a.env.Now()
 	next, cmd := a.update(msg)
@@ -144,8 +145,8 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 	case tea.MouseMsg:
 		return a.handleMouse(msg)
 	case clockMsg:
-		// Killed alone, a parent leaves its terminal to a shell that is not asked to share it. A terminal that closes
-		// sends SIGHUP to the leader of its session alone, which may be make, and make waits.
+		// If only the parent is killed, its terminal goes to a shell that does not share it. A terminal that closes sends
+		// SIGHUP only to the leader of its session, which may be make, and make waits.
 		if a.env.Parent != 0 && os.Getppid() != a.env.Parent || a.env.Screen.Gone() {
 			return a, tea.Quit
 		}
@@ -173,7 +174,7 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 	case countDueMsg:
 		for lane := range a.counters {
 			if c := &a.counters[lane]; c.timer == msg.timer {
-				c.timer = 0 // the next one starts when somebody looks
+				c.timer = 0 // the next one starts when the screen is visible
 			}
 		}
 		return a, nil
@@ -203,14 +204,14 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		return a.suspend(false)
 	case continuedMsg:
 		return a.suspend(true)
-	case resumedMsg: // what is on the screen is as old as the time away
+	case resumedMsg: // the screen is as old as the time away
 		cmd := a.poller.read(a.env)
 		return a, cmd
 	}
 	return a, nil
 }
 
-// polled keeps the answer to a poll and shows it to the tab that is seen.
+// polled keeps the answer to a poll and passes it to the visible tab.
 func (a app) polled(msg polledMsg) (app, tea.Cmd) {
 	ok, wait := a.poller.answered(msg, a.env)
 	if !ok {
@@ -256,8 +257,8 @@ func (a app) back() (app, tea.Cmd) {
 	return a, nil
 }
 
-// popped closes the screen that asked for it, whichever tab that is on. It may be closed already, or covered: two keys
-// that are read at once both ask for it.
+// popped closes the screen that asked for it, on any tab. It may be closed already, or covered: two keys that are read
+// at once both ask for it.
 func (a app) popped(msg shell.PopMsg) app {
 	for i := range a.tabs {
 		t := &a.tabs[i]
@@ -268,7 +269,7 @@ func (a app) popped(msg shell.PopMsg) app {
 	return a
 }
 
-// handleKeys takes apart what was typed faster than it was read: the terminal then delivers several keys as one.
+// handleKeys splits input that was typed faster than it was read: the terminal then delivers several keys as one.
 func (a app) handleKeys(msg tea.KeyMsg) (app, tea.Cmd) {
 	if msg.Type != tea.KeyRunes || len(msg.Runes) < 2 || msg.Paste {
 		return a.handleKey(msg)
@@ -286,14 +287,14 @@ func (a app) handleKeys(msg tea.KeyMsg) (app, tea.Cmd) {
 	return a, tea.Batch(cmds...)
 }
 
-// handleKey keeps the order: what takes text, the screen, everywhere.
+// handleKey keeps the order: text input, the screen, global keys.
 func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 	k := a.env.Keys
 	a.notice = shell.NoticeMsg{}
 	switch {
 	case term.Is(msg, k.ForceQuit):
 		if isBusy(a.top()) {
-			return a.toScreen(msg) // it stops what runs; pressed again, the program ends
+			return a.toScreen(msg) // it stops the run; pressed again, the program ends
 		}
 		return a, tea.Quit
 	case term.Is(msg, k.Suspend):
@@ -302,11 +303,11 @@ func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 		if term.Is(msg, k.Quit) {
 			return a, tea.Quit
 		}
-		return a, nil // nobody sees what another key would do
+		return a, nil // the effect of other keys would be invisible
 	case a.palette.open:
 		return a.commanded(msg)
 	case msg.Paste && !a.top().Typing():
-		return a, nil // a text that was pasted is not a row of commands
+		return a, nil // pasted text is not a sequence of commands
 	case a.top().Typing() || key.Matches(msg, a.top().Keys()...):
 		return a.toScreen(msg)
 	}
@@ -318,7 +319,7 @@ func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 	return a.toScreen(msg)
 }
 
-// quit leaves what was opened from the tab's own screen, and from that one the program.
+// quit closes the screens above the tab's own, and from that one the program.
 func (a app) quit() (app, tea.Cmd) {
 	if len(a.tabs[a.tab].stack) == 1 {
 		return a, tea.Quit

@@ -19,8 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// frozen are options under which nothing happens but what the test does: no time passes and no second poll comes by
-// itself.
+// frozen are options under which nothing happens by itself: no time passes and there is no second poll.
 func frozen(source ports.Source) Options {
 	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now, dotStep: time.Hour}
 }
@@ -39,12 +38,12 @@ func TestNothingToShow(t *testing.T) {
 func TestTooSmall(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 10)
 	term.await("dlxtop needs 60 x 16, this is 60 x 10.")
-	term.press("4").settle() // ignored, as the screen does not show what it would do
+	term.press("4").settle() // ignored, as the screen would not show its effect
 	term.resize(80, 24).await("FLOW", "ucenter@user").resize(1, 1).resize(60, 10).await("dlxtop needs").press("q")
 	term.awaitEnd()
 }
 
-// TestSmallestTerminal: at 60 x 16 each screen has its rows, its tabs and a way out.
+// At 60 x 16 each screen has its rows, its tabs and a way out.
 func TestSmallestTerminal(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 16)
 	for _, test := range []struct{ keys, has string }{
@@ -60,7 +59,7 @@ func TestSmallestTerminal(t *testing.T) {
 	}
 }
 
-// TestHelpIsSearched: what a key is called finds it.
+// A key is found by its description.
 func TestHelpIsSearched(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
 	term.press("?/half page d").await("ctrl-d", "1 of ").awaitGone("everywhere")
@@ -115,10 +114,10 @@ func TestPauseStopsThePolling(t *testing.T) {
 	term := newTerminal(t, lively(source, c), 120, 36)
 	source.turn <- struct{}{}
 	term.await("ucenter@user").press("p")
-	term.await("paused, ") // how old it is at first depends on how long it took
+	term.await("paused, ") // its initial age depends on how long it took
 	c.advance(9 * time.Minute)
 	term.await("paused, 9m")
-	term.press(keyCtrlR) // a read may have been under way when the pause came: then this is that one
+	term.press(keyCtrlR) // a read may have been in flight when the pause came: then this is that one
 	term.settle()
 	source.turn <- struct{}{}
 	term.awaitGone("9m").await("paused, ")
@@ -134,13 +133,13 @@ func TestPauseStopsThePolling(t *testing.T) {
 	term.awaitGone("paused")
 }
 
-// The cursor stays on its queue, and on its line, when a poll brings another order; what vanishes leaves no cursor
-// behind.
+// The cursor stays on its queue, and on its line, when a poll changes the order; if its queue vanishes there is no
+// cursor.
 func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	before := manyQueues(200)
 	source := &recorded{snapshot: before}
 	term := newTerminal(t, frozen(source), 120, 36).await("service.00064")
-	term.press("2", "ssss") // by READY, the highest first
+	term.press("2", "ssss") // by READY, highest first
 	term.await("▼READY").press("g", "jjjjjjj").settle()
 	row := strings.Fields(term.cursorRow())
 	name := row[1]
@@ -173,7 +172,7 @@ func TestFilterSortAndBack(t *testing.T) {
 	term.awaitEnd()
 }
 
-// Keys that come faster than the program reads are delivered together; each still does its own work.
+// Keys that come faster than the program reads are delivered together; each still works.
 func TestQuickKeys(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36).await("service.00064")
 	term.press("2jjjjkk/plain").await("/ plain", "of 300").press(keyEsc).awaitGone("/ plain")
@@ -201,7 +200,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// A publisher's timestamp dates the entry of a message into a delayed buffer, but not into a retry buffer: it was
+// A publisher's timestamp dates the arrival of a message in a delayed buffer, but not in a retry buffer: it was
 // elsewhere before.
 func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 4, 5, 0, time.UTC)
@@ -212,14 +211,14 @@ func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 	topology := model.NewTopology(recording(queue("b", func(to *model.Queue) { *to = *q })))
 	msg := shell.TopologyMsg{Topology: topology}
 	for role, want := range map[model.Role]string{model.DelayedBuffer: "21s", model.RetryBuffer: "≤ 30s"} {
-		// A timestamp is cut off to whole seconds: it is 20 to 21 s.
+		// A timestamp is truncated to whole seconds: it is 20 to 21 s.
 		buffer := model.Buffer{Member: model.Member{Queue: q.QueueRef}, Role: role, TTL: model.Some(30 * time.Second)}
 		assert.Equal(t, msg.Head(&buffer, now).Words(now), want, "%s", role)
 	}
 }
 
-// A bound that is known stays known when a flow is opened, looked at, looked at again, and closed: each of them knows
-// less of what was there before than the polls.
+// A known bound stays known when a flow is opened, peeked at, peeked at again, and closed: each of them knows less
+// about earlier times than the polls.
 func TestABoundGetsNoWorse(t *testing.T) {
 	s := recording(
 		queue("w", consumers(1), dlx(""), deadKey("w.retry")),
@@ -252,8 +251,8 @@ func TestABoundGetsNoWorse(t *testing.T) {
 	term.await("≤ 30s", "≤ 51s").press("q").await("head due in ≤ 30s").press("q").await("≤ 30s")
 }
 
-// What counts saw of a head is known for as long as nothing leaves: also when the polls know it only later, and when
-// they remember no more of the time.
+// What counts saw of a head is known for as long as nothing leaves: even when polls know it only later, and no longer
+// remember that time.
 func TestWhatPollsAndCountsKnow(t *testing.T) {
 	at := func(second int) time.Time { return newClock().now().Add(time.Duration(second) * time.Second) }
 	var never time.Time
@@ -298,7 +297,7 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 	assert.That(t, got.Since == at(0), "after ten minutes it is there since %v", got.Since)
 }
 
-// The bound on what is due next shrinks while nothing leaves, and starts again when something may have left.
+// The bound on the next due time shrinks while nothing leaves, and starts again when something may have left.
 func TestHeadArrived(t *testing.T) {
 	h := shell.NewHistory()
 	start := newClock().now()
@@ -328,7 +327,7 @@ func TestHeadArrived(t *testing.T) {
 	}
 }
 
-// TestLongNoticesAreMarked: a notice that has more lines than there is room for says that it goes on.
+// A notice with more lines than there is room for is marked as incomplete.
 func TestLongNoticesAreMarked(t *testing.T) {
 	o, _, _ := failedOptions(0)
 	a := newApp(t.Context(), o)
@@ -345,8 +344,8 @@ func TestLongNoticesAreMarked(t *testing.T) {
 	}
 }
 
-// TestFloodsStayInTheirCells: names that are one grapheme cluster, and much wider on a terminal without clusters, leave
-// the header, the rows and what is agreed to as they are. tmux, xterm and others draw what StringWidthWc counts.
+// Names that are one grapheme cluster, but much wider on a terminal without clusters, leave the header, the rows and
+// dialogs intact. tmux, xterm and others draw the width of StringWidthWc.
 func TestFloodsStayInTheirCells(t *testing.T) {
 	for _, letters := range []string{"\u1100", "क्", "क्षि", "ทำ", "👍🏽", "\u3000", " "} {
 		flood := strings.Repeat(letters, 60)
@@ -381,7 +380,7 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 	}
 }
 
-// TestCutting: whatever is cut has the width that was asked for, and nothing that was not there.
+// A cut text has the requested width, and nothing that was not there.
 func TestCutting(t *testing.T) {
 	letters := []string{"a", " ", "世", "क", "क्षि", "ทำ", "e\u0301", "\u1100", "👍🏽", "🇩🇪", "ｶﾞ", "\x1b[1m", "\x1b[m"}
 	rapid.Check(t, func(t *rapid.T) {

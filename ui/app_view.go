@@ -24,7 +24,7 @@ const (
 
 func (a app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
 
-// prepared lets the screen that is seen work out what it draws.
+// prepared lets the visible screen work out what it draws.
 func (a app) prepared() (app, tea.Cmd) {
 	if a.tooSmall() || a.latest.Topology == nil {
 		return a, nil
@@ -48,7 +48,7 @@ func (a app) below() []string {
 	return append(a.noticeLines(), a.footer())
 }
 
-// View draws the whole terminal, of what Update has left: it reads nothing, not even the clock.
+// View draws the whole terminal from the state that Update left: it reads nothing, not even the clock.
 func (a app) View() string {
 	frame := a.frame()
 	if a.env.Styles.Plain {
@@ -62,7 +62,7 @@ func (a app) View() string {
 
 func (a app) frame() string {
 	if a.width == 0 || a.env.Asking {
-		return "" // the terminal has not said its size or its background yet
+		return "" // the size or the background of the terminal is not known yet
 	}
 	if a.tooSmall() {
 		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
@@ -92,7 +92,7 @@ func (a app) body(width, height int) string {
 	return term.Block(lines, width, height)
 }
 
-// headerLine has the colour of production under it on a context that is marked so: on every screen.
+// headerLine has the colour of production on a context marked as such: on every screen.
 func (a app) headerLine() string {
 	line := term.Pad(a.header(), a.width)
 	if a.env.Production {
@@ -101,8 +101,8 @@ func (a app) headerLine() string {
 	return line
 }
 
-// header says what is looked at, how bad it is, and how old the picture is. The node's name gives way first when there
-// is little room: what the operator chose, and how fresh it is, must stay.
+// header says what is shown, how bad it is, and how old the data is. If there is little room the node's name is dropped
+// first: what the user chose, and how fresh it is, must stay.
 func (a app) header() string {
 	s := a.env.Styles
 	between := "   "
@@ -162,7 +162,7 @@ func (a app) vhostName() string {
 	}
 }
 
-// alarmWords names what the cluster runs out of: publishers are blocked, and replays wait.
+// alarmWords say which resource is low: publishers are blocked, and replays wait.
 func alarmWords(alarms []model.Alarm) string {
 	var short []string
 	for _, a := range alarms {
@@ -186,7 +186,7 @@ func (a app) findingsCount() string {
 			}
 		}
 		name := model.Plural(n, string(level))
-		if a.width < 100 { // the words are on the screen of the findings
+		if a.width < 100 { // the screen of findings has the words
 			name = model.Count(int64(n))
 		}
 		if mark := shell.LevelMark(level); n > 0 {
@@ -199,7 +199,7 @@ func (a app) findingsCount() string {
 	return strings.Join(words, "  ")
 }
 
-// freshness says how old the picture is and what is being done about it.
+// freshness says how old the data is and what is being done about it.
 func (a app) freshness() string {
 	p, s, now := &a.poller, a.env.Styles, a.env.Shown
 	switch {
@@ -218,13 +218,13 @@ func (a app) freshness() string {
 	switch {
 	case old > p.pause+2*p.took+2*time.Second:
 		return s.Warning.Render("slow, " + shell.Age(old) + " old")
-	case every > shell.RoundUp(p.interval) && !s.Plain: // the broker takes its time
+	case every > shell.RoundUp(p.interval) && !s.Plain: // the broker is slow
 		return s.Good.Render(shell.Age(old) + " old, every " + shell.Age(every))
 	}
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }
 
-// tabLine names the screens and, at the right, the way to the one that is seen.
+// tabLine names the tabs and, at the right, the path to the visible screen.
 func (a app) tabLine() string {
 	s, tabs := a.env.Styles, strings.Join(a.tabLabels(), "")
 	stack := a.tabs[a.tab].stack
@@ -243,7 +243,7 @@ func (a app) tabLine() string {
 	return term.Spread(tabs, s.Strong.Render(way)+" ", a.width)
 }
 
-// tabLabels are the tabs as they are drawn: the key, the name, and behind it the count of what is there, in its look.
+// tabLabels are the tabs as drawn: the key, the name, and a count, each in its style.
 func (a app) tabLabels() (labels []string) {
 	s, between := a.env.Styles, " "
 	if a.width < 80 {
@@ -281,8 +281,8 @@ func (a app) rule() string {
 	return s.Danger.Render("───" + words + strings.Repeat("─", rest))
 }
 
-// noticeLines tell what just happened, else what is wrong with the connection: in full, for the next step is at its
-// end, or as far as there is room, with a mark.
+// noticeLines show what just happened, or else what is wrong with the connection: in full, because the next step is at
+// the end, or as far as there is room, with a mark.
 func (a app) noticeLines() []string {
 	s := a.env.Styles
 	text, style := "", s.Strong
@@ -310,13 +310,13 @@ func (a app) noticeLines() []string {
 	return lines
 }
 
-// hint is a key that the footer names, with the columns where it does.
+// hint is a key in the footer, with its columns there.
 type hint struct {
 	key.Binding
 	from, to int
 }
 
-// hintsOf are bindings from a column on, as many as have room.
+// hintsOf are bindings from a column on, as many as fit.
 func hintsOf(bindings []key.Binding, from, width int) (hints []hint) {
 	end := from + width
 	for _, b := range bindings {
@@ -333,9 +333,9 @@ func hintsOf(bindings []key.Binding, from, width int) (hints []hint) {
 	return hints
 }
 
-const hintGap = 2 // columns behind a hint
+const hintGap = 2 // columns after a hint
 
-// hints are the keys that do something now, most useful first, and at the right those that always do.
+// hints are the active keys, most useful first, and at the right those that are always active.
 func (a app) hints() (own, always []hint) {
 	k, top := a.env.Keys, a.top()
 	last := term.Describe(k.Quit, "quit")
@@ -373,9 +373,9 @@ func (a app) footer() string {
 	return term.Spread(write(own), write(always), a.width)
 }
 
-const wheelRows = 3 // how far one notch of the wheel goes in a list
+const wheelRows = 3 // how far one notch of the wheel moves in a list
 
-const tabRow = 1 // the line of the terminal that names the tabs
+const tabRow = 1 // the line of the terminal with the tabs
 
 func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 	if !a.env.Mouse || a.tooSmall() || a.palette.open {
@@ -402,8 +402,8 @@ func (a app) handleMouse(msg tea.MouseMsg) (app, tea.Cmd) {
 	return a.click(msg.X, msg.Y-aboveScreen)
 }
 
-// clickHint presses the key that the footer names in a column. What is agreed to, and what has a cost, is not clicked
-// on: a hand on a mouse slips.
+// clickHint presses the key that the footer shows in a column. Consent, and anything with a cost, needs a key: a mouse
+// slips easily.
 func (a app) clickHint(x int) (app, tea.Cmd) {
 	k := a.env.Keys
 	_, rows := a.top().(shell.Clickable) // enter opens one; elsewhere it agrees
@@ -424,7 +424,7 @@ func sharesKey(a, b key.Binding) bool {
 	return slices.ContainsFunc(a.Keys(), func(name string) bool { return slices.Contains(b.Keys(), name) })
 }
 
-// wheel moves in a list or scrolls a text, by the keys that do so.
+// wheel moves in a list or scrolls a text, through the keys for that.
 func (a app) wheel(direction tea.KeyType) (app, tea.Cmd) {
 	rows := 1
 	if _, list := a.top().(shell.Clickable); list {
@@ -439,7 +439,7 @@ func (a app) wheel(direction tea.KeyType) (app, tea.Cmd) {
 	return a, tea.Batch(cmds...)
 }
 
-// click puts the cursor on a row of the screen, and opens it when a click had put it there.
+// click puts the cursor on a row of the screen, and opens it at the second click.
 func (a app) click(x, y int) (app, tea.Cmd) {
 	_, ok := a.top().(shell.Clickable)
 	if !ok || y < 0 || y >= a.height-aboveScreen-len(a.below()) || a.latest.Topology == nil {
@@ -463,7 +463,7 @@ func (a app) tabAt(x int) (i int, ok bool) {
 	return 0, false
 }
 
-// withMouse takes the mouse again when a program that had the terminal is over: Bubble Tea 1.3.10 does not.
+// withMouse enables the mouse again after a program that had the terminal: Bubble Tea 1.3.10 does not.
 func (a app) withMouse(over func(error) tea.Msg) func(error) tea.Msg {
 	if !a.env.Mouse {
 		return over

@@ -13,11 +13,11 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// backgroundWait is how long the first frame waits for the terminal to say which background it has. Who says it later,
-// over a slow line for example, gets the colours for it then.
+// backgroundWait is how long the first frame waits for the terminal to report its background. A later answer, for
+// example over a slow line, changes the colours then.
 const backgroundWait = 100 * time.Millisecond
 
-// backgroundMsg says which background the terminal has, or that the wait for it is over.
+// backgroundMsg reports the terminal's background, or that the wait for it is over.
 type backgroundMsg struct {
 	known bool
 	light bool
@@ -38,7 +38,7 @@ func askBackground(e *shell.Env) tea.Cmd {
 	return tea.Batch(ask, wait)
 }
 
-// background takes the terminal's answer in, or that there is none yet.
+// background takes in the terminal's answer, or that there is none yet.
 func (a app) background(msg backgroundMsg) (app, tea.Cmd) {
 	a.env.Asking = false
 	if !msg.known || a.env.Light == msg.light {
@@ -50,11 +50,11 @@ func (a app) background(msg backgroundMsg) (app, tea.Cmd) {
 
 func (a app) changeTheme(n name) (app, tea.Cmd) { return a.dressed(term.Theme(n.Name)) }
 
-// dressed gives everything on the screen the looks of a theme.
+// dressed switches everything on the screen to the styles of a theme.
 func (a app) dressed(theme term.Theme) (app, tea.Cmd) {
 	dress(a.env, theme)
 	for i := range a.tabs {
-		a.tabs[i].seen = nil // rows that are made keep their looks
+		a.tabs[i].seen = nil // existing rows keep their styles
 	}
 	cmd := a.refresh()
 	return a, cmd
@@ -69,13 +69,13 @@ func dress(e *shell.Env, theme term.Theme) {
 	*e.Styles = *e.OwnThemes.Styles(theme, e.Profile, e.Light)
 }
 
-// keyboard is the terminal that keys come from, without the answer to askBackground: it must never be taken for keys,
-// for it has letters that are commands.
+// keyboard is the terminal that keys come from, without the answer to askBackground: its letters must never be taken
+// for keys, as they are commands.
 type keyboard struct {
 	*os.File
 	background func(light bool)
 
-	held []byte // the beginning of what may be an answer
+	held []byte // the beginning of a possible answer
 }
 
 // canAsk reports whether answers of the terminal come through keyboard.Read. On Windows Bubble Tea reads the console's
@@ -84,7 +84,7 @@ const canAsk = runtime.GOOS != "windows"
 
 const (
 	answerStart = "\x1b]11;"
-	mostAnswer  = 64 // bytes; what is longer is none
+	mostAnswer  = 64 // bytes; a longer text is not an answer
 )
 
 func (k *keyboard) Read(p []byte) (int, error) {
@@ -98,8 +98,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-// without are the bytes that are keys. What may be the beginning of an answer is held until more comes; Esc alone is a
-// key.
+// without are the bytes that are keys. The beginning of a possible answer is held until more comes; Esc alone is a key.
 func (k *keyboard) without(read []byte) []byte {
 	text := append(k.held, read...)
 	k.held = nil
@@ -119,17 +118,17 @@ func (k *keyboard) without(read []byte) []byte {
 	case end >= 0:
 		if c := ansi.XParseColor(string(rest[:end])); c != nil {
 			r, g, b, _ := c.RGBA()
-			k.background(299*r+587*g+114*b > 1000*0x7fff) // its luma (ITU-R BT.601): dark text is read better on it
+			k.background(299*r+587*g+114*b > 1000*0x7fff) // its luma (ITU-R BT.601): dark text is more readable on it
 		}
 		return append(bytes.Clone(text[:start]), k.without(rest[end+size:])...)
 	case len(rest) > mostAnswer:
-		return text[:start] // no answer, and nothing that a person types
+		return text[:start] // neither an answer nor something that a person types
 	}
 	k.held = bytes.Clone(text[start:])
 	return text[:start]
 }
 
-// endOfAnswer is where an answer ends, and how long its end is; -1 when it has none yet.
+// endOfAnswer is where an answer ends, and how long its end is; -1 without an end yet.
 func endOfAnswer(text []byte) (at, size int) {
 	for i, b := range text {
 		switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// BenchmarkFrame10kQueues draws the whole terminal with 10,000 queues, the cursor moved down by one each time: what a
-// person who holds a key down waits for.
+// BenchmarkFrame10kQueues draws the whole terminal with 10,000 queues, moving the cursor down by one each time: what a
+// user who holds a key down waits for.
 func BenchmarkFrame10kQueues(b *testing.B) {
 	for _, screen := range []string{"flows", "queues"} {
 		b.Run(screen, func(b *testing.B) {
@@ -27,7 +27,7 @@ func BenchmarkFrame10kQueues(b *testing.B) {
 	}
 }
 
-// BenchmarkPoll10kQueues takes over a poll with 10,000 queues: what keys wait for meanwhile.
+// BenchmarkPoll10kQueues takes over a poll with 10,000 queues, for which keys have to wait.
 func BenchmarkPoll10kQueues(b *testing.B) {
 	snapshot := manyQueues(10_000)
 	a := frameOf(b, snapshot, "2")
@@ -55,8 +55,7 @@ func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 	return a
 }
 
-// BenchmarkFrameFlow takes in counts in which something moved, and draws the flow again: what happens four times a
-// second.
+// BenchmarkFrameFlow takes in counts with movement, and redraws the flow: this happens four times a second.
 func BenchmarkFrameFlow(b *testing.B) {
 	a := frameOf(b, busyBroker(), "1")
 	a, _ = a.Update(shell.PushMsg{Screen: flows.NewFlowScreen(a.(app).env, ref("ucenter@user"))})

@@ -26,7 +26,7 @@ func onSMTP(t *testing.T, o Options, width, height int) *terminal {
 	return term
 }
 
-// TestKeysWhileACauseIsRead: an option that is typed before the plans are there is that of the plans; enter is not.
+// An option typed before the plans are made applies to them; enter does not.
 func TestKeysWhileACauseIsRead(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36)
@@ -67,7 +67,7 @@ func TestCauseInSeveralQueues(t *testing.T) {
 	term.awaitGone("TimeoutError: smtp") // it has no messages any more
 }
 
-// The options of a dialog count for all queues, and a canary for each of them.
+// The options of a dialog apply to all queues, and a canary runs for each of them.
 func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36).press("r").await("enter replay 64 messages", "c canary")
@@ -81,7 +81,7 @@ func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 }
 
-// Where one of the queues is not handled well, those behind it are left as they are, and can be gone on with.
+// If a queue fails, the later ones are left as they are, and can be continued.
 func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	o, b, _, c := manyFailed()
 	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
@@ -95,7 +95,7 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	term := onSMTP(t, o, 120, 36).press("D").await("enter drop 64 messages").press(keyEnter)
 	term.await("7 of 40 messages dropped", "it ended before 1 queue: 24 messages are untouched", "the connection was lost")
 	wantFroms(t, b, "mail.failed 40")
-	term.press(keyEnter, keyEnter, keyEnter) // by a hand that did not see that it ended
+	term.press(keyEnter, keyEnter, keyEnter) // from a user who did not see that it ended
 	term.press("G")
 	term.awaitRow(failedQueue)
 	c.advance(shell.ChangeGuard)
@@ -106,7 +106,7 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 }
 
-// What is not possible in one queue is said and left out; a plan that changes after it was read is asked about again.
+// A refusal in one queue is shown, and the queue left out; a plan that changes after it was read is asked about again.
 func TestCausePlansThatChange(t *testing.T) {
 	atSizes(t, causePlansThatChange)
 }
@@ -114,7 +114,7 @@ func TestCausePlansThatChange(t *testing.T) {
 func causePlansThatChange(t *testing.T, width, height int) {
 	t.Helper()
 	o, b, source, c := manyFailed()
-	orphans := make([]message.Message, 40) // that nothing says the worker of
+	orphans := make([]message.Message, 40) // with an unknown worker
 	for i := range orphans {
 		orphans[i] = message.Message{
 			RoutingKey: "nobody",
@@ -126,7 +126,7 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	s := later(source.snapshot, 0, nil)
 	for i := range s.Queues {
 		if s.Queues[i].Name == "mail" {
-			s.Queues = append(s.Queues[:i:i], s.Queues[i+1:]...) // where the messages of mail.failed belong
+			s.Queues = append(s.Queues[:i:i], s.Queues[i+1:]...) // the target of the messages in mail.failed
 			break
 		}
 	}
@@ -146,7 +146,7 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	must.Equal(t, len(b.executed()), 0, "plans ran that nobody had read")
 	c.advance(2 * shell.ChangeGuard)
 	term.await("enter replay 24 messages").press(keyEnter)
-	term.await("24 messages moved", "esc close") // "0 of 24 messages moved" is when it begins
+	term.await("24 messages moved", "esc close") // "0 of 24 messages moved" is at its beginning
 	wantFroms(t, b, failedQueue+" 24")
 }
 
@@ -163,7 +163,7 @@ func TestNumberOfACauseIsTyped(t *testing.T) {
 	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
 }
 
-// A queue that cannot be read, one that has none of the cause left, and a read-only connection.
+// A queue that cannot be read, one without messages of the cause, and a read-only connection.
 func TestCausePlansWithoutMessages(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36)
@@ -175,7 +175,7 @@ func TestCausePlansWithoutMessages(t *testing.T) {
 	wantFroms(t, b)
 }
 
-// The messages of a cause are moved to one queue, which is chosen once for all of its queues.
+// The messages of a cause are moved to one queue, which is selected once for all of its queues.
 func TestCauseIsMoved(t *testing.T) {
 	o, b, source, _ := manyFailed()
 	s := later(source.snapshot, 0, nil)
@@ -188,7 +188,7 @@ func TestCauseIsMoved(t *testing.T) {
 	term.press(keyTab).await("Type a part of the queue's name")
 	term.press(failedQueue, keyEnter).await("move 40 messages of 1 queue", "1 queue left out", "not possible")
 	term.press(keyTab).await("Type a part of the queue's name").press(keyEsc)
-	term.await("move 40 messages of 1 queue") // what was chosen before stays
+	term.await("move 40 messages of 1 queue") // the earlier choice stays
 	term.press(keyTab, "parking", keyEnter).await("enter move 64 messages")
 	must.Equal(t, len(b.executed()), 0, "plans ran before enter")
 	term.press(keyEnter)
@@ -200,7 +200,7 @@ func TestCauseIsMoved(t *testing.T) {
 	}
 }
 
-// Nothing that was chosen for a move is moved when the choice is left.
+// Leaving the choice of a target moves nothing.
 func TestCauseIsNotMoved(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36).press("m").await("Type a part of the queue's name")
@@ -209,8 +209,8 @@ func TestCauseIsNotMoved(t *testing.T) {
 	wantFroms(t, b)
 }
 
-// One program changes the messages of a cause in all its queues: what it makes of them is shown together, and agreed
-// to before the plans. What it cannot change stays, and does not end the rest.
+// One program changes the messages of a cause in all its queues: its results are shown together, and agreed to before
+// the plans. What it cannot change stays, and does not stop the rest.
 func TestCauseIsMended(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
@@ -244,7 +244,7 @@ func TestCauseIsMended(t *testing.T) {
 	wantFroms(t, b)
 }
 
-// A copy of a cause is a file for each of its queues; none is overwritten, and what was written is said.
+// An export of a cause is a file for each of its queues; none is overwritten, and what was written is reported.
 func TestCauseIsExported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o, _, _, _ := manyFailed()
@@ -269,7 +269,7 @@ func TestCauseIsExported(t *testing.T) {
 	term.retype("other").press(keyEnter).await("24 messages written to", "/other/"+user, "CAUSE")
 }
 
-// Where nothing of a cause is left, or no queue can be read, nothing is asked for.
+// If nothing of a cause is left, or no queue can be read, nothing is asked for.
 func TestCauseOfNothing(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Files = export.Files{}
@@ -286,7 +286,7 @@ func TestCauseOfNothing(t *testing.T) {
 	wantFroms(t, b)
 }
 
-// What was not read of a cause is told where something is asked, and in the account; the cause is then not offered as
+// What was not read of a cause is shown with the question, and in the account; the cause is then not offered as
 // resolved.
 func TestCauseThatWasNotReadWhole(t *testing.T) {
 	o, b, _, _ := manyFailed()
@@ -300,7 +300,7 @@ func TestCauseThatWasNotReadWhole(t *testing.T) {
 	wantFroms(t, b, failedQueue+" 24")
 }
 
-// A click agrees to nothing.
+// A click never agrees.
 func TestCauseIsNotAgreedToByAClick(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Mouse = true
@@ -310,7 +310,7 @@ func TestCauseIsNotAgreedToByAClick(t *testing.T) {
 	wantFroms(t, b)
 }
 
-// A number that is typed while plans are made again is the number, and leads to no other tab.
+// A number typed while plans are made again is the number, and does not switch tabs.
 func TestNumberOfACauseWhilePlansAreMade(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Production = true
@@ -319,7 +319,7 @@ func TestNumberOfACauseWhilePlansAreMade(t *testing.T) {
 	wantFroms(t, b)
 }
 
-// A program that is looked at again, and left as it was, is that of the plans.
+// A program that is looked at again, and left unchanged, stays that of the plans.
 func TestProgramOfACauseIsKept(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36).press("E").await("Edit 64 messages with jq")
@@ -334,8 +334,8 @@ func TestProgramOfACauseIsKept(t *testing.T) {
 	}
 }
 
-// What runs can be stopped: what is done stays done, and no further queue begins, also when the one that runs is done
-// with already. The last queue first: what runs is under the cursor all the same.
+// A run can be stopped: what is done stays done, and no further queue begins, even when the running one is done
+// already. The last queue first: the running one is under the cursor all the same.
 func TestCauseIsStopped(t *testing.T) {
 	for _, test := range []struct {
 		moved          int
@@ -343,7 +343,7 @@ func TestCauseIsStopped(t *testing.T) {
 		before, during string // keys
 		want           []string
 	}{
-		// none of these keys leads away
+		// none of these keys leaves the screen
 		{3, "by a key", "", "q1" + keyTab, []string{"3 of 40 messages moved", "it ended before 1 queue", "by a key"}},
 		{40, "", "S", "", []string{"40 messages moved", "it ended before 1 queue: 24 messages are untouched"}},
 	} {

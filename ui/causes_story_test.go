@@ -16,14 +16,14 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// storyCause is why messages in the failed queue of a worker failed, and what is done about it.
+// storyCause is why messages in a worker's failed queue failed, and what is done about it.
 type storyCause struct {
 	worker  string
 	said    func(i int) amqp.Table // as its framework writes it
 	text    string                 // of the cause
 	n       int
 	key     string // replay or drop
-	several bool   // the cause is in further queues, too
+	several bool   // further queues have the cause, too
 }
 
 // storyCauses are 1,000 messages that failed for seven causes, in five queues of five frameworks.
@@ -67,7 +67,7 @@ func storyCauses() []storyCause {
 	}
 }
 
-// storyVHost makes a vhost for a test, with these queues, and the program's options on it.
+// storyVHost creates a vhost for a test, with these queues, and the program's options for it.
 func storyVHost(t *testing.T, queues ...string) (Options, *amqp.Channel) {
 	t.Helper()
 	node, vhost, at := ownVHost(t)
@@ -79,7 +79,7 @@ func storyVHost(t *testing.T, queues ...string) (Options, *amqp.Channel) {
 	return o, channel
 }
 
-// TestStoryOfCauses: 1,000 failed messages of five frameworks are seven causes; each is dealt with, and at the end the
+// TestStoryOfCauses: 1,000 failed messages of five frameworks have seven causes; each is dealt with, and in the end the
 // failed queues are empty and the workers have what was replayed, each message once.
 func TestStoryOfCauses(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
@@ -122,8 +122,8 @@ func TestStoryOfCauses(t *testing.T) {
 	})
 }
 
-// workDown acts on all messages of a cause, and goes back to the causes. What was in several queues is marked as
-// resolved.
+// workDown acts on all messages of a cause, and goes back to the causes. A cause that was in several queues is marked
+// as resolved.
 func workDown(screen *terminal, queues ...storyCause) {
 	screen.t.Helper()
 	c := queues[0]
@@ -138,7 +138,7 @@ func workDown(screen *terminal, queues ...storyCause) {
 	screen.await("5 failed queues   ").press(keyEsc).awaitGone("esc clears")
 }
 
-// words are what the key of a cause does, and what is said when it has.
+// words are what the key of a cause does, and the message afterwards.
 func (c *storyCause) words() (does, done string) {
 	if c.key == "d" {
 		return "drop", "dropped"
@@ -174,9 +174,9 @@ func workDownSeveral(screen *terminal, queues []storyCause) {
 	screen.await("esc close").press("o").await("marked as resolved").press(keyEsc)
 }
 
-// TestStoryOfManyQueues: one cause is in the failed queues of three workers, classic and quorum. A program mends all of
-// it but one message, which stays. That one, and what came later in the other queues, is then moved to one queue, and
-// an undo brings back what came from one of them, byte for byte.
+// TestStoryOfManyQueues: the failed queues of three workers, classic and quorum, share one cause. A program mends all
+// of it but one message, which stays. That one, and later ones in the other queues, are then moved to one queue, and an
+// undo brings back what came from one of them, byte for byte.
 func TestStoryOfManyQueues(t *testing.T) {
 	const each = 20
 	storySizes(t, func(t *testing.T, width, height int) {
@@ -215,7 +215,7 @@ func TestStoryOfManyQueues(t *testing.T) {
 	})
 }
 
-// manyFailing makes three workers that acknowledge what is mended, a queue to move to, and so many failed messages of
+// manyFailing makes three workers that acknowledge mended messages, a queue to move to, and some failed messages of
 // each worker.
 func manyFailing(t *testing.T, o Options, channel *amqp.Channel, each int) {
 	t.Helper()
@@ -244,8 +244,7 @@ func unaddressed(id string) amqp.Publishing {
 	}
 }
 
-// readFailed waits until so many messages of the failed queues were read, and agrees to the cost of that where it is
-// asked for.
+// readFailed waits until this many messages of the failed queues were read, and agrees to the cost if asked.
 func (term *terminal) readFailed(n int) *terminal {
 	term.t.Helper()
 	term.answer(fmt.Sprintf("   %d read", n), "enter read them", keyEnter, "a look has a cost", "i")
@@ -255,7 +254,7 @@ func (term *terminal) readFailed(n int) *terminal {
 	return term
 }
 
-// storySizes are the sizes of a story's screen; a sample has the first.
+// storySizes are the screen sizes of a story; a sample has the first.
 func storySizes(t *testing.T, story func(t *testing.T, width, height int)) {
 	t.Parallel()
 	sizes := []struct{ width, height int }{{120, 36}, {80, 24}, {200, 50}}
@@ -264,9 +263,9 @@ func storySizes(t *testing.T, story func(t *testing.T, width, height int)) {
 	}
 }
 
-// TestStoryOfMending: 600 bodies have one mistake. A first program does not mend it: the canary comes back, for a
-// cause of its own, and the other 599 stay. What the second one makes of them arrives, all of it, and its undo brings
-// back what was there, byte for byte.
+// TestStoryOfMending: 600 bodies have one mistake. A first program does not mend it: the canary comes back with a cause
+// of its own, and the other 599 stay. The results of the second one all arrive, and its undo brings back the originals,
+// byte for byte.
 func TestStoryOfMending(t *testing.T) {
 	const n = 600
 	storySizes(t, func(t *testing.T, width, height int) {
@@ -300,7 +299,7 @@ func TestStoryOfMending(t *testing.T) {
 				must.Do(t, err)
 				var i int
 				if _, err := fmt.Sscan(d.MessageId, &i); err != nil || string(d.Body) != body(i) {
-					changed++ // the canary's: it was another one when it came back
+					changed++ // the canary's: it was a different one when it came back
 				}
 				back++
 			}
@@ -312,7 +311,7 @@ func TestStoryOfMending(t *testing.T) {
 	})
 }
 
-// mendAll opens the replay of all messages of the one cause, as a program changes them.
+// mendAll opens the replay of all messages of the only cause, changed by a program.
 func mendAll(screen *terminal, n int, program string) {
 	screen.t.Helper()
 	screen.awaitRow("ValueError: no amount")
@@ -322,8 +321,8 @@ func mendAll(screen *terminal, n int, program string) {
 	screen.press(fmt.Sprint(n)).await("enter replay")
 }
 
-// TestStoryOfOneOrder: one order's id in 200 queues of 500 messages is found by its text, while the search goes on, and
-// enter goes to the message in its queue.
+// TestStoryOfOneOrder: one order's id in 200 queues of 500 messages is found by its text, while the search continues,
+// and enter goes to the message in its queue.
 func TestStoryOfOneOrder(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)

@@ -30,7 +30,7 @@ func failedFor(i int, reason string) message.Message {
 	return m
 }
 
-// manyFailed is a broker with failed queues that are read by themselves, and one where a look has a cost.
+// manyFailed is a broker with failed queues that are read automatically, and one where a look has a cost.
 func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 	c := newClock()
 	b := failing(c, 47)
@@ -65,7 +65,7 @@ func onCauses(t *testing.T, o Options, width, height int) *terminal {
 	return term
 }
 
-// looksAt are how often each queue was looked at.
+// looksAt is how often a queue was looked at.
 func (b *recordedBroker) looksAt(queue string) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,14 +77,14 @@ func (b *recordedBroker) looksAt(queue string) (n int) {
 	return n
 }
 
-// What a look costs is asked for, and paid once.
+// A cost is asked about, and paid once.
 func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36).await("88 of 90 read", "not read: 2 of lots.failed: a look has a cost")
 	must.Equal(t, b.looksAt("lots.failed"), 0, "it was looked at")
 	term.press("i").await("Read 1 failed queue", "lots.failed, 2 messages", "delivery limit")
 	term.press(keyEsc).awaitGone("Read 1 failed queue").press("i").await("Read 1 failed queue")
-	b.change(func() { // while it is read, nothing is left to ask for
+	b.change(func() { // while it is read, there is nothing left to ask about
 		term.press(keyEnter).awaitGone("Read 1 failed queue").press("i").settle()
 		term.lacks("Read 1 failed queue", "what is agreed to is asked for again")
 	})
@@ -92,7 +92,7 @@ func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
 	assert.Equal(t, b.looksAt("lots.failed"), 1, "it was looked at")
 }
 
-// A cause opens those of its messages that are in one queue, and acts on them alone.
+// A cause in one queue opens its messages, and actions apply to them alone.
 func TestCauseOpensItsMessages(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address").press(keyDown, keyEnter)
@@ -106,7 +106,7 @@ func TestCauseOpensItsMessages(t *testing.T) {
 	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].From == ref(failedQueue), "it did %+v", plans)
 }
 
-// In the list of a cause's queues an action is for the queue at the cursor alone.
+// In the list of a cause's queues an action applies only to the queue at the cursor.
 func TestOneQueueOfACause(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onSMTP(t, o, 120, 36).press(keyEnter).await("messages of a cause")
@@ -120,7 +120,7 @@ func TestOneQueueOfACause(t *testing.T) {
 	term.press("q").await("OF THE CAUSE").press(keyUp, "d").await("no message of this cause is in the queue any more")
 }
 
-// A cause that comes later stands behind those that are there, however many messages it has, until a key sorts them.
+// Later causes are appended, however many messages they have, until a key sorts them.
 func TestCausesStayWhereTheyAre(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
@@ -151,7 +151,7 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 	})
 }
 
-// What left a queue leaves its causes; a queue that is gone takes its messages with it.
+// Messages that left a queue leave its causes; a deleted queue takes its messages with it.
 func TestCausesForget(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
@@ -166,7 +166,7 @@ func TestCausesForget(t *testing.T) {
 	term.await("0 of 2 read").awaitGone("smtp gateway")
 }
 
-// What a message says is drawn, and does nothing else.
+// A message's text is only drawn, and has no other effect.
 func TestHostileCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	b.put(failedQueue, failedFor(100, "Evil\x1b[2J\x1b]0;title\x07: \u202egnp "+strings.Repeat("x y ", 1<<18)))
@@ -176,7 +176,7 @@ func TestHostileCauses(t *testing.T) {
 		"it drew over the screen:\n%q", screen)
 }
 
-// Texts that all differ are grouped by what they have in common, and the screen says so.
+// Texts that all differ are grouped by what they share, and the screen says so.
 func TestTooManyCauses(t *testing.T) {
 	o, b, source, c := manyFailed()
 	for i := range 6000 {
@@ -198,7 +198,7 @@ func letters(n int) string {
 	return "z" + b.String() + "q"
 }
 
-// TestCausesBudget: a queue that changes all the time is not read all the time, and one look is in flight at most.
+// A queue that changes all the time is not read all the time, and at most one look is in flight.
 func TestCausesBudget(t *testing.T) {
 	o, _, _, c := manyFailed()
 	r := causes.NewReading(newApp(t.Context(), o).env)
@@ -233,7 +233,7 @@ func TestCausesBudget(t *testing.T) {
 	assert.Equal(t, round(), 40-causes.LooksAMinute/899, "queues were read in the next minute")
 }
 
-// F shows the causes of one flow, and reads its queues only; on its picture, too, where f still opens the messages.
+// F shows the causes of one flow, and only reads its queues; also on its picture, where f still opens the messages.
 func TestCausesOfAFlow(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := newTerminal(t, o, 120, 36).await("ucenter@user ").press("/ucenter@user", keyEnter).awaitRow("@user ")
@@ -257,7 +257,7 @@ func TestMendACause(t *testing.T) {
 	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].Mend != nil, "it did %+v", plans)
 }
 
-// The messages of a cause in several queues are one list; each opens in its queue, and an action goes through these.
+// The messages of a cause in several queues are one list; each opens in its queue, and actions go through those.
 func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36)
@@ -280,7 +280,7 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	assert.Equal(t, unread.Emptiness(), "none of this cause in what was read", "where a queue was not read it")
 }
 
-// failedAt is a message whose last failure was at a time.
+// failedAt is a message whose last failure was at this time.
 func failedAt(i int, reason string, at time.Time) message.Message {
 	m := failedFor(i, reason)
 	m.Headers["x-death"].([]any)[0].(model.Table)["time"] = at
@@ -296,7 +296,7 @@ func onMarked(t *testing.T, path string, width, height int) (*terminal, *recorde
 	return term, b, source, c
 }
 
-// A cause that was resolved and fails again is shown as back, also by a program that was started later.
+// A resolved cause that fails again is shown as back, also by a later session.
 func TestResolvedCauseComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
 	term, b, source, c := onMarked(t, path, 120, 36)
@@ -331,8 +331,7 @@ func TestNoteOfACause(t *testing.T) {
 	again.await("note      gateway down, ticket 12")
 }
 
-// An action that leaves none of a cause offers to mark it as resolved, and not where it is: the key would take that
-// back.
+// An action that empties a cause offers to mark it as resolved, unless it is: the key would undo that.
 func TestEmptiedCauseIsResolved(t *testing.T) {
 	for _, resolved := range []bool{false, true} {
 		term, _, _, _ := onMarked(t, filepath.Join(t.TempDir(), kept.CausesName), 120, 36)
@@ -348,7 +347,7 @@ func TestEmptiedCauseIsResolved(t *testing.T) {
 	}
 }
 
-// A damaged file changes nothing but that states begin again, and it is not lost.
+// With a damaged file states begin again, and the file is not lost.
 func TestDamagedMarks(t *testing.T) {
 	f := kept.File{Path: filepath.Join(t.TempDir(), kept.CausesName)}
 	must.Do(t, f.Save([]byte("{damaged")))
@@ -361,7 +360,7 @@ func TestDamagedMarks(t *testing.T) {
 	assert.That(t, string(text) == "{damaged" && err == nil, "what was set aside has %q: %v", text, err)
 }
 
-// A broker that fails in the middle of reading: what was read stays, with the reason, and reading goes on by itself.
+// When a broker fails while it is read, what was read stays, with the reason, and reading continues by itself.
 func TestReadingCausesGoesOn(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond

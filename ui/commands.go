@@ -20,11 +20,11 @@ import (
 	"github.com/dlxtop/dlxtop/ui/trace"
 )
 
-// numbered are the screens of the tabs, in the order of shell.Tabs. A further one is a line here, and a name there.
+// numbered are the screens of the tabs, in the order of shell.Tabs. A new one is a line here, and a name there.
 var numbered = [...]struct {
-	does  string // its command
+	does  string // the description of its command
 	open  func(e *shell.Env) shell.Screen
-	count func(latest shell.TopologyMsg) (n int64, mark string) // behind the name of its tab; nil: nothing is counted
+	count func(latest shell.TopologyMsg) (n int64, mark string) // after the name of its tab; nil: no count
 }{
 	{does: "what waits, moves, is stuck, failed", open: flows.NewFlowsScreen},
 	{does: "all queues", open: causes.NewQueuesScreen},
@@ -46,17 +46,17 @@ func countFindings(latest shell.TopologyMsg) (n int64, mark string) {
 
 type effect func(a app) (app, tea.Cmd)
 
-// command is something that the palette can do by its name.
+// command is something that the palette can do, by name.
 type command struct {
 	name, does string
-	short      string // its name, too
-	run        effect // nil: something has to stand behind its name
+	short      string // also its name
+	run        effect // nil: it needs an argument
 
-	word    string // what stands there: "queue"; "": nothing
-	offline bool   // it is known before the broker was read
+	word    string // the kind of argument: "queue"; "": none
+	offline bool   // it works before the broker was read
 	names   func(a app) []name
 	open    func(a app, n name) (app, tea.Cmd)
-	// text does it with any text, where it has no names; the error is why it cannot, in one sentence
+	// text runs it with any text as argument, if it has no names; the error is one sentence
 	text func(e *shell.Env, text string) (effect, error)
 }
 
@@ -80,7 +80,7 @@ func showAlone(i int) effect {
 	}
 }
 
-// commands are those that do something now, in the order in which they are offered.
+// commands are the active commands, in the order in which they are offered.
 func commands(a app) []command {
 	all := allCommands(a)
 	if len(a.env.Contexts) == 0 {
@@ -133,13 +133,13 @@ func allCommands(a app) (all []command) {
 	}...)
 }
 
-// name is one thing that can be named, of any bytes. shown is what is drawn and typed.
+// name is something that can be named, of any bytes. shown is what is drawn and typed.
 type name struct {
 	model.QueueRef
-	shown, in string // printable; in says where it is when there are several vhosts
+	shown, in string // printable; in says where it is if there are several vhosts
 }
 
-// opens opens the screen of what was named, unless that was deleted since it was offered.
+// opens opens the screen of the named object, unless it was deleted since it was offered.
 func opens(
 	what string, is func(a app, ref model.QueueRef) bool, screen func(e *shell.Env, ref model.QueueRef) shell.Screen,
 ) func(app, name) (app, tea.Cmd) {
@@ -180,7 +180,7 @@ func (a app) exchangeNames() []name {
 	exchanges := a.latest.Topology.Snapshot.Exchanges
 	return slices.DeleteFunc(a.namesOf(len(exchanges), func(i int) model.QueueRef {
 		return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
-	}), func(n name) bool { return n.Name == "" }) // RabbitMQ lets nothing be bound to the default exchange
+	}), func(n name) bool { return n.Name == "" }) // RabbitMQ allows no bindings to the default exchange
 }
 
 func (a app) contextNames() []name { return offlineNames(a.env.Contexts, a.env.Title) }
@@ -189,7 +189,7 @@ func (a app) themeNames() []name {
 	return offlineNames(append(term.Themes(), slices.Sorted(maps.Keys(a.env.OwnThemes))...), a.env.Theme)
 }
 
-// offlineNames are the names of what is known without a broker.
+// offlineNames are names that are known without a broker.
 func offlineNames[S ~string](texts []S, this S) []name {
 	names := make([]name, len(texts))
 	for i, text := range texts {
@@ -201,7 +201,7 @@ func offlineNames[S ~string](texts []S, this S) []name {
 	return names
 }
 
-// goToContext ends the program, which then begins with another broker, unless something runs here.
+// goToContext ends the program, which then restarts with another broker, unless something is running.
 func (a app) goToContext(n name) (app, tea.Cmd) {
 	if n.Name == a.env.Title {
 		a.notice = shell.NoticeMsg{Text: "this is " + n.shown}
@@ -220,7 +220,7 @@ func (a app) goToContext(n name) (app, tea.Cmd) {
 	return a, tea.Quit
 }
 
-// namesOf are the names of n objects of the broker, by what is shown.
+// namesOf are the names of n objects of the broker.
 func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 	several := len(a.latest.Topology.Snapshot.VHosts) > 1
 	names := make([]name, n)
@@ -241,16 +241,16 @@ func (a app) gone(what string, n name) (app, tea.Cmd) {
 	return a, nil
 }
 
-// How well a name matches what was typed, the best first.
+// How well a name matches the typed text, best first.
 const (
 	same = iota
 	begins
 	contains
-	scattered // its letters are in the name, in their order
+	scattered // its letters occur in the name, in order
 	differs
 )
 
-// nearness says how well a name matches what was typed. lower is that in lower case.
+// nearness is how well a name matches the typed text. lower is that in lower case.
 func (n *name) nearness(typed, lower string) int {
 	if n.shown == typed || n.Name == typed || n.VHost+"/"+n.Name == typed {
 		return same
@@ -275,9 +275,9 @@ func nearness(text, typed string) int {
 	return scattered
 }
 
-const mostNames = 50 // bounds how many names are offered at once: who sees more than a few types on
+const mostNames = 50 // how many names are offered at once: with more, the user types on
 
-// nearest are the names that match best, and how many match at all.
+// nearest are the best matches, and the number of all matches.
 func nearest(names []name, typed string) (found []name, all int) {
 	lower := strings.ToLower(typed)
 	var by [differs][]name

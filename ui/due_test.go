@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/messages"
 )
 
-// waiting fills buffer-queue with messages of these TTLs, in seconds, published now by the broker's clock.
+// waiting fills buffer-queue with messages with these TTLs, in seconds, published now by the broker's clock.
 func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
 	o, b, source := countedNow(c, map[string]int64{"buffer-queue": int64(len(seconds))})
 	for i, s := range seconds {
@@ -40,7 +40,7 @@ func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
 	return o, source, b
 }
 
-// countedNow is the busy broker with these numbers of messages, as counted now.
+// countedNow is the busy broker with these numbers of messages, counted now.
 func countedNow(c *clock, ready map[string]int64) (Options, *recordedBroker, *recorded) {
 	source := &recorded{snapshot: countedAt(c, later(busyBroker(), 0, ready))}
 	b := newRecordedBroker(c)
@@ -54,7 +54,7 @@ func countedAt(c *clock, s *model.Snapshot) *model.Snapshot {
 	return s
 }
 
-// What blocks is on the screen while it lasts, counts down without another look, and is gone with its cause.
+// What blocks is shown while it lasts, counts down without another look, and disappears with its cause.
 func TestBlockedWhileItLasts(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		c := newClock()
@@ -83,8 +83,8 @@ func TestNothingBlocked(t *testing.T) {
 	}
 }
 
-// What a look told stays known: the picture of the flow and the list of flows tell it too, as it is by then, until a
-// newer count contradicts it.
+// The results of a look stay known: the picture of the flow and the list of flows show them too, updated to the current
+// time, until a newer count contradicts them.
 func TestALookIsRemembered(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		c := newClock()
@@ -99,7 +99,7 @@ func TestALookIsRemembered(t *testing.T) {
 			term.await("blocked 3")
 		}
 		c.advance(20 * time.Second)
-		// somebody took three
+		// someone took three
 		source.tell(countedAt(c, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2})))
 		term.press(keyCtrlR).awaitThat("the new count", func(string) bool { return source.times() == 2 }).settle()
 		term.awaitGone("blocked")
@@ -107,7 +107,7 @@ func TestALookIsRemembered(t *testing.T) {
 	})
 }
 
-// A retry ladder, a message of an absurd age, and one that goes round for ever.
+// A retry ladder, a message of an absurd age, and one that cycles for ever.
 func TestStoryOfARetry(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, c := showing(recording(
@@ -137,12 +137,12 @@ func TestStoryOfARetry(t *testing.T) {
 	})
 }
 
-// skew sets the broker's clock 192 s back.
+// skew sets the broker's clock back by 192 s.
 func skew(s *model.Snapshot) {
 	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
 }
 
-// Times that no clock tells, and clocks that differ, are never shown as negative times.
+// Unknown times, and different clocks, are never shown as negative times.
 func TestHostileTimes(t *testing.T) {
 	c := newClock()
 	o, b, source := countedNow(c, map[string]int64{"buffer-queue": 6})
@@ -176,8 +176,7 @@ func TestHostileTimes(t *testing.T) {
 	term.press("q", "4", "/", "clock", keyEnter).await("this machine's clock is 3m12s ahead of the broker's")
 }
 
-// A message that is in its retry buffer again after it was to have left it has come back, also where no broker counts
-// that.
+// A message that is in its retry buffer after it should have left has come back, even if no broker counts that.
 func TestComeBack(t *testing.T) {
 	c := newClock()
 	o, b, _ := countedNow(c, map[string]int64{"ucenter@user@retry": 3})
@@ -190,7 +189,7 @@ func TestComeBack(t *testing.T) {
 	term := onQueue(t, o, "ucenter@user@retry", 120, 36)
 	look := func(n int) {
 		term.press(keyCtrlR)
-		term.settle() // until then the screen may say of the look before that it was 0s ago
+		term.settle() // until then the screen may say that the previous look was 0s ago
 		term.awaitThat("another look", func(screen string) bool {
 			return b.peeked() == n &&
 				strings.Contains(screen, "read 0s ago")
@@ -232,8 +231,7 @@ func delayLine(t *testing.T, channel *amqp.Channel, name string, arguments amqp.
 	return name + ".delay"
 }
 
-// delayed is a message with a TTL of its own that tells when it was published, as the broker's own interceptor writes
-// it.
+// delayed is a message with its own TTL and its publishing time, as the broker's interceptor writes it.
 func delayed(id int, ttl time.Duration) amqp.Publishing {
 	return amqp.Publishing{
 		MessageId: strconv.Itoa(id), Expiration: strconv.FormatInt(ttl.Milliseconds(), 10),
@@ -241,21 +239,21 @@ func delayed(id int, ttl time.Duration) amqp.Publishing {
 	}
 }
 
-// Five messages of 14, 8, 7, 6, 5 s: that the first blocks the others is on the screen while it lasts, with who is
-// overdue by then; the flow and the list of flows tell what the look told, without another one.
+// Five messages of 14, 8, 7, 6, 5 s: the screen says that the first blocks the others while it does, and how many are
+// overdue; the flow and the list of flows show the look's results, without another one.
 func TestBlockedOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
-	// A busy machine may look after one is overdue, when the look itself sets some free, or not look while all are: its
-	// next messages wait twice as long.
+	// A busy machine may look after one is overdue, when the look itself frees some, or not look while all are: its next
+	// messages wait twice as long.
 	for second, seen := time.Second, false; !seen; second *= 2 {
 		must.That(t, second != 16*time.Second, "not all 4 messages were seen to be overdue")
 		seen = blockedLine(t, o, channel, second)
 	}
 }
 
-// blockedLine watches five messages of which the first blocks the others, with TTLs of so many of these seconds, until
-// all have left, and reports whether it saw 4 to be overdue: never fewer than a moment before, and as many in the words
-// as in the histogram.
+// blockedLine watches five messages the first of which blocks the others, with TTLs in units of second, until all have
+// left, and reports whether it saw 4 overdue: never fewer than a moment before, and the same number in the words as in
+// the histogram.
 func blockedLine(t *testing.T, o Options, channel *amqp.Channel, second time.Duration) (seen bool) {
 	t.Helper()
 	name := "ui.blocked" + second.String()
@@ -305,8 +303,8 @@ var (
 	overdueInHistogram = regexp.MustCompile(`overdue (\d+), behind another`)
 )
 
-// When messages leave by what is known of their publishing, against when a consumer behind the buffer has them: none
-// 100 ms before, nor all of them a second after, in order and out of order, by their own TTLs and by the queue's.
+// Due times, known from the publishing times, agree with a consumer behind the buffer: no message comes 100 ms early,
+// nor do all come a second late, in order and out of order, with their own TTLs and the queue's.
 func TestDueOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
@@ -343,8 +341,8 @@ func TestDueOnARealBroker(t *testing.T) {
 	}
 }
 
-// lateness publishes messages into a buffer, looks at them, and returns by how much later than what was said each
-// arrived, sorted; nil when some had left before the look.
+// lateness publishes messages into a buffer, looks at them, and returns by how much later than predicted each arrived,
+// sorted; nil when some had left before the look.
 func lateness(
 	t *testing.T, o Options, source ports.Source, channel *amqp.Channel, buffer, worker string,
 	ttl func(int) time.Duration,
@@ -385,8 +383,8 @@ func lateness(
 	return late
 }
 
-// While a look holds the head of a blocked buffer, what is overdue behind it is at the head, and expires: a look takes
-// it out, to where it was to go. The screen says so.
+// While a look holds the head of a blocked buffer, overdue messages behind it get to the head, and expire: a look lets
+// them go on. The screen says so.
 func TestALookLetsTheOverdueGo(t *testing.T) {
 	o, _, channel := real(t)
 	for _, kind := range []string{"classic", "quorum"} {
@@ -410,8 +408,8 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 	}
 }
 
-// A message without any time of its own, into an empty buffer: seen to arrive by counts a quarter of a second apart, it
-// is known when it leaves, and no "≤" stands before it.
+// A message without a time of its own arrives in an empty buffer, with counts a quarter of a second apart: its due time
+// is known without "≤".
 func TestSeenToArriveOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	buffer := delayLine(t, channel, "ui.seen", amqp.Table{"x-message-ttl": 8000})
@@ -426,7 +424,7 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 		}
 		return found != nil
 	}
-	term.awaitThat("it is said when it leaves", func(screen string) bool { // what is seen may be old
+	term.awaitThat("it is said when it leaves", func(screen string) bool { // the visible one may be old
 		// A busy machine may not see one arrive: then the next one.
 		if !seen(screen) && depth.Of(t, channel, "ui.seen") == sent {
 			must.That(t, sent < 8, "of %d messages it was not said when they leave", sent)

@@ -18,7 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// scripted is an editor that runs a script on the file; it keeps its mode, and what it was given, beside the script.
+// scripted is an editor that runs a script on the file; it records the file's mode and content beside the script.
 func scripted(t *testing.T, script string) (editor, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -35,7 +35,7 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// TestEditorHasThePrivateFile: what it is given, how private that is, and that nothing of it stays.
+// What the editor is given, how private that is, and that nothing of it stays.
 func TestEditorHasThePrivateFile(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	editor, dir := scripted(t, "")
@@ -61,7 +61,7 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 	assert.That(t, len(plans) == 1 && plans[0].Edited == nil, "executed %+v", plans)
 }
 
-// TestBadEditIsNotLost: what cannot be read is told with its line, and the editor opens with it again.
+// An error in an edited text is shown with its line, and the editor opens with it again.
 func TestBadEditIsNotLost(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	editor, dir := scripted(t, `if [ -e broken ]; then sed -i 's/priority": "high"/priority": 7/' "$f"; else touch broken; sed -i 's/"properties": {/"properties": {\n    "priority": "high",/; s/guan yu/zhang fei/' "$f"; fi`)
@@ -101,8 +101,7 @@ func TestEditIsRefused(t *testing.T) {
 	}
 }
 
-// TestEditOnARealBroker: a body that was cut is read whole, what was edited is published, and an undo brings back the
-// original byte for byte.
+// A truncated body is read whole, the edited message is published, and an undo brings back the original byte for byte.
 func TestEditOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	declare(t, channel, "ui.edit.worker", nil)
@@ -133,7 +132,7 @@ func TestEditOnARealBroker(t *testing.T) {
 		d.Priority == 3 && d.MessageId == "one", "%v %v %v %d bytes", ok, err, d.Headers, len(d.Body))
 }
 
-// TestMendSelection: what is selected is changed, and the replay that follows has the program.
+// The selection is changed, and its replay has the program.
 func TestMendSelection(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
@@ -172,7 +171,7 @@ func TestMendIsRefused(t *testing.T) {
 	onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("E").await("read-only:")
 }
 
-// TestRecordNamesTheProgram: the journal says what changed the messages.
+// The journal says what changed the messages.
 func TestRecordNamesTheProgram(t *testing.T) {
 	o, _, c := failedOptions(5)
 	j := withJournal(t, &o, c, 3)
@@ -197,7 +196,7 @@ func exported(t *testing.T, path string) (messages []message.Message) {
 	return messages
 }
 
-// retype replaces what a field holds.
+// retype replaces a field's content.
 func (term *terminal) retype(text string) *terminal {
 	return term.press("\x15", text) // ctrl-u
 }
@@ -226,7 +225,7 @@ func TestExportOfTheSelection(t *testing.T) {
 	assert.That(t, len(files) == 2, "there are %v", files)
 }
 
-// TestExportWritesWholeBodies: also where the screen shows the beginning only.
+// Even if the screen only shows the beginning.
 func TestExportWritesWholeBodies(t *testing.T) {
 	o, _, channel := real(t)
 	o.Files = export.Files{}
@@ -245,7 +244,7 @@ func TestExportWritesWholeBodies(t *testing.T) {
 		got[0].Properties.MessageID == "small", "%d messages", len(got))
 }
 
-// TestExportWaitsForTheFilter: what an expression that is not complete shows is not what was asked for.
+// While a filter is not applied yet, the displayed messages are not the requested ones.
 func TestExportWaitsForTheFilter(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	o.Files = export.Files{}

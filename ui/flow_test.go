@@ -30,7 +30,7 @@ func onFlow(t *testing.T, o Options, name string, width, height int) *terminal {
 	})
 }
 
-// movedBroker is a broker and the same one two seconds later, when messages had passed.
+// movedBroker is a broker, and the same one two seconds later, after messages moved.
 func movedBroker() (before, after *model.Snapshot) {
 	before = recording(
 		exchange("direct", "out.exchange"), exchange("direct", "dlx.exchange"),
@@ -144,7 +144,7 @@ func TestFlowWithManyBuffers(t *testing.T) {
 	})
 }
 
-// TestSortMarkCutsNoTitle: the mark of a title that fills its column stands in the gap before it, and nothing is moved.
+// The mark of a title that fills its column is in the gap before it, and nothing moves.
 func TestSortMarkCutsNoTitle(t *testing.T) {
 	source := &recorded{snapshot: busyBroker()}
 	term := newTerminal(t, frozen(source), 120, 36).await("  WAITING  ").press("ss")
@@ -164,8 +164,8 @@ func (term *terminal) agreed(numbers *regexp.Regexp, screen string) int {
 	return len(found)
 }
 
-// TestOneCountOnAScreen: while messages fail, header, tab, list, picture and what is below and beside it say the same
-// number of them. Polls are an hour apart here: what only they told would differ.
+// While messages fail, header, tab, list, picture and what is below and beside it show the same number. Polls are an
+// hour apart here: a number that only they bring would differ.
 func TestOneCountOnAScreen(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t, "ship")
@@ -187,8 +187,8 @@ func TestOneCountOnAScreen(t *testing.T) {
 	})
 }
 
-// TestChartAndDotsAreOfThePicture: what moves through a buffer to a worker does so on the screen. The chart's rates are
-// those of the box, and where dots move it is not said that nothing did.
+// What moves through a buffer to a worker moves on the screen. The chart's rates are those of the box, and where dots
+// move the screen does not say that nothing did.
 func TestChartAndDotsAreOfThePicture(t *testing.T) {
 	o, channel := storyVHost(t, "ship")
 	declare(t, channel, "ship.delay", waitingFor(500, "ship"))
@@ -259,14 +259,14 @@ func TestBufferWords(t *testing.T) {
 	}
 }
 
-// What is said of the next due message is an upper bound, or nothing.
+// The next due time is an upper bound, or unknown.
 func TestNextDue(t *testing.T) {
 	start := newClock().now()
 	for _, tc := range []struct {
 		name   string
 		traits []build.Setting
 		ttl    model.Opt[time.Duration]
-		still  time.Duration // nothing has left for so long
+		still  time.Duration // nothing has left for this long
 		want   string
 	}{
 		{"nothing waits", nil, model.Some(30 * time.Second), 0, "-"},
@@ -291,8 +291,8 @@ func TestNextDue(t *testing.T) {
 	}
 }
 
-// Where the terminal is wide, a flow shows the causes of what failed in its own queues, beside its picture. They are
-// read where a look is free, and only while they are seen.
+// On a wide terminal, a flow shows the causes of failures in its own queues beside its picture. They are read if a look
+// is free, and only while they are visible.
 func TestFlowBesideItsCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onFlow(t, o, "ucenter@user", 80, 24).await("MOVED  ").settle()
@@ -313,8 +313,8 @@ func TestFlowBesideWhatIsNotRead(t *testing.T) {
 	assert.Equal(t, b.looksAt(failedQueue), 0, "it was looked at")
 }
 
-// Below its picture a flow shows what failed, in the queue under the cursor when there are several. Where a look costs,
-// it says what, and only a key reads.
+// Below its picture a flow shows what failed, in the queue under the cursor if there are several. If a look has a cost,
+// it says so, and only a key reads.
 func TestFlowAboveItsCauses(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t, "ship")
@@ -336,8 +336,7 @@ func TestFlowAboveItsCauses(t *testing.T) {
 	})
 }
 
-// TestHomeMoves: messages are seen to move before any key is pressed, and nothing is counted for a picture that has no
-// room.
+// Messages are seen moving before any key is pressed, and nothing is counted for a picture without room.
 func TestHomeMoves(t *testing.T) {
 	o, b := countedOptions()
 	term := newTerminal(t, o, 120, 36).await("MOVED/s", "25 ready", "╭ ")
@@ -374,7 +373,7 @@ func TestHomeFollowsTheCursor(t *testing.T) {
 	term.press("/", "user-monitor", keyEnter).await("▸ user-monitor ─")
 }
 
-// TestProductionIsSeen: its header has a colour of its own, and the word where there are no colours.
+// The header of a production context has its own colour, and the word where there are no colours.
 func TestProductionIsSeen(t *testing.T) {
 	o := frozen(&recorded{snapshot: busyBroker()})
 	o.Production = true

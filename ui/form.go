@@ -15,11 +15,11 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// Ask shows a form on this terminal until its last text is tried with success, or the user leaves it.
+// Ask shows a form on this terminal until its last text was tried with success, or the user leaves it.
 func Ask(ctx context.Context, f ports.Form) error {
 	theme := term.Theme(f.Theme)
 	if theme == term.Auto || theme == "" {
-		theme = term.ANSI // before the terminal has said what its background is
+		theme = term.ANSI // the background is not known yet
 	}
 	profile := termenv.EnvColorProfile()
 	screen := shell.NewScreenFile(os.Stdin, os.Stdout)
@@ -45,7 +45,7 @@ type form struct {
 	width, height int
 	fields        []term.TextField
 	at            int
-	tried         int // so many texts, from the first one, are right
+	tried         int // how many texts, from the first one, are right
 	wrong         int // the text that is wrong; -1: none is known
 	err           error
 	request       shell.Request // the try in flight; 0: none

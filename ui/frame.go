@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	frameTick     = 100 * time.Millisecond // between two looks whether the screen is complete
+	frameTick     = 100 * time.Millisecond // between two checks whether the screen is complete
 	framePatience = 15 * time.Second       // then it is written as far as it is
 )
 
-// WriteFrame opens the dashboard without a terminal, waits until the screen has read what it shows, for 15 s at most,
-// and writes it. Nothing is kept of it but the file. The error is printable: an unknown screen, a broker that does not
-// answer, or a file that cannot be written.
+// WriteFrame opens the dashboard without a terminal, waits until the screen has read what it shows, for at most 15 s,
+// and writes it. Nothing else is stored. The error is printable: an unknown screen, a broker that does not answer, or a
+// file that cannot be written.
 func WriteFrame(ctx context.Context, f ports.Frame, o Options) error {
 	if err := refusePicture(f.Path); err != nil {
 		return err
@@ -57,11 +57,11 @@ type framing struct {
 	frame  ports.Frame
 	tries  int
 	opened bool
-	quiet  int // looks in a row at which nothing was under way
+	quiet  int // consecutive checks at which nothing was in flight
 	err    error
 }
 
-type frameMsg struct{} // a look whether the screen is complete
+type frameMsg struct{} // a check whether the screen is complete
 
 func frameDue() tea.Cmd { return tea.Tick(frameTick, func(time.Time) tea.Msg { return frameMsg{} }) }
 
@@ -142,7 +142,7 @@ func snapshotInto(_ *shell.Env, path string) (effect, error) {
 	}, err
 }
 
-// What the name of a file ends in that has the colours, and what would promise a picture, which dlxtop does not draw.
+// The ending of a file name for colours, and those of pictures, which dlxtop does not draw.
 const colourEnding = ".ansi"
 
 var pictureEndings = []string{".png", ".svg", ".gif", ".jpg", ".jpeg", ".pdf"}
@@ -175,7 +175,7 @@ func refusePicture(path string) error {
 		model.Printable(path), colourEnding)
 }
 
-// plainFrame is a frame without its looks, and without the blanks at the ends of its lines.
+// plainFrame is a frame without styles, and without blanks at the ends of its lines.
 func plainFrame(frame string) string {
 	var text strings.Builder
 	for line := range strings.Lines(ansi.Strip(frame)) {
@@ -184,7 +184,7 @@ func plainFrame(frame string) string {
 	return text.String()
 }
 
-// writeNew writes a file that does not exist yet. What could not be written whole is taken away again.
+// writeNew writes a file that does not exist yet. An incomplete one is removed.
 func writeNew(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -28,14 +28,14 @@ const patience = 2 * time.Minute
 // terminal is the real program in a terminal emulator.
 type terminal struct {
 	t       *testing.T
-	marks   int // that were sent
+	marks   int // marks that were sent
 	glass   *glass
 	voice   *voice // nil: the screen is not plain
 	program *tea.Program
 	keys    io.WriteCloser
 	ended   chan struct{}
-	err     error // of the program, once ended
-	last    app   // as the program left it, once ended
+	err     error // of the program, once it has ended
+	last    app   // as the program left it, once it has ended
 }
 
 // newTerminal runs the program in a terminal of this size, without colours unless adjust changes that.
@@ -74,7 +74,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 		a.env.Work.End()
 	}()
 	drained := make(chan struct{})
-	go func() { // a terminal's answers to questions: nobody reads them, but they must go somewhere
+	go func() { // the emulator's answers to questions must be read, but are not used
 		defer close(drained)
 		_, _ = io.Copy(io.Discard, term.glass.emulator)
 	}()
@@ -95,7 +95,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	return term
 }
 
-// press types keys: text, or the escape sequences of key* below. It returns the terminal, for what they lead to.
+// press types keys: text, or the escape sequences of key* below. It returns the terminal, for chaining.
 func (term *terminal) press(keys ...string) *terminal {
 	for _, k := range keys {
 		if k == "" {
@@ -119,7 +119,7 @@ const (
 	keyBackTab = "\x1b[Z"
 )
 
-// screen is what stands on the screen, without the blanks at the ends of lines.
+// screen is the text on the screen, without blanks at the ends of lines.
 func (term *terminal) screen() string { return term.glass.text() }
 
 // await waits until all texts are on the screen.
@@ -155,7 +155,7 @@ func (term *terminal) lacks(text, why string) *terminal {
 	return term
 }
 
-// awaitThat waits until the screen is as it is wanted.
+// awaitThat waits until the screen is as wanted.
 func (term *terminal) awaitThat(what string, wanted func(screen string) bool) *terminal {
 	term.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -189,8 +189,8 @@ func (term *terminal) resize(width, height int) *terminal {
 	return term
 }
 
-// golden compares the screen with the recorded one; go test ./ui -update records it again. A poll that took long on a
-// busy machine is told of in the first line, until the next one.
+// golden compares the screen with the recorded one; go test ./ui -update records it again. A slow poll on a busy
+// machine shows in the first line, until the next one.
 func (term *terminal) golden() *terminal {
 	term.t.Helper()
 	term.settle().awaitThat("the last poll was quick", func(screen string) bool {
@@ -211,7 +211,7 @@ func (term *terminal) awaitEnd() {
 	}
 }
 
-// clock is a time that only tests move.
+// clock is a time that only tests advance.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -231,7 +231,7 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// recorded is a source that tells what it was given: a value of the domain, or an error.
+// recorded is a source that returns what it was given: a value of the domain, or an error.
 type recorded struct {
 	mu       sync.Mutex
 	snapshot *model.Snapshot
@@ -250,7 +250,7 @@ func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
 	if r.snapshot == nil {
 		return nil, r.err
 	}
-	fresh := *r.snapshot // as each poll is
+	fresh := *r.snapshot // as with each poll
 	return &fresh, r.err
 }
 
@@ -318,7 +318,7 @@ func ofFailed(n int, change ...func(t *testing.T, o *Options)) opened {
 	}
 }
 
-// TestGolden: screens and dialogs are as recorded, at 120 x 36 and 80 x 24, and many at 200 x 50.
+// Screens and dialogs are as recorded, at 120 x 36 and 80 x 24, and many at 200 x 50.
 func TestGolden(t *testing.T) {
 	editing := func(t *testing.T, o *Options) {
 		o.Editor, _ = scripted(t, `sed -i 's/"app_id": "ucenter"/"app_id": "by-hand"/; s/guan yu/zhang fei/; s/"headers": {/"headers": {"fixed": true,/' "$f"`)

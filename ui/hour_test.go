@@ -18,7 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// hour is one sitting: a screen, and the broker that it has to agree with.
+// hour is one sitting: a screen, and the broker that it must agree with.
 type hour struct {
 	*terminal
 	channel *amqp.Channel
@@ -28,7 +28,8 @@ type hour struct {
 // hourQueues are the queues of the hour: two workers, the first with a retry queue, and their failed queues.
 var hourQueues = []string{"mail", "mail.retry", "mail.failed", "sms", "sms.failed"}
 
-// slowest is how long a screen may need until it agrees: statistics are up to 10 s late, of quorum queues 5 s more.
+// slowest is how long a screen may need until it agrees: statistics are up to 10 s late, those of quorum queues 5 s
+// more.
 const slowest = 15 * time.Second
 
 // press types keys, and counts them.
@@ -41,7 +42,7 @@ func (h *hour) press(keys ...string) {
 	h.terminal.press(keys...)
 }
 
-// agrees presses keys, and waits until the screen says what the broker does, with a row under the cursor.
+// agrees presses keys, and waits until the screen agrees with the broker, with a row under the cursor.
 func (h *hour) agrees(keys ...string) {
 	h.t.Helper()
 	h.press(keys...)
@@ -86,7 +87,7 @@ func numberOf(text string) int {
 	return n
 }
 
-// under is the number of a line that ends below a title.
+// under is the number in a line that ends below a title.
 func under(head, line, title string) (int, bool) {
 	at := strings.Index(head, title)
 	if at < 0 {
@@ -100,7 +101,7 @@ func under(head, line, title string) (int, bool) {
 	return numberOf(strings.TrimPrefix(fields[len(fields)-1], "≥")), true
 }
 
-// differs is the first thing in which the screen and the broker do; "" nothing.
+// differs is the first difference between the screen and the broker; "" for none.
 func (h *hour) differs() string {
 	h.t.Helper()
 	there := map[string]int{}
@@ -139,7 +140,7 @@ func (h *hour) differs() string {
 	return differsInList(lines[head], lines[head+1:], there, failed)
 }
 
-// unmarked takes the marks off a row.
+// unmarked removes the marks from a row.
 var unmarked = strings.NewReplacer(term.MarkCursor, " ", term.MarkChosen, " ", "✗", " ", "! ", " ", "·", " ")
 
 // differsInList compares the rows of a list.
@@ -182,7 +183,7 @@ func differsInList(head string, rows []string, there map[string]int, failed int)
 	return ""
 }
 
-// look waits until messages or causes were read, and agrees to what that costs where it is asked for.
+// look waits until messages or causes were read, and agrees to the cost if asked.
 func (h *hour) look(text string) {
 	h.t.Helper()
 	var pressed time.Time
@@ -201,7 +202,7 @@ func (h *hour) look(text string) {
 	})
 }
 
-// job plays one of the jobs, and notes what it takes.
+// job plays one of the jobs, and records its duration.
 func (h *hour) job(name string, play func()) {
 	h.t.Helper()
 	keys, began := h.keys, time.Now()
@@ -226,7 +227,7 @@ func (h *hour) agreed(to, account string) {
 	h.closes()
 }
 
-// closes an account with esc: a second enter would open the row behind it.
+// closes closes an account with esc: a second enter would open the row behind it.
 func (h *hour) closes() {
 	h.t.Helper()
 	h.await("enter close")
@@ -234,7 +235,7 @@ func (h *hour) closes() {
 	h.awaitGone("enter close")
 }
 
-// unfiltered clears a filter. What follows the Esc in the same read would be one key with it.
+// unfiltered clears a filter. Anything after the Esc in the same read would be one key with it.
 func (h *hour) unfiltered() {
 	h.t.Helper()
 	h.press(keyEsc)
@@ -294,7 +295,7 @@ func playHour(t *testing.T, width, height int) {
 	h.records()
 }
 
-// messages is what one does with those of one queue.
+// messages is the work on the messages of one queue.
 func (h *hour) messages(backup string) {
 	h.t.Helper()
 	h.agrees("j")
@@ -349,7 +350,7 @@ func (h *hour) messages(backup string) {
 	h.agrees("2")
 }
 
-// causes is what one does with what several queues have in common.
+// causes is the work on causes in several queues.
 func (h *hour) causes() {
 	h.t.Helper()
 	h.press("3")
@@ -358,7 +359,7 @@ func (h *hour) causes() {
 	h.job("replay a cause", func() { h.does("r", "replay", "replay", "moved") })
 	h.agrees()
 	h.job("undo a cause", func() { h.does("u", "bring back", "bring back", "brought back") })
-	h.await("   7 read") // also where a look costs: what came back was read
+	h.await("   7 read") // even where a look has a cost: messages that came back were read
 	h.agrees("g")
 	h.press(keyEnter)
 	h.look("5 found")
@@ -373,7 +374,7 @@ func (h *hour) causes() {
 	h.agrees("f")
 }
 
-// orders finds one.
+// orders finds an order.
 func (h *hour) orders() {
 	h.t.Helper()
 	h.job("find an order", func() {
@@ -390,7 +391,7 @@ func (h *hour) orders() {
 	h.agrees("q")
 }
 
-// records is the journal.
+// records is the work with the journal.
 func (h *hour) records() {
 	h.t.Helper()
 	h.agrees("5")

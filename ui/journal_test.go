@@ -34,7 +34,7 @@ func withJournal(t *testing.T, o *Options, c *clock, n int) *journal.Journal {
 	return j
 }
 
-// writeDrop records an unfinished drop of n messages, of which the first dropped ones have an outcome.
+// writeDrop records an unfinished drop of n messages, the first dropped of which have an outcome.
 func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 	t.Helper()
 	id, err := j.Begin(t.Context(), plan.Record{
@@ -54,18 +54,17 @@ func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 	return id
 }
 
-// withUnfinishedDrop gives the program a journal with a drop of one message in it whose outcome is unknown, as its
-// program ended.
+// withUnfinishedDrop gives the program a journal with a drop of one message whose outcome is unknown because its
+// program died.
 func withUnfinishedDrop(t *testing.T, o *Options, c *clock) int64 {
 	t.Helper()
 	j := withJournal(t, o, c, 1)
 	id := writeDrop(t, j, 1, 0)
-	must.Do(t, j.Close()) // as the end of its program would
+	must.Do(t, j.Close()) // like the end of its program
 	return id
 }
 
-// TestBodiesOfTheJournal: enter on a message of a record shows what the journal keeps of it, and says where it has no
-// body.
+// Enter on a message of a record shows what the journal keeps of it, and says when it has no body.
 func TestBodiesOfTheJournal(t *testing.T) {
 	o, _, c := failedOptions(5)
 	j := withJournal(t, &o, c, 3)
@@ -132,7 +131,7 @@ func TestUndoIsRefused(t *testing.T) {
 	}
 }
 
-// TestManyAreTyped: what asks for the number when it is dropped does so when it comes back.
+// If the number is asked for in a drop, so it is in its undo.
 func TestManyAreTyped(t *testing.T) {
 	o, _, c := failedOptions(5)
 	withJournal(t, &o, c, 150)
@@ -145,7 +144,7 @@ func TestUnfinishedIsTold(t *testing.T) {
 	o, b, c := failedOptions(5)
 	j := withJournal(t, &o, c, 1)
 	id := writeDrop(t, j, 4, 4)
-	must.Do(t, j.Close()) // as the end of its program would
+	must.Do(t, j.Close()) // like the end of its program
 	term := newTerminal(t, o, 120, 36)
 	term.await(fmt.Sprintf("ended during the drop %d of ucenter@user@failed", id), "5 shows what is certain")
 	term.press("5").await("4 dropped; unfinish", "none is lost: r looks for them")
@@ -171,8 +170,7 @@ func TestReplayedIsTold(t *testing.T) {
 	term.press(keyEnter).await("replayed 2 times", "Story")
 }
 
-// TestRecordThatCannotBeReadToItsEnd: what was read is shown, with why it is not all; a reading that ends earlier than
-// the last one takes nothing away.
+// What was read is shown, with why it is incomplete; a reading that ends earlier than the previous one removes nothing.
 func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 	o, _, _ := failedOptions(0)
 	var r shell.Screen = act.NewRecordScreen(newApp(t.Context(), o).env, plan.Record{ID: 7, Operation: plan.Replay})
@@ -200,8 +198,7 @@ func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestSlowReadingsOfTheJournalAreShown: a poll that comes while the journal is read starts no other reading, which
-// would make the first one late.
+// A poll while the journal is read starts no other reading, which would make the first one outdated.
 func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 	o, _, c := failedOptions(0)
 	withJournal(t, &o, c, 0)
@@ -224,8 +221,8 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 	assert.That(t, next != nil, "the records are not read again")
 }
 
-// TestUndoTellsWhyNobodyCouldLook: messages whose outcome is not known may be in their queue already. When looking
-// fails the screen says why, as the command does, and only insisting goes on.
+// Messages with unknown outcomes may be in their queue already. When looking fails the screen says why, like the
+// command, and only insisting continues.
 func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 	o, b, c := failedOptions(0)
 	id := withUnfinishedDrop(t, &o, c)
@@ -236,7 +233,7 @@ func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 	term.press("i").await(fmt.Sprintf("Undo %d: bring back 1 message", id), "enter bring back")
 }
 
-// TestUndoLeftWhileItIsChecked: who leaves an undo that was agreed to, while its plan is made again, does not start it.
+// Leaving an undo after agreeing, while its plan is made again, does not start it.
 func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	o, _, _ := failedOptions(0)
 	u := act.NewUndoScreen(newApp(t.Context(), o).env, 0).(act.FollowUpScreen)
@@ -249,8 +246,8 @@ func TestUndoLeftWhileItIsChecked(t *testing.T) {
 		cmd != nil)
 }
 
-// withReplay gives the program a journal with a replay of five messages of ucenter@user@failed in it that ended in
-// its middle: one had arrived, two are uncertain. It stands at the first of the options.
+// withReplay gives the program a journal with an interrupted replay of five messages of ucenter@user@failed: one had
+// arrived, two are uncertain. It is at the first option.
 func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.db")
@@ -276,7 +273,7 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 	}
 	must.Do(t, j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
 	b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][1:]
-	must.Do(t, j.Close()) // as the end of its program would
+	must.Do(t, j.Close()) // like the end of its program
 	again := journal.New(journal.Options{Path: path, Now: c.now})
 	t.Cleanup(func() { again.Close() })
 	o.Journal = again
@@ -298,7 +295,7 @@ func TestResume(t *testing.T) {
 	term.press(keyEnter).await("r resume this")
 }
 
-// TestResumeIsCheckedAgain: a plan that was agreed to is made again, from the topology of then.
+// An agreed plan is made again, from the then current topology.
 func TestResumeIsCheckedAgain(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withReplay(t, &o, b, c)

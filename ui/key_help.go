@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// KeyGroup is the keys of one place of the dashboard.
+// KeyGroup is the keys in one place of the dashboard.
 type KeyGroup struct {
 	Place string // "on a flow"
 	Keys  []Key
@@ -23,11 +23,11 @@ type KeyGroup struct {
 
 // Key is what one binding does.
 type Key struct {
-	Names []string // of all keys that do it: "ctrl-r"
+	Names []string // of all its keys: "ctrl-r"
 	Does  string
 }
 
-// KeyHelp says what every key does, place by place. docs/keys.md is written from it.
+// KeyHelp is what every key does, place by place. docs/keys.md is generated from it.
 func KeyHelp() []KeyGroup {
 	k := shell.NewKeyMap()
 	shared := KeyGroup{Place: "everywhere"}
@@ -120,7 +120,7 @@ func KeyHelp() []KeyGroup {
 	}
 }
 
-// explained is a binding with what it does at one place, in more words than a footer has room for.
+// explained is a binding with what it does in one place, in more words than fit into a footer.
 type explained struct {
 	binding key.Binding
 	does    string
@@ -129,7 +129,7 @@ type explained struct {
 // global is a key that does the same on every screen.
 type global struct {
 	explained
-	run effect // nil: it is taken before the screens get it
+	run effect // nil: it is handled before the screens get it
 }
 
 // everywhere are the keys that do the same on every screen; first those of the numbered screens.
@@ -235,7 +235,7 @@ func keyName(pressed string) string {
 	return strings.ReplaceAll(pressed, "+", "-")
 }
 
-// CheckActionKey refuses a key for an action that is no key, or that does something already. The error is one sentence.
+// CheckActionKey refuses a key for an action that is not a key, or is in use. The error is one sentence.
 func CheckActionKey(name string) error {
 	if _, ok := shell.PressOf(act.Pressed(name)); !ok {
 		return fmt.Errorf("there is no key %s: write ctrl-t, f5 or one letter", model.Printable(name))
@@ -250,7 +250,7 @@ func CheckActionKey(name string) error {
 	return nil
 }
 
-// helpScreen lists the keys that do something on the screen it was opened from.
+// helpScreen lists the active keys of the screen it was opened from.
 type helpScreen struct{ shell.Listing[int, helpRow] }
 
 type helpRow struct {

@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// countedBroker is a broker that is counted: what is in its queues changes while a clock goes on with each count.
+// countedBroker is a broker that is counted: its queues change while a clock advances with each count.
 type countedBroker struct {
 	mu    sync.Mutex
 	clock *clock
@@ -64,7 +64,7 @@ func (b *countedBroker) times() int {
 // countedOptions are those for movedBroker, whose queues are counted.
 func countedOptions() (Options, *countedBroker) {
 	before, _ := movedBroker()
-	for i := range before.Queues { // a TTL that the test need not obey
+	for i := range before.Queues { // a TTL that the test need not respect
 		delete(before.Queues[i].Arguments, "x-message-ttl")
 	}
 	return countedOn(before, map[string]int64{"buffer-queue": 25, "worker-queue": 0})
@@ -132,7 +132,7 @@ func TestACountThatFailsIsToldAndTriedSlower(t *testing.T) {
 	term.await("live, 4 counts a second", "7 ready")
 }
 
-// Queues that a passive declare would touch, or is refused for, are counted by totals; streams by neither.
+// Queues that a passive declare would affect, or that refuse it, are counted by totals; streams by neither.
 func TestHowQueuesAreCounted(t *testing.T) {
 	o, b := countedOn(recording(
 		queue("work", consumers(1)), queue("own", exclusive(), ttl(1000), dlx(""), deadKey("work"), ready(3)),
@@ -171,7 +171,7 @@ func TestChart(t *testing.T) {
 	})
 }
 
-// A broker that takes long is not asked all the time.
+// A slow broker is not asked all the time.
 func TestPace(t *testing.T) {
 	poll := shell.Pace{Least: 2 * time.Second, Most: slowestPoll, Share: pollShare - 1}
 	for took, want := range map[time.Duration]time.Duration{
@@ -187,7 +187,7 @@ func TestPace(t *testing.T) {
 
 const celeryLevels = 28
 
-// levelKey is the routing key by which kombu delays: a word for each level, from the highest on, and the task's own.
+// levelKey is the routing key with which kombu delays: a word for each level, highest first, then the task's own key.
 func levelKey(seconds int, key string) string {
 	return strings.Join(strings.Split(fmt.Sprintf("%0*b", celeryLevels, seconds), ""), ".") + "." + key
 }
@@ -212,8 +212,8 @@ func celeryDelays(waiting map[int]int64) build.Part {
 	}
 }
 
-// The levels of a native delay are one buffer: with all that waits in it, the exchange that publishers use, and a way
-// into the level that holds messages.
+// The levels of a native delay are one buffer: with everything that waits in it, the exchange that publishers use, and
+// a way to open the level with messages.
 func TestDelayLevels(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, c := showing(recording(celeryDelays(map[int]int64{3: 1, 6: 2})))
@@ -232,8 +232,8 @@ func TestDelayLevels(t *testing.T) {
 	})
 }
 
-// What goes from level to level stays inside the buffer: what comes in is what publishers send, also while messages
-// that nobody sent come into levels.
+// Movement between levels stays inside the buffer: what enters is what publishers send, even while unpublished messages
+// enter levels.
 func TestRatesOfLevels(t *testing.T) {
 	before := recording(celeryDelays(map[int]int64{0: 3, 3: 5, 6: 10}))
 	after := later(before, 2*time.Second, map[string]int64{
@@ -254,7 +254,7 @@ func TestRatesOfLevels(t *testing.T) {
 }
 
 // Native delays as kombu declares them, on a real broker: the picture has what waits in all levels, enter opens the one
-// that holds it, an eta dates it there, and it arrives.
+// with messages, an eta dates them there, and they arrive.
 func TestDelayLevelsOnARealBroker(t *testing.T) {
 	size.Long(t)
 	o, _, channel := real(t)
@@ -323,7 +323,7 @@ func bindIn(t *testing.T, channel *amqp.Channel, exchange, key, queue string) {
 	must.Do(t, channel.QueueBind(queue, key, exchange, false, nil))
 }
 
-// What a worker rejects and comes back to the exchange that publishers use is shown as rejected, and the publishers are
+// Rejected messages that come back to the exchange that publishers use are shown as rejected, and the publishers are
 // there.
 func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	o, _, channel := real(t)
@@ -352,8 +352,8 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	term.await("1 consumer", "rejected")
 }
 
-// A message whose own key leads elsewhere than the bindings of its buffer say: once it was looked at, its worker has
-// the buffer in its flow.
+// The key of a message leads elsewhere than the bindings of its buffer: after a look, its worker has the buffer in its
+// flow.
 func TestALookShowsWhereMessagesGo(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "ways.delay", "ways.retry")
@@ -374,7 +374,7 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	term.press(keyEnter).await("1 message", "save.created").press("q", "q").await("ways.audit", "ways.save")
 }
 
-// A worker that sends its failures to a buffer with keys in CC, as Rascal does: a look shows it, which no binding does.
+// A worker sends its failures to a buffer with keys in CC, like Rascal: a look shows that, no binding does.
 func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "back.delay", "back.retry", "back.in")
@@ -400,7 +400,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	term.press("q").await("retry 10m", "via back.delay", "╭ back.in ")
 }
 
-// A worker that gives back what it gets: the picture has the way back to itself, and the finding since when.
+// A worker requeues what it gets: the picture has the way back to itself, and the finding since when.
 func TestAWorkerThatRequeues(t *testing.T) {
 	o, node, channel := real(t)
 	declare(t, channel, "again.dead", nil)

@@ -22,8 +22,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// indexed is the screen of causes with an index in a directory, after its failed queues were read, the costly one too.
-// The next one that is started with these options begins an hour later.
+// indexed is the screen of causes with an index in a directory, after its failed queues were read, including the costly
+// one. The next session with these options begins an hour later.
 func indexed(t *testing.T, dir string) (Options, *recordedBroker, *recorded, *clock) {
 	t.Helper()
 	o, b, source, c := manyFailed()
@@ -47,8 +47,8 @@ func filesOf(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// What was read before stands at once, with its time, until it is read again. Where a look has a cost, it is not read
-// again unless that is asked for.
+// Earlier readings are shown at once, with their time, until the queue is read again. Where a look has a cost, that
+// only happens on request.
 func TestCausesOfEarlierStarts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
 	o, b, _, _ := indexed(t, dir)
@@ -69,8 +69,8 @@ func TestCausesOfEarlierStarts(t *testing.T) {
 	assert.That(t, n == looks+1, "it looked %d times when it was asked to", n-looks)
 }
 
-// When messages have left a queue, nobody knows which: none of its causes is shown, and all of it is not read. What
-// came later is not read, either.
+// When messages have left a queue, it is unknown which: none of its causes is shown, and all of it counts as unread,
+// and so do later messages.
 func TestEarlierCausesThatAreUnknownNow(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
 	o, b, source, c := indexed(t, dir)
@@ -91,8 +91,8 @@ func TestEarlierCausesThatAreUnknownNow(t *testing.T) {
 	term.lacks("KeyError", "it shows what is not known any more")
 }
 
-// What was read where a look has a cost is not read again by itself: when messages have left since, it is not known any
-// more, either.
+// A queue where a look has a cost is not reread automatically: when messages have left since, its causes are no longer
+// known either.
 func TestCostlyCausesThatAreUnknownNow(t *testing.T) {
 	o, _, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
@@ -103,7 +103,7 @@ func TestCostlyCausesThatAreUnknownNow(t *testing.T) {
 	term.await("88 of 89 read", "not read: 1 of lots.failed: a look has a cost").awaitGone("KeyError")
 }
 
-// A damaged or foreign index is written again, and nothing else is affected; one that cannot be written neither.
+// A damaged or foreign index is rewritten, and nothing else is affected; nor is it by one that cannot be written.
 func TestDamagedIndex(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
 	o, _, _, _ := indexed(t, dir)
@@ -130,8 +130,8 @@ func TestDamagedIndex(t *testing.T) {
 	onCauses(t, o, 120, 36).await("88 of 90 read")
 }
 
-// A cause is not back because of messages that only the index has: where they do not say when they failed, it is their
-// number that decides, and they may have left.
+// A cause is not back because of messages known only from the index: without times their number decides, and they may
+// have left.
 func TestEarlierCausesAreNotBack(t *testing.T) {
 	o, _, _, c := manyFailed()
 	marks, lots := &shell.MarksInMemory{}, ref("lots.failed")
@@ -161,7 +161,7 @@ func TestEarlierCausesAreNotBack(t *testing.T) {
 	}
 }
 
-// stuckBroker holds messages of a queue for as long as it may when they are read for their causes.
+// stuckBroker holds messages of a queue as long as it may when they are read for their causes.
 type stuckBroker struct {
 	*recordedBroker
 	began chan struct{} // holds one: that such a look has begun
@@ -189,7 +189,7 @@ func TestQuietLooksGiveWay(t *testing.T) {
 	term.press("f").await("FAILED QUEUE").press(keyEnter).await("5 messages", "TimeoutError")
 }
 
-// Who asks goes on when the messages are back, not before.
+// A requested operation begins when the messages are back, not before.
 func TestGivingWayWaits(t *testing.T) {
 	q := shell.NewQuietLooks(nil)
 	q.GiveWay()() // there is none
@@ -207,8 +207,7 @@ func TestGivingWayWaits(t *testing.T) {
 	assert.That(t, back, "it did not wait")
 }
 
-// What is asked for does not wait for what was asked for before, and a quiet look waits for all of it, or until it is
-// given up.
+// Requested operations do not wait for earlier ones, and a quiet look waits for all of them, or until it is cancelled.
 func TestQuietLooksWait(t *testing.T) {
 	q := shell.NewQuietLooks(nil)
 	first := q.GiveWay()
@@ -231,8 +230,8 @@ func TestQuietLooksWait(t *testing.T) {
 	assert.Succeeds(t, <-ran)
 }
 
-// TestAWishOutlivesGivingWay: a quiet look that was asked for with a key, or whose cost was agreed to, begins again
-// after it has given way; one that failed does not.
+// A quiet look that was requested with a key, or whose cost was agreed to, begins again after it has given way; one
+// that failed does not.
 func TestAWishOutlivesGivingWay(t *testing.T) {
 	o, _, c := failedOptions(5)
 	for _, test := range []struct {
@@ -249,7 +248,7 @@ func TestAWishOutlivesGivingWay(t *testing.T) {
 	}
 }
 
-// TestMoreIsOfferedAgain: more that could not be read can be asked for again, and is no more than was asked for.
+// After a failed request for more it can be requested again, for no more than before.
 func TestMoreIsOfferedAgain(t *testing.T) {
 	o, _, c := failedOptions(5)
 	reading := causes.NewReading(newApp(t.Context(), o).env)
@@ -290,8 +289,8 @@ func (b endlessBroker) Read(ctx context.Context, _ peek.Plan, _ func(*message.Me
 	return peek.Read{}, b.last(ctx)
 }
 
-// TestLeavingEndsTheLook: until a look gives its messages back, the next one sees the queue empty. It ends with its
-// screen, as does the one that an undo is planned with.
+// Until a look returns its messages, the next one sees the queue empty. It ends with its screen, as does the one for
+// planning an undo.
 func TestLeavingEndsTheLook(t *testing.T) {
 	for name, open := range map[string]func(*app, int64) shell.Screen{
 		"messages": func(a *app, _ int64) shell.Screen { return messages.NewScreen(a.env, ref(failedQueue)) },
@@ -330,8 +329,7 @@ func countedLooks(looked map[model.QueueRef]model.Looked) (Options, *recordedBro
 	return o, b, o.Source.(*recorded)
 }
 
-// TestLooksLeftBeforeALook: what earlier looks have left of a delivery limit stands on the lists of queues, before
-// another one is spent.
+// The lists of queues show what earlier looks have left of a delivery limit, before another one is spent.
 func TestLooksLeftBeforeALook(t *testing.T) {
 	o, b, _ := countedLooks(map[model.QueueRef]model.Looked{ref("orders.failed"): {Highest: 3, Limit: 20}})
 	term := newTerminal(t, o, 120, 36).press("2").await("at most 20 looks left (delivery limit)")
@@ -339,8 +337,8 @@ func TestLooksLeftBeforeALook(t *testing.T) {
 	assert.Equal(t, b.peeked(), 0, "it looked")
 }
 
-// TestNoLookAfterAFailedOne: a look that failed has cost as much as one that worked, and polls do not repeat it. A
-// refusal that only the first message could tell is shown as every other one, with what was rescued.
+// A failed look has cost as much as a successful one, and polls do not repeat it. A refusal that only the first message
+// could show looks like any other one, with what was rescued.
 func TestNoLookAfterAFailedOne(t *testing.T) {
 	for _, test := range []struct {
 		err  error

@@ -30,7 +30,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// packed is JSON in gzip, with JSON in a string of it.
+// packed is JSON in gzip, with JSON in one of its strings.
 const packed = "1f8b08000000000002031d8cd10ac32010047fa5ecb384184802fe4aaf0f477214c198706a4124ff5edbc79961b7c1ef" +
 	"7076b206f29198e11a72bd040e25890e9b0a67d961c0bdd97559a7695ec671986f838b6b38b9efd108910f2138c2bb70" +
 	"7cd44230043d83a46e9f04de0f1ffff2601f08afbb9faa64ad70598bfc80d319e16209e1fe02ed3a861999000000"
@@ -52,13 +52,13 @@ func TestPackedBodyGolden(t *testing.T) {
 		b.put(failedQueue, packedMessage(t))
 		term := onQueue(t, o, failedQueue, width, height).await("1 message")
 		if term.press(keyEnter); height < messages.SplitHeight {
-			term.press(keyTab, keyTab) // else it begins with the body
+			term.press(keyTab, keyTab) // otherwise it begins with the body
 		}
 		term.await("▸ Body", "gzip → JSON, 153B from ", `"payload": (JSON in a string) {`).golden()
 	})
 }
 
-// b shows the body as it lies in the queue, z the outermost of it, and both are taken back.
+// b shows the body as it is in the queue, z only its outermost level, and both toggle.
 func TestBodyRawAndFolded(t *testing.T) {
 	o, b, _ := showing(busyBroker())
 	b.put(failedQueue, packedMessage(t))
@@ -69,7 +69,7 @@ func TestBodyRawAndFolded(t *testing.T) {
 	term.await(`"event": {`, `"name": "guan yu"`)
 }
 
-// JSON that is broken says so, where it is.
+// Broken JSON is reported, with the position.
 func TestBrokenJSONIsNamed(t *testing.T) {
 	o, b, _ := showing(busyBroker())
 	m := failedMessage(1)
@@ -80,7 +80,7 @@ func TestBrokenJSONIsNamed(t *testing.T) {
 	term.await("▸ Body", "! not valid JSON, although its content type says so: byte 11", `{"id":121,}`)
 }
 
-// What is coloured and broken is what was there: no width loses or doubles a part of it.
+// Colouring and breaking lines keeps the text: no width loses or doubles a part of it.
 func TestDressedBodyIsTheBody(t *testing.T) {
 	m := message.Message{Body: []byte(`{"name":"关羽 ` + strings.Repeat("x世", 40) + `","n":[1,"{\"a\":1}"]}`)}
 	m.BodyBytes = len(m.Body)
@@ -98,7 +98,7 @@ func TestDressedBodyIsTheBody(t *testing.T) {
 	}
 }
 
-// A long line is broken behind words, and nothing of it is lost: what is marked in it is found by its bytes.
+// A long line is broken after words, and nothing of it is lost: matches in it are found by their bytes.
 func TestPieces(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -118,7 +118,7 @@ func TestPieces(t *testing.T) {
 	assert.That(t, strings.Join(shell.Pieces(long, 7), "") == long, "a part of the text is lost")
 }
 
-// A dump has as many bytes a line as its pane has room for: none of its lines is broken.
+// A hex dump has as many bytes a line as its pane has room for: none of its lines is broken.
 func TestDumpFitsItsPane(t *testing.T) {
 	m := message.Message{Body: []byte("\xff\xfe" + strings.Repeat("0123456789", 9)), BodyBytes: 92}
 	v := body.Read(&m)
@@ -130,7 +130,7 @@ func TestDumpFitsItsPane(t *testing.T) {
 	}
 }
 
-// n and N go from match to match, round the end, and say which one it is.
+// n and N go from match to match, wrapping around, and show the match's number.
 func TestStepThroughMatches(t *testing.T) {
 	terms := ofFailed(47)(t, 120, 36)
 	terms.press("/", "valueerror").await("match 1 of 23 in 47")
@@ -140,7 +140,7 @@ func TestStepThroughMatches(t *testing.T) {
 	terms.press("n").await("message 2 of 23", "user3@")
 }
 
-// In a body, each line with what is looked for is a step, then the next message; back from its end.
+// In a body, each line with a match is a step, then the next message; backwards from its end.
 func TestStepThroughABody(t *testing.T) {
 	o, b, _ := showing(busyBroker())
 	for _, mark := range []string{"first", "second"} {
@@ -171,7 +171,7 @@ func TestStepThroughABody(t *testing.T) {
 	}
 }
 
-// The line of a filter completes names, says what is wrong below it, and keeps what was typed.
+// The filter's line completes names, shows errors below it, and keeps what was typed.
 func TestFilterCompletes(t *testing.T) {
 	o, _, _ := failedOptions(47)
 	o.Filters = filter.Saved{"smtp": `failure contains "smtp"`, "often": "deaths > 3"}
@@ -203,7 +203,7 @@ func traced(t *testing.T) Options {
 	return o
 }
 
-// An action is offered where the message has its fields, on a connection that changes nothing, too.
+// An action is offered when the message has its fields, even on a read-only connection.
 func TestActionsOnMessages(t *testing.T) {
 	var opened, copied strings.Builder
 	terms := onQueue(t, traced(t), failedQueue, 200, 50, func(a *app) {
@@ -222,7 +222,7 @@ func TestActionsOnMessages(t *testing.T) {
 	terms.press("a").await("say: not run: this message has no headers.trace")
 }
 
-// Where no desktop is, the URL is copied and shown.
+// Without a desktop, the URL is copied and shown.
 func TestActionWithoutADesktop(t *testing.T) {
 	for want, err := range map[string]error{
 		"trace: copied: https://t.example/ab":                              act.ErrNoDesktop,
@@ -250,7 +250,7 @@ func TestCheckActionKey(t *testing.T) {
 	}
 }
 
-// readings are messages that count how often one was read.
+// readings are messages that count how often each was read.
 type readings struct {
 	message.MessageList
 	reads atomic.Int64
@@ -261,8 +261,7 @@ func (c *readings) At(i, body int) (message.Message, error) {
 	return c.MessageList.At(i, body)
 }
 
-// TestALookReadsItsMessagesOnce: the rows, when each message leaves and what they tell together come of one reading, in
-// queues in which messages wait and in others.
+// The rows, due times and findings of messages come from one reading, in queues in which messages wait and in others.
 func TestALookReadsItsMessagesOnce(t *testing.T) {
 	topology := model.NewTopology(busyBroker())
 	for _, queue := range []string{failedQueue, "ucenter@user@retry"} {
@@ -283,7 +282,7 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 	}
 }
 
-// TestWidthsByContent: lists and panes have the columns and the widths that their contents need, on a real broker.
+// Lists and panes have the columns and widths that their contents need, on a real broker.
 func TestWidthsByContent(t *testing.T) {
 	const worker = "checkout.invoice-service"
 	o, channel := storyVHost(t, worker, worker+".failed")
@@ -316,8 +315,8 @@ func TestWidthsByContent(t *testing.T) {
 	wide.press(keyEnter).await("▸ Story", `"order": 1`)
 }
 
-// A body of a queue that the configuration has a type for is shown with its names, also beside another one; what is
-// wrong with the type stands where the body does.
+// A body in a queue with a configured type is shown with its names, also beside another one; an error in the type is
+// shown with the body.
 func TestProtobufByName(t *testing.T) {
 	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
 		Name: proto.String("shop.proto"), Package: proto.String("shop"),

@@ -43,7 +43,7 @@ func failedOptions(n int) (Options, *recordedBroker, *clock) {
 	return Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}, b, c
 }
 
-// showing are options of a broker that tells a snapshot.
+// showing are options of a broker with a snapshot.
 func showing(s *model.Snapshot) (Options, *recordedBroker, *clock) {
 	c := newClock()
 	b := newRecordedBroker(c)
@@ -84,7 +84,7 @@ func TestLongBodyScrolls(t *testing.T) {
 func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	o, b, c := failedOptions(30)
 	term := onQueue(t, o, failedQueue, 120, 36).await("30 messages")
-	term.press(keyDown, keyDown, " ", keyDown) // chooses #3, and goes on to #5
+	term.press(keyDown, keyDown, " ", keyDown) // selects #3, and goes on to #5
 	term.awaitRow(" 5  4m 56s")
 	term.await("1 selected")
 	aimed := term.cursorRow()
@@ -151,7 +151,7 @@ func TestEmptyQueue(t *testing.T) {
 	term.press("r", "d", "R", "D", keyEnter, "y", "*", " ", "v", "s").await("the queue is empty")
 }
 
-// TestNoLongerEmpty: a queue is called empty only while nothing newer says otherwise.
+// A queue is called empty only while nothing newer says otherwise.
 func TestNoLongerEmpty(t *testing.T) {
 	o, _, c := showing(busyBroker())
 	o.Interval = 10 * time.Millisecond
@@ -162,7 +162,7 @@ func TestNoLongerEmpty(t *testing.T) {
 	term.await("now 3", "3 messages in the queue now: ctrl-r reads it again").awaitGone("the queue is empty")
 }
 
-// hostile has everything in it that could move a cursor or change a terminal.
+// hostile has everything that could move a cursor or change a terminal.
 const hostile = "\x1b[2J\x1b]0;owned\x07\u202eevil\r\n\x00\u200b\x9b31m"
 
 func TestHostileMessage(t *testing.T) {
@@ -244,7 +244,7 @@ func TestResizeWithDialog(t *testing.T) {
 	term.await("Replay 1 message", "ucenter@user, 3 consumers")
 }
 
-// runs is an executor that a test leads: it waits for its word after each message.
+// runs is an executor controlled by a test: it waits for a signal after each message.
 func runs(step chan struct{}) func(context.Context, plan.Run, func(plan.Account)) (plan.Account, error) {
 	return func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
 		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}
@@ -263,8 +263,8 @@ func runs(step chan struct{}) func(context.Context, plan.Run, func(plan.Account)
 	}
 }
 
-// TestDeliveryBudget: what is left of a quorum queue's delivery limit stands on the screen after a look, and a look
-// that would use up the rest is refused.
+// After a look the screen shows what is left of a quorum queue's delivery limit, and a look that would use up the rest
+// is refused.
 func TestDeliveryBudget(t *testing.T) {
 	s := recording(queue("orders.failed"))
 	o, b, _ := showing(s)
@@ -344,8 +344,8 @@ func TestExclusiveQueueIsRefused(t *testing.T) {
 	assert.That(t, b.peeked() == 0, "a refused plan was run")
 }
 
-// What is on disk is read by commands, and nothing flickers meanwhile: a line stands empty, and the detail stays as it
-// was, until the answer comes.
+// Messages on disk are read by commands, without flicker: a line stays empty, and the detail stays as it was, until the
+// answer comes.
 func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	o.Broker = askedBroker{o.Broker}

@@ -23,8 +23,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/flows"
 )
 
-// stage is a scenario in a vhost of its own, with nothing that moves but what a test sends, and a watch over one of its
-// flows that is fed as the screen feeds it: counts four times a second, and polls.
+// stage is a scenario in its own vhost, in which only a test's messages move, and a watch on one of its flows that is
+// fed like the screen's: counts four times a second, and polls.
 type stage struct {
 	*testing.T
 	url     string
@@ -36,7 +36,7 @@ type stage struct {
 	asked   chan statistics // unbuffered: the follower answers when it has polled
 }
 
-// totals are what the broker's statistics count of a queue when they know all that a test did.
+// totals are the broker's statistics of a queue once they include everything that a test did.
 type totals struct {
 	queue                string
 	published, delivered int64
@@ -73,8 +73,8 @@ func scenario(t *testing.T, name string) demo.Scenario {
 	return must.Get(demo.ScenarioNamed(name))(t)
 }
 
-// follow counts and polls until stop is called. It returns when the publishers' totals can be compared with what is
-// counted: when the statistics know of what was there before.
+// follow counts and polls until stop is called. It returns when the publishers' totals can be compared with counts:
+// when the statistics include everything from before.
 func (s *stage) follow(before ...totals) {
 	s.Helper()
 	node := testNode.Get(s)
@@ -122,7 +122,7 @@ func (s *stage) follow(before ...totals) {
 					s.watch, first = watch.New(topology, flow), topology.Snapshot.TakenAt
 				}
 				s.watch.Poll(topology, flow, client.Held(topology.Snapshot.TakenAt.Add(-model.LateStatistics)))
-				// What statistics tell before may be of what was before the watch: it does not count it.
+				// Earlier statistics may be from before the watch, which does not count that.
 				if topology.Snapshot.TakenAt.Sub(first) > model.LateStatistics && awaited.are(topology, s.worker.VHost) {
 					times++
 				}
@@ -142,7 +142,7 @@ func (s *stage) follow(before ...totals) {
 	s.await(before)
 }
 
-// await waits until the watch has had the statistics of all that was done, and a count after them.
+// await waits until the watch has had the statistics of everything done, and a count after them.
 func (s *stage) await(want []totals) {
 	s.Helper()
 	awaited := statistics{want: want, known: make(chan struct{})}
@@ -181,7 +181,7 @@ func (s *stage) count(ctx context.Context, t *model.Topology, client *broker.Cli
 	}
 }
 
-// publisher sends messages on a channel of its own and waits for each confirm.
+// publisher publishes messages on its own channel and waits for each confirm.
 func (s *stage) publisher() func(exchange, key string, m amqp.Publishing) {
 	channel := dial.Channel(s, s.url)
 	return func(exchange, key string, m amqp.Publishing) {
@@ -212,7 +212,7 @@ func (s *stage) consume(queue string, handle func(d amqp.Delivery)) *atomic.Int6
 	return &got
 }
 
-// settled waits until a count is reached and the statistics know of it, and stops the watch.
+// settled waits until a count is reached and the statistics include it, and stops the watch.
 func (s *stage) settled(what string, reached func() bool, then func() []totals) {
 	s.Helper()
 	must.Await(s, what, reached)
@@ -220,7 +220,7 @@ func (s *stage) settled(what string, reached func() bool, then func() []totals) 
 	s.stop()
 }
 
-// hops sums up what the log says of a buffer: what left it, and what of it arrived in a queue behind.
+// hops sums up what the log says about a buffer: what left it, and how many of those arrived in a queue behind.
 func (s *stage) hops(from, to string) (left, arrived int64) {
 	for _, m := range s.watch.Log() {
 		if m.Kind != watch.MoveHop || m.Queue.Name != from {
@@ -245,7 +245,7 @@ func (s *stage) total(kind watch.MoveKind, queue string) (n int64) {
 	return n
 }
 
-// want compares a number that was derived with one that an application counted.
+// want compares a derived number with one that an application counted.
 func (s *stage) want(what string, got, want int64) {
 	s.Helper()
 	assert.That(s, got == want, "%s: %d, want %d", what, got, want)
@@ -276,9 +276,9 @@ func (s *stage) ref(name string) model.QueueRef {
 // sent is how many messages a publisher sends.
 const sent = 60
 
-// The movements that are derived equal what applications count, in the topologies of the five scenarios. Where a queue
-// has no consumers the numbers are exact; what consumers took is known from statistics, so the test waits for these
-// before it compares.
+// Derived movements equal what applications count, in the topologies of the five scenarios. For queues without
+// consumers the numbers are exact; what consumers took is known from statistics, so the test waits for these before it
+// compares.
 func TestMovementsAreWhatApplicationsCount(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string]func(t *testing.T){
@@ -319,8 +319,8 @@ func retryQueueMoves(t *testing.T) {
 	s.check(10*time.Second, 10*time.Second)
 }
 
-// delayedMoves wants that all that was sent went through a buffer into its worker, and is there. The scenario has two
-// of them, told apart by a suffix.
+// delayedMoves wants everything sent to have gone through a buffer into its worker, and to be there. The scenario has
+// two of them, distinguished by a suffix.
 func delayedMoves(suffix string, expirations []string, waited ...time.Duration) func(t *testing.T) {
 	buffer, worker := "buffer-queue"+suffix, "worker-queue"+suffix
 	return func(t *testing.T) {
@@ -343,7 +343,7 @@ func delayedMoves(suffix string, expirations []string, waited ...time.Duration) 
 }
 
 func delayedRetryMoves(t *testing.T) {
-	// Empty, as that of pubsub: what is there before is sent on a connection that stays.
+	// Empty, like that of pubsub: earlier messages are sent on a connection that stays.
 	s := stageOf(t, scenario(t, "delayed-retry").Empty(), "retry.worker-queue")
 	again := s.publisher()
 	const seeded = 3
@@ -357,7 +357,7 @@ func delayedRetryMoves(t *testing.T) {
 		}
 		_ = d.Ack(false)
 	})
-	s.follow() // what was seeded comes back while it is followed
+	s.follow() // seeded messages come back while it is followed
 	s.send(sent/2, "retry.out.exchange", "retry.out.routing.key")
 	s.settled("all were consumed twice", func() bool { return got.Load() >= sent+2*seeded }, func() []totals {
 		return []totals{{"retry.buffer-queue", sent + 2*seeded, 0}, {"retry.worker-queue", 0, got.Load()}}
@@ -370,7 +370,7 @@ func delayedRetryMoves(t *testing.T) {
 }
 
 func pubsubMoves(t *testing.T) {
-	// Empty: of a connection as short as that of the first messages a busy broker's statistics may lose some.
+	// Empty: for a connection as short as that of the first messages a busy broker's statistics may lose some.
 	s := stageOf(t, scenario(t, "pubsub").Empty(), "ucenter@user")
 	fail := s.publisher()
 	var failed atomic.Int64
@@ -423,7 +423,7 @@ func lifecycleMoves(t *testing.T) {
 	s.check()
 }
 
-// late is how many of what came into a queue no count had seen.
+// late is how many arrivals in a queue no count had seen.
 func (s *stage) late(queue string) (n int64) {
 	for _, m := range s.watch.Log() {
 		if m.Late && m.Queue.Name == queue {
@@ -433,8 +433,8 @@ func (s *stage) late(queue string) (n int64) {
 	return n
 }
 
-// wantAlmost allows for what left a buffer between two counts: it is known late, and then not matched with its arrival
-// any more.
+// wantAlmost allows for what left a buffer between two counts: it is known late, and no longer matched with its
+// arrival.
 func (s *stage) wantAlmost(what string, got, want int64) {
 	s.Helper()
 	var late int64
@@ -451,13 +451,13 @@ func (s *stage) ready(queue string) int {
 	return depth.Of(s, s.channel, queue)
 }
 
-// counted is what the management API says is ready in a queue that may be exclusive to another connection.
+// counted is the management API's count of ready messages in a queue that may be exclusive to another connection.
 func (s *stage) counted(queue string) int64 {
 	counts := must.Get(s.source.Counts(s.Context()))(s)
 	return counts[s.ref(queue)].Ready.Or(0)
 }
 
-// drain consumes all that is in a queue and counts it.
+// drain consumes everything in a queue and counts it.
 func (s *stage) drain(queue string) int64 {
 	want := int64(s.ready(queue))
 	got := s.consume(queue, acknowledge)

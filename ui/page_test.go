@@ -24,7 +24,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// overhearing is a screen that remembers the kinds of messages that it was sent.
+// overhearing is a screen that records the kinds of messages that it was sent.
 type overhearing struct {
 	mu    sync.Mutex
 	kinds map[string]int
@@ -48,9 +48,8 @@ func (o *overhearing) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	return o, nil
 }
 
-// TestAnswersReachTheScreenThatAsked: a look, a plan, the progress of a run and its end come to the screen that asked
-// for them. A screen below it on the same stack gets polls and counts, which are for all, and one
-// on another tab nothing.
+// A look, a plan, the progress of a run and its end come to the screen that requested them. A screen below it on the
+// same stack gets polls and counts, which are for all, and one on another tab nothing.
 func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	below, beside := &overhearing{kinds: map[string]int{}}, &overhearing{kinds: map[string]int{}}
@@ -72,7 +71,7 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 	}
 }
 
-// TestLateLookIsLetGo: what a look has read is closed when its screen is gone, and no other screen takes it.
+// What a look has read is closed when its screen is gone, and no other screen takes it.
 func TestLateLookIsLetGo(t *testing.T) {
 	o, _, _ := failedOptions(1)
 	a := newApp(t.Context(), o)
@@ -89,7 +88,7 @@ func TestLateLookIsLetGo(t *testing.T) {
 	assert.That(t, closed, "the messages of a look that nobody waits for are still open")
 }
 
-// closeable are no messages, and remember that they were closed.
+// closeable is an empty list of messages that records that it was closed.
 type closeable struct {
 	message.MessageList
 	closed *bool
@@ -100,8 +99,8 @@ func (c *closeable) Close() error {
 	return nil
 }
 
-// TestAScreenClosesOnce: two keys that are read at once both close the screen that took them, and nothing below it. One
-// whose tab was left meanwhile is closed there.
+// Two keys that are read at once both close the screen that took them, and nothing below it. If its tab was left
+// meanwhile, it is closed there.
 func TestAScreenClosesOnce(t *testing.T) {
 	o, _, _ := failedOptions(1)
 	help := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("?")}
@@ -125,7 +124,7 @@ func TestAScreenClosesOnce(t *testing.T) {
 	}
 }
 
-// memory is a file of choices that a test looks into.
+// memory is a file of choices that a test inspects.
 type memory struct {
 	mu    sync.Mutex
 	text  string
@@ -176,7 +175,7 @@ func remembering(m *memory) Options {
 	return o
 }
 
-// What is hidden stays so, from start to start, until it is shown again.
+// Hidden columns stay hidden, between starts too, until they are shown again.
 func TestColumnsAreChosenAndKept(t *testing.T) {
 	m := &memory{}
 	term := newTerminal(t, remembering(m), 120, 36).await("IN WORKER").command("columns", "▸ columns")
@@ -201,7 +200,7 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	again.command("columns", "▸ columns").press(keyEnter).await("columns are chosen on 1 flows, 2 queues and 3 failed")
 }
 
-// A file that is damaged, foreign or full of what cannot be is no error; one that cannot be written is said once.
+// A damaged, foreign or nonsensical file is not an error; one that cannot be written is reported once.
 func TestChoicesOfAnyFile(t *testing.T) {
 	many := `{"commands":["` + strings.Repeat(`queue x\u001b[2J","flows","`, 5000) + `queues"]}`
 	for _, text := range []string{"", "{", "[1]", "\x00\xff", `{"commands":7}`, `{"hidden_columns":{"flows":["FLOW","NO SUCH"]}}`, many} {
@@ -224,7 +223,7 @@ func TestChoicesOfAnyFile(t *testing.T) {
 	assert.That(t, len(c.Commands) == 1, "a command of 10,000 letters is remembered: %d", len(c.Commands))
 }
 
-// Commands of earlier starts are behind ↑, drawn printable.
+// ↑ brings commands of earlier starts, drawn printable.
 func TestCommandsOfEarlierStarts(t *testing.T) {
 	m := &memory{text: `{"commands":["journal","queue evil\u001b[2J\u202e"]}`}
 	term := newTerminal(t, remembering(m), 80, 24).await("WAITING")
@@ -294,7 +293,7 @@ func TestMouse(t *testing.T) {
 	term.await("FAILED QUEUE").clickLast("? help").await("WHAT IT DOES", "everywhere")
 }
 
-// Rows of causes and of what was found: the first click goes to one, the second opens it.
+// Rows of causes and of search results: the first click moves the cursor, the second opens.
 func TestCausesAndFoundAreClicked(t *testing.T) {
 	o, _, _, _ := manyFailed()
 	o.Mouse = true
@@ -309,14 +308,14 @@ func TestCausesAndFoundAreClicked(t *testing.T) {
 	term.click("test-delay  ").await("again, ", "q back").awaitGone("found")
 }
 
-// On a narrow terminal the tabs stand closer together.
+// On a narrow terminal the tabs are closer together.
 func TestNarrowTabsAreClicked(t *testing.T) {
 	o, _ := clicking(1)
 	term := newTerminal(t, o, 60, 16).await("ucenter@user").click("4 Findings").await("WHAT")
 	term.click("5 Journal").await("no journal")
 }
 
-// The cursor that a key has put on a row is no first click.
+// Moving the cursor to a row with a key does not count as a first click.
 func TestClickAfterAKey(t *testing.T) {
 	o, broker := clicking(5)
 	term := newTerminal(t, o, 80, 24).await("ucenter@user ").press("3").await("TimeoutError")
@@ -329,7 +328,7 @@ func TestClickAfterAKey(t *testing.T) {
 	term.click("ucenter@user@failed  ").await("5 messages")
 }
 
-// Without the option, and where nobody sees what a click would do, the mouse does nothing.
+// Without the option, and where its effect would be invisible, the mouse does nothing.
 func TestNoMouse(t *testing.T) {
 	o, _ := clicking(5)
 	o.Mouse = false
@@ -338,7 +337,7 @@ func TestNoMouse(t *testing.T) {
 	term.awaitRow("example.delay.heaven")
 }
 
-// An editor gets a terminal without a mouse, and the dashboard takes it again: Bubble Tea leaves that to its program.
+// An editor gets a terminal without a mouse, and the dashboard enables it again: Bubble Tea leaves that to its program.
 func TestMouseIsTakenAgain(t *testing.T) {
 	o, _ := clicking(1)
 	a := newApp(t.Context(), o)
@@ -350,8 +349,8 @@ func TestMouseIsTakenAgain(t *testing.T) {
 	assert.That(t, ok, "without a mouse something else than the answer follows the editor")
 }
 
-// TestHiddenTabsKeepNoOldPoll: on a large broker each poll is tens of megabytes. What was seen of an older one is let
-// go of, and comes back with its cursor and its order when it is shown again.
+// On a large broker each poll is tens of megabytes. Hidden screens release an older one, and restore cursor and order
+// when they are shown again.
 func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))

@@ -13,22 +13,22 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-const paletteRows = 6 // of what is offered; always as many, so that typing moves nothing
+const paletteRows = 6 // suggestions; always as many, so that typing moves nothing
 
-// palette is the line for commands that ":" opens. Below it stands what enter would do, and what else is like it:
-// commands, what keys do on this screen, flows and queues by their names.
+// palette is the command line that ":" opens. Below it stands what enter would do, and similar suggestions: commands,
+// what keys do on this screen, flows and queues by name.
 type palette struct {
 	env   *shell.Env
 	open  bool
 	field term.TextField
 	wrong string // why enter did nothing; "" when it would do something
 
-	found     []suggestion // for what is typed
-	hidden    int          // more of them, which there is no room for
+	found     []suggestion // for the typed text
+	hidden    int          // how many more of them have no room
 	at        int          // the one that enter takes
-	completed bool         // it stands in the field
+	completed bool         // it is in the field
 
-	past  []string // earlier commands, the newest last
+	past  []string // earlier commands, newest last
 	back  int      // which of them is in the field; len(past): none
 	draft string   // what was typed before the first ↑
 
@@ -37,10 +37,10 @@ type palette struct {
 }
 
 type suggestion struct {
-	text string // as it stands in the field, printable
+	text string // as in the field, printable
 	of   string // what follows it: "EXCHANGE"
 	does string // printable
-	run  effect // nil: a name has to follow
+	run  effect // nil: an argument must follow
 }
 
 func (p palette) opened(a app) palette {
@@ -51,7 +51,7 @@ func (p palette) opened(a app) palette {
 	return p.searched(a)
 }
 
-// refreshed offers what a poll or the answer to a screen has brought. What tab has chosen stays.
+// refreshed offers what a poll or an answer has brought. A completion by tab stays.
 func (p palette) refreshed(a app) palette {
 	if !p.open || p.completed {
 		return p
@@ -62,7 +62,7 @@ func (p palette) refreshed(a app) palette {
 	return p.searched(a)
 }
 
-// commanded gives a key to the palette, and does what it asks for.
+// commanded passes a key to the palette, and does what it asks for.
 func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
 	var chosen effect
 	if a.palette, chosen = a.palette.handle(msg, a); chosen == nil {
@@ -74,10 +74,10 @@ func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
 	if keep == nil {
 		return m, cmd
 	}
-	return m, tea.Sequence(keep, cmd) // what quits comes behind it
+	return m, tea.Sequence(keep, cmd) // quitting comes after it
 }
 
-// handle takes a key while the palette is open. What it returns is to be run.
+// handle handles a key while the palette is open, and returns what to run.
 func (p palette) handle(msg tea.KeyMsg, a app) (palette, effect) {
 	k := p.env.Keys
 	switch {
@@ -108,7 +108,7 @@ func (p palette) closed() palette {
 	return p
 }
 
-// accept takes what is offered first, or what was completed.
+// accept takes the first suggestion, or the completed one.
 func (p palette) accept(a app) (palette, effect) {
 	switch {
 	case strings.TrimSpace(p.field.Text()) == "":
@@ -125,7 +125,7 @@ func (p palette) accept(a app) (palette, effect) {
 	return p.closed(), chosen.run
 }
 
-// complete writes what is offered into the field, and then the next of it.
+// complete puts a suggestion into the field, and then the next one.
 func (p palette) complete(a app, by int) palette {
 	if len(p.found) == 0 {
 		return p
@@ -137,12 +137,12 @@ func (p palette) complete(a app, by int) palette {
 	p.field.Set(chosen.text)
 	if p.completed = true; chosen.of != "" {
 		p.field.Set(chosen.text + " ")
-		return p.searched(a) // for names now
+		return p.searched(a) // now for names
 	}
 	return p
 }
 
-// recall writes an earlier command into the field, and behind the newest what was typed.
+// recall puts an earlier command into the field; after the newest comes what was typed.
 func (p palette) recall(a app, to int) palette {
 	if to < 0 || to > len(p.past) {
 		return p
@@ -158,7 +158,7 @@ func (p palette) recall(a app, to int) palette {
 	return p.searched(a)
 }
 
-// searched finds what is offered for what is typed.
+// searched finds suggestions for the typed text.
 func (p palette) searched(a app) palette {
 	p.found, p.hidden, p.at, p.completed, p.wrong = nil, 0, 0, false, ""
 	typed := strings.TrimLeft(p.field.Text(), " ")
@@ -198,7 +198,7 @@ func (p palette) searched(a app) palette {
 	return p
 }
 
-// offerText adds a command with the text that is typed behind it.
+// offerText adds a command with the typed text as its argument.
 func (p *palette) offerText(c *command, text string) {
 	s := suggestion{text: c.name, of: strings.ToUpper(c.word), does: c.does}
 	if text != "" {
@@ -230,8 +230,8 @@ func (p *palette) offerNames(a app, c *command, typed string) {
 	}
 }
 
-// actions are what keys of a screen do, as far as the words are like what is typed. Keys that mean what is under the
-// cursor of a dialog, like enter, are not among them.
+// actions are what keys of a screen do, if their words match the typed text. Keys for what is under the cursor of a
+// dialog, like enter, are left out.
 func actions(of shell.Screen, typed string) []suggestion {
 	var found []suggestion
 	for _, b := range of.Keys() {
@@ -267,7 +267,7 @@ func (p palette) nothing() string {
 	return "no command, flow or queue has that name"
 }
 
-// view is what is typed, and what it can become.
+// view is the typed text, and its suggestions.
 func (p palette) view(width int) []string {
 	s := p.env.Styles
 	hints := s.Muted.Render("tab completes   ↑ ↓ earlier commands   esc closes ")

@@ -27,7 +27,7 @@ func (term *terminal) command(text string, shows ...string) *terminal {
 	return term.press(":", text).await(shows...)
 }
 
-// The palette offers flows and queues by parts of their names, tab completes them, and enter opens what is named.
+// The palette offers flows and queues by parts of their names, tab completes them, and enter opens them.
 func TestPaletteOpensByName(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	term := newTerminal(t, o, 120, 36).await("ucenter@user").command("user@fai", "▸ queue ucenter@user@failed")
@@ -37,7 +37,7 @@ func TestPaletteOpensByName(t *testing.T) {
 	term.press(keyEnter).await("ucenter@user@failed › worker-queue")
 }
 
-// What tab completes goes round, and a command that takes a name offers the names.
+// Tab cycles through completions, and a command that takes a name offers names.
 func TestPaletteCompletes(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
 	term.command("f", "▸ flows").press(keyTab).await(" : flows ").press(keyTab).await(" : failed ")
@@ -47,14 +47,14 @@ func TestPaletteCompletes(t *testing.T) {
 	term.press(keyEnter).await("Tap RetryExchange")
 }
 
-// ↑ and ↓ go through earlier commands; what was being typed is behind the newest.
+// ↑ and ↓ go through earlier commands; after the newest comes what was being typed.
 func TestPaletteRemembers(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
 	for _, c := range [][2]string{{"queues", "READY"}, {"findings", "WHAT"}, {"findings", "WHAT"}} {
 		term.press(":", c[0], keyEnter).await(c[1]).awaitGone("tab completes")
 	}
 	term.command("jour", "▸ journal").press(keyUp).await(" : findings ").press(keyUp)
-	term.await(" : queues ") // done twice in a row, findings is there once
+	term.await(" : queues ") // repeated at once, findings is there once
 	term.press(keyUp, keyDown, keyDown).await(" : jour ").press(keyUp, keyEnter).await("WHAT")
 }
 
@@ -65,7 +65,7 @@ func TestPaletteSaysWhatItDoesNotFind(t *testing.T) {
 	term.command("queue zzzz", "✗ there is no queue zzzz")
 }
 
-// What keys do on this screen can be found by its words. Nothing that a dialog asks is among it.
+// What keys do on this screen can be found by its words, except keys that answer a dialog.
 func TestPaletteOffersKeys(t *testing.T) {
 	o, broker, _ := failedOptions(5)
 	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("3", "f", keyEnter).await("5 messages")
@@ -73,7 +73,7 @@ func TestPaletteOffersKeys(t *testing.T) {
 	assert.Equal(t, len(broker.executed()), 0, "plans were executed: only the dialog was asked for")
 }
 
-// What a screen can do once it has read is offered then, and what the first poll brings, too: nothing is typed again.
+// Suggestions that appear once a screen has read, or with the first poll, need no retyping.
 func TestPaletteOffersWhatComesLater(t *testing.T) {
 	o, broker, _ := failedOptions(5)
 	source := &hanging{recorded: recorded{snapshot: o.Source.(*recorded).snapshot}, turn: make(chan struct{})}
@@ -88,7 +88,7 @@ func TestPaletteOffersWhatComesLater(t *testing.T) {
 	term.await("▸ replay all shown", "key R")
 }
 
-// Names of any bytes are drawn printable and opened as they are, in the vhost that was meant.
+// Names of any bytes are drawn printable and opened exactly, in the right vhost.
 func TestPaletteTakesAnyName(t *testing.T) {
 	evil := "evil \x1b[2J\u202egnp\xff 日本語 "
 	s := recording(queue(evil, ready(1)), queue("orders/failed"))
@@ -153,7 +153,7 @@ func TestPressOfEveryKey(t *testing.T) {
 	assert.That(t, len(got) == shell.MostCommands && got[len(got)-1] == "x", "%d commands are remembered", len(got))
 }
 
-// Every binding of the program is explained somewhere: who adds a key says what it does.
+// Every binding of the program is explained somewhere: a new key needs a description.
 func TestKeyHelpHasEveryKey(t *testing.T) {
 	var explained []string
 	for _, g := range KeyHelp() {
@@ -189,7 +189,7 @@ func TestKeyHelpHasEveryKey(t *testing.T) {
 	}
 }
 
-// "-" goes to the screen seen before, across tabs, and back again; what was closed is opened again.
+// "-" goes to the previous screen, across tabs, and back again; a closed one is opened again.
 func TestLastScreen(t *testing.T) {
 	o, broker, _ := failedOptions(5)
 	term := newTerminal(t, o, 120, 36)
@@ -200,7 +200,7 @@ func TestLastScreen(t *testing.T) {
 	term.await("ucenter@user").press("-").await("no other screen was seen before this one")
 	term.press("j", keyEnter).await("next queue").press("f").await("5 messages   read")
 	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way")
-	looks := broker.peeked() // with that of the picture
+	looks := broker.peeked() // including the picture's
 	term.press("4").await("WHAT").press("-").await("5 messages   read").press("-").await("WHAT")
 	assert.Equal(t, way(), "", "the way to the findings")
 	term.press("-").await("5 messages   read")
@@ -213,7 +213,7 @@ func TestLastScreen(t *testing.T) {
 	term.press("-").await("next queue").press("-").await("5 messages   read")
 }
 
-// The help is over when it was closed: "-" goes past it. In a text "-" is a letter.
+// The help is over when it was closed: "-" skips it. In a text "-" is a letter.
 func TestLastScreenPassesWhatIsOver(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("2").await("UNACKED")
@@ -221,7 +221,7 @@ func TestLastScreenPassesWhatIsOver(t *testing.T) {
 	term.press("-").await("UNACKED").press("/a-b").await("/ a-b")
 }
 
-// going are options with contexts to go to.
+// going are options with contexts to switch to.
 func going(n int) (Options, *recordedBroker) {
 	o, broker, _ := failedOptions(n)
 	o.Contexts = []string{"evil\x1b[2J", "prod", "staging"}
@@ -248,7 +248,7 @@ func TestContextIsChosenWithoutABroker(t *testing.T) {
 	assert.Equal(t, term.last.next, "evil\x1b[2J", "goes to")
 }
 
-// What runs, on whichever tab, is not left.
+// A running action, on any tab, prevents switching.
 func TestContextWaitsForWhatRuns(t *testing.T) {
 	o, _ := going(5)
 	a := newApp(t.Context(), o)

@@ -25,8 +25,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// TestPanicsLeaveTheTerminal: a defect in what draws, in what handles messages, or in what asks a broker, ends the
-// program with the terminal as it was, and in words.
+// A panic while drawing, handling messages, or asking a broker, ends the program with the terminal restored, and an
+// explanation.
 func TestPanicsLeaveTheTerminal(t *testing.T) {
 	for name, defect := range map[string]func(o *Options, armed *atomic.Bool){
 		"Update, which works out what is drawn": func(o *Options, armed *atomic.Bool) {
@@ -67,7 +67,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			o, _, _ := failedOptions(3)
 			defect(&o, &armed)
 			stdout := os.Stdout
-			os.Stdout = tty // Bubble Tea tells of the panic there
+			os.Stdout = tty // Bubble Tea reports the panic there
 			a, screen := newApp(t.Context(), o), shell.NewScreenFile(tty, tty)
 			a.env.Screen = screen
 			_, err = run(a, tea.NewProgram(a, tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keyless{tty, t}),
@@ -89,7 +89,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 	}
 }
 
-// defective is a source with a defect.
+// defective is a source that panics.
 type defective struct {
 	ports.Source
 	armed *atomic.Bool
@@ -102,8 +102,8 @@ func (d defective) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	return d.Source.Snapshot(ctx)
 }
 
-// keyless is a terminal on which nobody types. (Bubble Tea 1.3.10 does not wait for its reader of a real file when it
-// ends by a panic, which the race detector tells.)
+// keyless is a terminal without input. (Bubble Tea 1.3.10 does not wait for its reader of a real file when it ends with
+// a panic, which the race detector reports.)
 type keyless struct {
 	tty *os.File
 	t   *testing.T

@@ -18,7 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// voice is a screen reader: it has what a plain screen writes, a line for each movement of the terminal's cursor.
+// voice is a screen reader: it gets what a plain screen writes, a line for each movement of the terminal's cursor.
 type voice struct {
 	mu    sync.Mutex
 	lines term.Lines
@@ -39,7 +39,7 @@ func (v *voice) Write(b []byte) (int, error) {
 
 var movements = regexp.MustCompile(`\x1b\[[\d;]*H`)
 
-// heard are the lines that were written since the last time, without the header: a poll may be slow.
+// heard are the lines written since the last call, without the header: a poll may be slow.
 func (v *voice) heard() (lines []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -61,7 +61,7 @@ func (terms *terminal) onRow(text string) *terminal {
 	})
 }
 
-// awaitPolls waits for so many more of them.
+// awaitPolls waits for this many more of them.
 func (terms *terminal) awaitPolls(n int) *terminal {
 	terms.t.Helper()
 	for range n {
@@ -76,7 +76,7 @@ func (terms *terminal) awaitPolls(n int) *terminal {
 	return terms
 }
 
-// TestPlainScreen: a screen reader hears the row to which the cursor came, what changed on the broker, nothing else.
+// A screen reader hears the row to which the cursor came, what changed on the broker, and nothing else.
 func TestPlainScreen(t *testing.T) {
 	o, channel := storyVHost(t, "mail", "push", "sms")
 	for name, n := range map[string]int{"mail": 6, "push": 4, "sms": 2} {
@@ -106,7 +106,7 @@ func TestPlainScreen(t *testing.T) {
 	screen.await("failed queue", "2 of 3").press("z").onRow("push ")
 }
 
-// TestPlainListScrolls: a row at a time, and the terminal's cursor is where one types; a dialog stands alone.
+// A list scrolls a row at a time, and the terminal's cursor is where text is typed; a dialog is alone.
 func TestPlainListScrolls(t *testing.T) {
 	o, channel := storyVHost(t, "mail")
 	for i := range 30 {
@@ -120,7 +120,7 @@ func TestPlainListScrolls(t *testing.T) {
 		screen.press("j")
 		row := fmt.Sprintf("ValueError: number %d ", i+1)
 		screen.onRow(row)
-		said := slices.DeleteFunc(screen.voice.heard(), func(line string) bool { // statistics of new queues may come
+		said := slices.DeleteFunc(screen.voice.heard(), func(line string) bool { // statistics of new queues may arrive
 			return !strings.Contains(line, "ValueError")
 		})
 		must.That(t, len(said) == 1 && strings.Contains(said[0], row), "j to %q said %q", row, said)

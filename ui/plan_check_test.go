@@ -23,7 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// watched plays a canary of 47 that waits until it is told to go on, and of which some come back.
+// watched plays a canary of 47 that waits until it is told to continue, and some of which come back.
 func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
 	a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: 1}
 	a.Canary = plan.CanaryState{
@@ -65,7 +65,7 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.await("1 of 47 messages moved", "stopped before the outcome was known", "stopped   on request")
 }
 
-// TestCanaryKey: a drop has none, and a number that is typed takes no letters.
+// A drop has no canary, and a typed number takes no letters.
 func TestCanaryKey(t *testing.T) {
 	o, b, _ := failedOptions(47)
 	o.Production = true
@@ -81,8 +81,8 @@ func TestCanaryKey(t *testing.T) {
 	assert.That(t, len(plans) == 1 && plans[0].Canary != nil, "executed %+v", plans)
 }
 
-// TestCanaryOnARealBroker: in production, above 100 messages, a number is typed and all options are reachable; the
-// failures of a worker come back, and the dialog says so.
+// In production, above 100 messages, a number is typed and all options are reachable; the failures of a worker come
+// back, and the dialog says so.
 func TestCanaryOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
 	declare(t, channel, "ui.canary.failed", nil)
@@ -100,8 +100,8 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	end()
 }
 
-// TestChangedUnderADialogOnARealBroker: a queue that is bound while the plan is shown gets nothing before that was
-// shown and agreed to, also when no poll has seen it.
+// A queue that is bound while the plan is shown gets nothing before that was shown and agreed to, even when no poll has
+// seen it.
 func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	o.Interval = time.Hour
@@ -123,7 +123,7 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 			"ui.check.audit"))
 	}
 	term.press(keyEnter)
-	// The way through the exchange is not the worker's alone any more: the worker by name is.
+	// Through the exchange, the worker is no longer the only one reached: by name it is.
 	term.await("read it again", "changed   ", "through (default), key ui.check")
 	got := counts()
 	must.That(t, got == "1 0 0", "before it was agreed to there are %s\n%s", got, term.screen())
@@ -131,7 +131,7 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 	assert.Equal(t, counts(), "0 1 0", "there")
 }
 
-// TestLimitUnderADialogOnARealBroker: what a limit drops is refused, i insists, and the undo brings all of it back.
+// What a limit drops is refused, i insists, and the undo brings all of it back.
 func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	declare(t, channel, "ui.limit.failed", nil)
@@ -162,7 +162,7 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	}
 }
 
-// TestTopologyCannotBeReadAgain: nothing is done then, and the dialog says so.
+// Then nothing is done, and the dialog says so.
 func TestTopologyCannotBeReadAgain(t *testing.T) {
 	o, b, _ := failedOptions(3)
 	o.Interval = time.Hour
@@ -175,7 +175,7 @@ func TestTopologyCannotBeReadAgain(t *testing.T) {
 	term.press(keyEnter).await("1 message moved")
 }
 
-// TestWhomElseItReached: an account with queues that the plan did not name is not a complete one.
+// An account with queues outside the plan is not a complete one.
 func TestWhomElseItReached(t *testing.T) {
 	a := plan.Account{Planned: 1, Moved: 1}
 	assert.That(t, a.Complete(), "it is complete")
@@ -187,8 +187,7 @@ func TestWhomElseItReached(t *testing.T) {
 	}
 }
 
-// TestTabReachesAQueueOfChoice: a queue that no flow has, with messages whose worker is gone, offers the queues that
-// could be meant, and in the end every queue.
+// A queue without a flow, with messages whose worker is gone, offers the possible queues, and finally every queue.
 func TestTabReachesAQueueOfChoice(t *testing.T) {
 	o, b, _ := showing(recording(queue("billing.parking", ready(1)), queue("billing.invoice", consumers(1)),
 		queue("stock", consumers(1))))
@@ -213,7 +212,7 @@ func TestTabReachesAQueueOfChoice(t *testing.T) {
 		"ran %+v", plans)
 }
 
-// TestDeadLettersThatNoFlowHas: a look tells that a queue holds dead letters. From then on it is among the failed ones.
+// A look shows that a queue holds dead letters. From then on it is among the failed ones.
 func TestDeadLettersThatNoFlowHas(t *testing.T) {
 	o, b, _ := showing(recording(queue("attention", ready(1)), queue("orders", consumers(1))))
 	o.Interval = 10 * time.Millisecond
@@ -224,12 +223,12 @@ func TestDeadLettersThatNoFlowHas(t *testing.T) {
 	term.press("3", "f").await("FAILED QUEUE", "no flow has it", "failures in 1 of 1 message read there")
 }
 
-// TestInsistIsForOneTarget: who insists that a limit of one queue may drop messages has not agreed to that of another.
+// Insisting on losses at one queue's limit does not agree to another's.
 func TestInsistIsForOneTarget(t *testing.T) {
 	limit := func(q *model.Queue) { q.Arguments["x-max-length"] = int64(5) }
 	for _, test := range []struct {
 		key    string
-		turns  []string // to the queue of choice: what is seen after each tab
+		turns  []string // up to the selectable queue: what is shown after each tab
 		agrees string
 	}{
 		{"m", nil, "enter move"},
@@ -270,7 +269,7 @@ func TestWhatComesLaterStays(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		count func() model.QueueCounts // after it has run; nil: the queue cannot be counted
-		done  func(*plan.Account)      // what became of 23 messages
+		done  func(*plan.Account)      // the outcomes of 23 messages
 		last  []string                 // what the account says
 		not   string
 	}{
@@ -340,7 +339,7 @@ func TestWhatComesLaterStays(t *testing.T) {
 	}
 }
 
-// What is held after an action comes back first: only then is the count of the queue taken.
+// Messages held after an action first come back: only then is the queue counted.
 func TestArrivalsAreCountedWhenTheQueueIsWhole(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	asked := 0

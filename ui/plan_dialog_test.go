@@ -54,7 +54,7 @@ func TestStripWords(t *testing.T) {
 		},
 		{"x-first-death-exchange x-first-death-queue x-first-death-reason x-last-death-exchange x-last-death-queue " +
 			"x-last-death-reason", "x-first-death-* x-last-death-*"},
-		// no more than what there is
+		// only what is there
 		{"x-first-death-exchange x-first-death-queue", "x-first-death-exchange x-first-death-queue"},
 	} {
 		names := strings.Fields(test.names)
@@ -63,7 +63,7 @@ func TestStripWords(t *testing.T) {
 	}
 }
 
-// TestNothingToUndo: an action that moved nothing does not offer its undo, which would take back an older one.
+// An action that moved nothing does not offer an undo, which would undo an older one.
 func TestNothingToUndo(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withJournal(t, &o, c, 1)
@@ -75,7 +75,7 @@ func TestNothingToUndo(t *testing.T) {
 	term.lacks("undoes it", "it offers an undo")
 }
 
-// TestUndoOfWhatHappened: the box that says "u undoes it" takes that key.
+// The box that says "u undoes it" handles that key.
 func TestUndoOfWhatHappened(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withJournal(t, &o, c, 3)
@@ -137,7 +137,7 @@ func TestQuitWhileARunIsStopping(t *testing.T) {
 	b.execute = func(ctx context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
 		defer close(ended)
 		<-ctx.Done()
-		time.Sleep(50 * time.Millisecond) // what is in flight is waited for
+		time.Sleep(50 * time.Millisecond) // messages in flight are awaited
 		return plan.Account{Operation: p.Operation, Planned: p.Planned}, ctx.Err()
 	}
 	term := onQueue(t, o, failedQueue, 80, 24).await("3 messages").press("R").await("enter replay")
@@ -225,7 +225,7 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	changed.TakenAt = c.now().Add(time.Second)
 	o.Source.(*recorded).tell(&changed)
 	term.await("this has changed while you looked at it", "through (default), key ucenter@user")
-	term.press(keyEnter, keyTab) // keys are handled in their order: when the target is another one, enter did nothing
+	term.press(keyEnter, keyTab) // keys are handled in order: when the target is another one, enter did nothing
 	term.await("target    origin")
 	must.That(t, len(b.executed()) == 0, "a plan ran that nobody can have read")
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
@@ -235,7 +235,7 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	term.press(keyEnter).await("1 message moved")
 }
 
-// TestKeysWhileItPlans: a plan is made again after each toggle, and keys that are pressed meanwhile count.
+// A plan is made again after each toggle, and keys pressed meanwhile count.
 func TestKeysWhileItPlans(t *testing.T) {
 	o, _, _ := failedOptions(1)
 	list := message.MessageList{failedMessage(0)}
@@ -245,7 +245,7 @@ func TestKeysWhileItPlans(t *testing.T) {
 	planned := func() {
 		t.Helper()
 		var again tea.Cmd
-		if d, again = d.Update(make()); again != nil { // for what was typed before
+		if d, again = d.Update(make()); again != nil { // for keys typed earlier
 			d, _ = d.Update(again())
 		}
 		must.That(t, d.State == shell.DialogAsking, "%v: %v", d.State, d.Plan.Refusal)
@@ -298,8 +298,8 @@ func TestSpreadGoesRound(t *testing.T) {
 		act.Spreads[1] >= time.Second, "%d of %v", d.Over, act.Spreads)
 }
 
-// TestReasonIsAskedInProduction: behind the number, for one message and for a cause in several queues; every key is
-// then a letter of it, what was said last is proposed, and the records get it.
+// After the number, for one message and for a cause in several queues: every key is then a letter of the reason, the
+// last one is proposed, and the records get it.
 func TestReasonIsAskedInProduction(t *testing.T) {
 	o, b, _, c := manyFailed()
 	o.Production = true
@@ -336,10 +336,10 @@ func TestReadOnly(t *testing.T) {
 	wantFroms(t, b)
 }
 
-// TestDialogsFitTheSmallestTerminal: where a question has more lines than 80 x 24 has room for, what has changed, the
-// choice, the field and the keys stay, and a mark says that lines are missing.
+// If a question has more lines than 80 x 24 has room for, what has changed, the choice, the field and the keys stay,
+// and a mark says that lines are missing.
 func TestDialogsFitTheSmallestTerminal(t *testing.T) {
-	const width, height = 80, 19 // of the screen, without what stands above and below it
+	const width, height = 80, 19 // of the screen, without what is above and below it
 	o, _, _ := failedOptions(47)
 	e := newApp(t.Context(), o).env
 	e.Production = true

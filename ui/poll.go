@@ -18,24 +18,24 @@ import (
 
 const (
 	defaultInterval = 2 * time.Second
-	slowestPoll     = 2 * time.Minute // the pause that a slow broker is given, at most
+	slowestPoll     = 2 * time.Minute // the longest pause for a slow broker
 	pollShare       = 20              // a poll takes at most a twentieth of the time
 	retryFirst      = time.Second
 	retryMost       = 10 * time.Second
 )
 
-// poller reads the broker again and again: the next poll starts when the last has ended and the interval has passed, so
-// that a slow broker is not asked faster than it answers. An error is a state of it, kept until the next success.
+// poller reads the broker repeatedly: the next poll starts when the last has ended and the interval has passed, so that
+// a slow broker is not asked faster than it answers. An error is kept as its state until the next success.
 type poller struct {
 	source   ports.Source
 	held     func(since time.Time) map[model.QueueRef]bool // nil: nothing is ever held
-	counter  ports.Counter                                 // confirms what late statistics tell; nil: they stand
+	counter  ports.Counter                                 // confirms what late statistics report; nil: they stand
 	looked   func(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
 	looks    *shell.Looks
 	interval time.Duration // between the end of a poll and the next one, at least
-	pause    time.Duration // that is made now: longer when the broker takes long
+	pause    time.Duration // the current one: longer for a slow broker
 
-	inFlight shell.Request // the poll that is running; 0: none
+	inFlight shell.Request // the running poll; 0: none
 	timer    shell.Request // the wait for the next one; 0: none
 	next     time.Time
 	wanted   time.Time // a poll is wanted by then: see soon
@@ -44,11 +44,11 @@ type poller struct {
 	last     *model.Topology // of the last success
 	recent   watch.Polls
 	found    findings.Memory
-	readAt   time.Time     // when that was so: at the latest when it was asked for
-	took     time.Duration // of that poll
+	readAt   time.Time     // when that was current: when it was requested, at the latest
+	took     time.Duration // by that poll
 	err      error         // of the last poll
-	lostAt   time.Time     // when the first of the errors in a row happened
-	failures int           // in a row
+	lostAt   time.Time     // when the first of consecutive errors occurred
+	failures int           // consecutive ones
 }
 
 // polledMsg is the answer to a poll, with everything worked out.
@@ -72,7 +72,7 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 	source, held, looked, id, before, recent := p.source, p.held, p.looked, p.inFlight, p.last, p.recent
 	counter, seen, memory := p.counter, p.looks.Seen, p.found
 	return e.Command(shell.PollTimeout, func(ctx context.Context) tea.Msg {
-		began := time.Now() // the real time: how long it takes is not a matter of the clock on the screen
+		began := time.Now() // the real time: its duration does not depend on the screen's clock
 		snapshot, err := source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: id, err: err}
@@ -111,8 +111,8 @@ func (p *poller) read(e *shell.Env) tea.Cmd {
 	})
 }
 
-// answered takes the answer to the poll in flight and reports whether it brought data. Then comes the wait for the next
-// one.
+// answered takes in the answer to the poll in flight and reports whether it brought data. Then comes the wait for the
+// next one.
 func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	if msg.request != p.inFlight {
 		return false, nil
@@ -137,8 +137,8 @@ func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	return msg.err == nil, p.wait(pause, e)
 }
 
-// lost takes in that the connection for messages was lost: what is shown may be old, and the broker is asked at once. A
-// poll under way does not count: it may have been answered before.
+// lost takes in that an AMQP connection was lost: what is shown may be old, and the broker is polled at once. A poll in
+// flight does not count: it may have been answered before.
 func (p *poller) lost(why error, e *shell.Env) tea.Cmd {
 	if p.err == nil {
 		p.lostAt = e.Now()
@@ -164,8 +164,8 @@ func (p *poller) wait(pause time.Duration, e *shell.Env) tea.Cmd {
 	return tea.Tick(pause, func(time.Time) tea.Msg { return pollDueMsg{id} })
 }
 
-// soon brings the next poll forward to when statistics tell what was done just now: on a broker that is asked every two
-// minutes, what was replayed would be seen where it was until then.
+// soon brings the next poll forward to when statistics include what was just done: on a broker that is polled every two
+// minutes, replayed messages would otherwise be shown at their old place until then.
 func (p *poller) soon(e *shell.Env) tea.Cmd {
 	now := e.Now()
 	p.wanted = now.Add(model.LateStatistics)
@@ -175,7 +175,7 @@ func (p *poller) soon(e *shell.Env) tea.Cmd {
 	return p.wait(p.next.Sub(now), e)
 }
 
-// toggle stops the polling after the one in flight, or goes on with it at once.
+// toggle pauses polling after the poll in flight, or resumes it at once.
 func (p *poller) toggle(e *shell.Env) tea.Cmd {
 	p.paused = !p.paused
 	p.timer = 0
@@ -185,7 +185,7 @@ func (p *poller) toggle(e *shell.Env) tea.Cmd {
 	return p.read(e)
 }
 
-// trouble is the error of the last poll as cause and next step; "" when there is none.
+// trouble is the error of the last poll as cause and next step; "" without one.
 func (p *poller) trouble() (cause, next string) {
 	if p.err == nil {
 		return "", ""
@@ -201,19 +201,19 @@ func (p *poller) trouble() (cause, next string) {
 	return connect.Cause, connect.Next
 }
 
-// counter counts the queues that a screen shows, again and again, for as long as the screen is seen. An error makes it
-// slower, and is told in words: what is shown then comes from the polls.
+// counter counts the queues on a screen repeatedly, as long as it is visible. An error slows it down, and is shown in
+// words: the numbers then come from the polls.
 type counter struct {
 	pace     shell.Pace
 	ask      func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
 	inFlight shell.Request // 0: none
 	timer    shell.Request // the wait for the next one; 0: none
 	err      error         // of the last count
-	failures int           // in a row
+	failures int           // consecutive ones
 	every    time.Duration
 }
 
-// watching is a screen that wants queues to be counted while it is seen.
+// watching is a screen whose queues are counted while it is visible.
 type watching interface {
 	// Watched are the queues to count: by a passive declare, and by totals.
 	Watched() (declare, totals []model.QueueRef)
@@ -238,7 +238,7 @@ func (c *counter) read(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd 
 	})
 }
 
-// count starts the counts that are wanted now and are not under way or waited for.
+// count starts the wanted counts that are neither running nor waited for.
 func (a *app) count() tea.Cmd {
 	if a.poller.paused || a.latest.Topology == nil {
 		return nil
@@ -254,7 +254,7 @@ func (a *app) count() tea.Cmd {
 		})...)
 	}
 	if a.env.Broker == nil {
-		queues[0] = nil // there are polls and totals only
+		queues[0] = nil // there are only polls and totals
 	}
 	var cmds []tea.Cmd
 	for lane := range a.counters {
@@ -265,7 +265,7 @@ func (a *app) count() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// counted takes an answer, gives it to the screens of the tab that is seen, and waits for the next one.
+// counted takes in an answer, passes it to the screens of the visible tab, and waits for the next one.
 func (a app) counted(msg shell.CountedMsg) (app, tea.Cmd) {
 	c := &a.counters[msg.Lane]
 	if msg.Request != c.inFlight {
@@ -289,8 +289,8 @@ func (a app) counted(msg shell.CountedMsg) (app, tea.Cmd) {
 	return a, tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
 }
 
-// recounted puts counts into what all screens show, and reports whether they change it: what is seen twice on a screen
-// is one number.
+// recounted puts counts into the data of all screens, and reports whether that changes: a number shown twice must be
+// the same.
 func (a *app) recounted(c model.Counts) (changed bool) {
 	touched := append(slices.Clone(a.counts), c)
 	a.forget(c.At)
@@ -313,7 +313,7 @@ func (a *app) forget(now time.Time) {
 	a.counts = slices.DeleteFunc(a.counts, func(old model.Counts) bool { return now.Sub(old.At) >= shell.CountedFor })
 }
 
-// failedIn is how many messages all failed queues hold, as far as is known.
+// failedIn is how many messages all failed queues hold, as far as known.
 func failedIn(latest shell.TopologyMsg) int64 {
 	return shell.SumOf(causes.FailedRefs(latest, model.QueueRef{}), func(ref model.QueueRef) model.Opt[int64] {
 		return shell.ReadyOf(latest.Topology, ref)

@@ -30,22 +30,22 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// testNode is a real broker. Each test has queues of its own on it.
+// testNode is a real broker. Each test has its own queues on it.
 var testNode shared.Node
 
 func TestMain(m *testing.M) { os.Exit(testNode.Run(m)) }
 
-// onTheNode is the node, for a test that runs beside the others on it: they wait most of the time.
+// onTheNode is the node, for a test that runs in parallel with others on it: they mostly wait.
 func onTheNode(t *testing.T) *demo.Node {
 	t.Helper()
 	t.Parallel()
 	return testNode.Get(t)
 }
 
-// vhosts counts those that tests have made.
+// vhosts counts those created by tests.
 var vhosts atomic.Int64
 
-// ownVHost makes a vhost for a test. All their names have the width of "story".
+// ownVHost creates a vhost for a test. All their names have the width of "story".
 func ownVHost(t *testing.T) (node *demo.Node, vhost, at string) {
 	t.Helper()
 	node = onTheNode(t)
@@ -57,7 +57,7 @@ func urlOf(node *demo.Node, vhost string) string {
 	return node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
 }
 
-// real is the program's options on the real broker, and a connection of the test's own to see what is there.
+// real is the program's options on the real broker, and the test's own connection to check what is there.
 func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
 	t.Helper()
 	node := onTheNode(t)
@@ -65,7 +65,7 @@ func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
 	return o, node, channel
 }
 
-// optionsOn are the program's options on a vhost, with a journal, and a connection of the test's own.
+// optionsOn are the program's options on a vhost, with a journal, and the test's own connection.
 func optionsOn(t *testing.T, node *demo.Node, vhost, at string) (Options, *amqp.Channel) {
 	t.Helper()
 	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
@@ -78,7 +78,7 @@ func optionsOn(t *testing.T, node *demo.Node, vhost, at string) (Options, *amqp.
 	}, must.Get(connection.Channel())(t)
 }
 
-// deadTo are the arguments of a queue whose dead letters go to another one.
+// deadTo are the arguments of a queue that dead-letters to another one.
 func deadTo(queue string) amqp.Table {
 	return amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": queue}
 }
@@ -90,7 +90,7 @@ func waitingFor(ttl int64, queue string) amqp.Table {
 	return arguments
 }
 
-// declare makes a durable queue that is deleted after the test.
+// declare declares a durable queue that is deleted after the test.
 func declare(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) {
 	t.Helper()
 	must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
@@ -107,7 +107,7 @@ func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp
 	dial.Publish(t, channel, queue, messages...)
 }
 
-// works takes messages of a queue of a vhost, as an application does, until it is ended or the test ends.
+// works consumes a queue of a vhost, as an application does, until it is ended or the test ends.
 func works(t *testing.T, o Options, queue string, handle func(d amqp.Delivery)) (end func()) {
 	t.Helper()
 	return dial.Work(t, urlOf(testNode.Get(t), o.VHost), queue, 0, handle)
@@ -126,7 +126,7 @@ func TestReplayOnARealBroker(t *testing.T) {
 	must.That(t, failed >= 3, "the scenario seeds %d failed messages", failed)
 	term := onFlow(t, o, "ucenter@user", 120, 36).await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
 	term.press("f")
-	deaths := "expired" // once, as far as the broker tells
+	deaths := "expired" // once, by the broker's count
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
@@ -204,14 +204,14 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 		"%d messages arrived, and the account does not say so\n%s", there, term.screen())
 }
 
-// agree presses enter until a text is there: statistics of fresh queues come late, and change a plan that is shown.
+// agree presses enter until a text is there: statistics of new queues come late, and change the displayed plan.
 func (term *terminal) agree(to, text string) *terminal {
 	term.t.Helper()
 	return term.answer(text, "enter "+to+" ", keyEnter)
 }
 
-// answer waits for a text, and presses the key behind each question that is on the screen until then: once a second,
-// and on what is drawn when the key before was handled.
+// answer waits for a text, and meanwhile presses the key for each question on the screen: once a second, when the
+// previous key has been handled and drawn.
 func (term *terminal) answer(text string, questions ...string) *terminal {
 	term.t.Helper()
 	var pressed time.Time
@@ -248,9 +248,8 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 	assert.Equal(t, depth.Of(t, channel, "ui.hostile"), 3, "messages are there after the look")
 }
 
-// A real broker goes away while two dashboards show it, and comes back: one polls often, and has no AMQP; the other
-// polls seldom, as where the broker takes long: that it is gone is known from AMQP at once, and that it is back from
-// the next poll.
+// A real broker goes away while two dashboards show it, and comes back: one polls often, without AMQP; the other polls
+// seldom, as for a slow broker: it knows from AMQP at once that it is gone, and from the next poll that it is back.
 func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
@@ -268,7 +267,7 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 		120, 36)
 	often.await(node.Version(), "ucenter@enterprise", "ucenter@user", "user-monitor", "retry 30s", "none !")
 	often.press("/", "ucenter@user", keyEnter).await("ucenter@user@failed", "TTL 30s (argument) → master")
-	for range 2 { // the second time on a connection that was made again
+	for range 2 { // the second time on a connection that was remade
 		seldom.await("live 10m")
 		must.Do(t, node.Halt())
 		often.await("! lost", "stale: this is how it was at", "ucenter@user@failed")
@@ -300,15 +299,14 @@ func polled(t *testing.T, node *demo.Node) *mgmt.Client {
 	return source
 }
 
-// The header says how old the picture is: a poll that hangs is no new one, and one that took long brought what was
-// then.
+// The header shows the age of the data: a poll that hangs brings nothing new, and a slow one brought old data.
 func TestTheAgeOfThePicture(t *testing.T) {
 	c := newClock()
 	source := &hanging{recorded: recorded{snapshot: busyBroker()}, turn: make(chan struct{})}
 	o := lively(source, c)
 	term := newTerminal(t, o, 80, 24)
 	source.turn <- struct{}{}
-	term.await("ucenter@user") // what it says of its age depends on how long the poll took
+	term.await("ucenter@user") // its age depends on how long the poll took
 	c.advance(9 * time.Minute) // the second poll hangs
 	term.await("slow, 9m")
 	source.turn <- struct{}{}
@@ -330,7 +328,7 @@ func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	}
 }
 
-// What a poll that took 6 s brought is 6 s old, and the next one comes 54 s later: that is never "live".
+// The result of a poll that took 6 s is 6 s old, and the next one comes 54 s later: that is never "live".
 func TestASlowPollIsNotLive(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
@@ -341,7 +339,7 @@ func TestASlowPollIsNotLive(t *testing.T) {
 		after time.Duration
 		says  string
 	}{
-		{5 * time.Millisecond, 0, "live 10ms"}, // a pause that is longer by less than what can be read
+		{5 * time.Millisecond, 0, "live 10ms"}, // a pause that is longer by an invisible amount
 		{6 * time.Second, 0, "6s old, every 1m 54s"},
 		{0, 20 * time.Second, "26s old, every 1m 54s"},
 		{0, 110 * time.Second, "slow, 2m 16s old"},
@@ -359,7 +357,7 @@ func TestASlowPollIsNotLive(t *testing.T) {
 	}
 }
 
-// TestWhatWasDoneIsSeenSoon: a broker that answers slowly is asked seldom, but for what was done just now.
+// A slow broker is polled seldom, but soon after an action.
 func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
@@ -384,7 +382,7 @@ func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	acted()
 	wantNext(model.LateStatistics)
 	c.advance(2 * time.Second)
-	answer() // of a poll that was made meanwhile: it may not tell all
+	answer() // to a poll that was made meanwhile: it may be incomplete
 	wantNext(model.LateStatistics - 2*time.Second)
 	c.advance(model.LateStatistics)
 	answer()
@@ -394,8 +392,8 @@ func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	wantNext(2 * time.Second)
 }
 
-// TestReplayIsFollowedToItsEnd: the account goes on after a replay, and the Journal has the same line later, whether
-// the dialog stays open or not: what fails again waits in its retry buffer before it is back.
+// The account continues after a replay, and the Journal has the same line later, whether the dialog stays open or not:
+// a message that fails again waits in its retry buffer before it is back.
 func TestReplayIsFollowedToItsEnd(t *testing.T) {
 	o, node, channel := real(t)
 	const worker, failed = "ui.followed", "ui.followed.failed"
@@ -421,7 +419,7 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
 }
 
-// TestEndOfASequelIsTold: how long it is watched counts down, and what came back is told on every screen.
+// The remaining watch counts down, and messages that came back are reported on every screen.
 func TestEndOfASequelIsTold(t *testing.T) {
 	o, b, c := failedOptions(47)
 	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {

@@ -27,7 +27,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// recordedBroker tells what it was given: messages by queue, and what becomes of a plan.
+// recordedBroker returns what it was given: messages by queue, and the outcome of a plan.
 type recordedBroker struct {
 	mu       sync.Mutex
 	messages map[model.QueueRef][]message.Message
@@ -43,8 +43,8 @@ type recordedBroker struct {
 	looked   map[model.QueueRef]model.Looked
 	// by looks that fail
 	rescued    peek.Rescued
-	unreadable error // of reading whole queues
-	// nil: all succeeds
+	unreadable error // from reading whole queues
+	// nil: everything succeeds
 	execute func(ctx context.Context, plan plan.Run, progress func(plan.Account)) (plan.Account, error)
 	follow  func(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
 }
@@ -53,7 +53,7 @@ func newRecordedBroker(c *clock) *recordedBroker {
 	return &recordedBroker{messages: map[model.QueueRef][]message.Message{}, clock: c}
 }
 
-// Lost is never.
+// Lost never returns a loss.
 func (b *recordedBroker) Lost(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
@@ -107,7 +107,7 @@ func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each func(*mess
 	return peek.Read{}, nil
 }
 
-// Follow says what the test gives it, or that all went well.
+// Follow returns the test's sequel, or that all went well.
 func (b *recordedBroker) Follow(
 	ctx context.Context, f plan.Following, progress func(plan.Sequel),
 ) (plan.Sequel, error) {
@@ -159,7 +159,7 @@ func (b *recordedBroker) change(do func()) {
 	do()
 }
 
-// leave lets these messages of a queue stay, by their places, and no others.
+// leave keeps only these messages of a queue, by position.
 func (b *recordedBroker) leave(queue string, from, to int) {
 	b.change(func() { b.messages[ref(queue)] = slices.Clone(b.messages[ref(queue)][from:to]) })
 }
@@ -262,9 +262,9 @@ func failing(c *clock, n int) *recordedBroker {
 	return b
 }
 
-func init() { time.Local = time.UTC } // what is written on a screen must not depend on where a test runs
+func init() { time.Local = time.UTC } // screens must not depend on where a test runs
 
-// Tap sees what the test gives it, or nothing.
+// Tap sees the test's messages, or none.
 func (b *recordedBroker) Tap(
 	ctx context.Context, _ trace.TapPlan, _ <-chan trace.TapPlan, see func(*message.Message, time.Time),
 	tell func(trace.TapCounts),
@@ -277,7 +277,7 @@ func (b *recordedBroker) Tap(
 	return nil
 }
 
-// Probe tells the steps that the test gives it.
+// Probe reports the test's steps.
 func (b *recordedBroker) Probe(
 	_ context.Context, plan trace.ProbePlan, tell func(trace.ProbeStep),
 ) (trace.ProbeResult, error) {
@@ -294,7 +294,7 @@ func recording(parts ...build.Part) *model.Snapshot {
 	return s
 }
 
-// later is the same broker some seconds on: ready says what has changed.
+// later is the same broker some time on: ready says what has changed.
 func later(s *model.Snapshot, after time.Duration, ready map[string]int64) *model.Snapshot {
 	next := *s
 	next.TakenAt = s.TakenAt.Add(after)
@@ -342,7 +342,7 @@ func service(name string, consuming, waiting, failed int64) build.Part {
 	}
 }
 
-// busyBroker has flows of several kinds, and something wrong with some.
+// busyBroker has flows of several kinds, some with problems.
 func busyBroker() *model.Snapshot {
 	return recording(
 		exchange("topic", "master"), exchange("topic", "master.retry"), exchange("topic", "master.failed"),
@@ -374,12 +374,12 @@ func manyQueues(n int) *model.Snapshot {
 	return s
 }
 
-// TestAnswersOfTheTerminalAreNoKeys: letters of an answer are commands, wherever reads cut it.
+// Letters of an answer are commands, wherever reads cut it.
 func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 	for _, tc := range []struct {
 		reads []string
 		keys  string
-		light string // what was heard: "light", "dark", or nothing
+		light string // what was reported: "light", "dark", or nothing
 	}{
 		{[]string{"jk"}, "jk", ""},
 		{[]string{"\x1b"}, "\x1b", ""},
@@ -414,7 +414,7 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 	}
 }
 
-// TestBackgroundIsWaitedFor: the first frame has the right colours, and a late answer changes them.
+// The first frame has the right colours, and a late answer changes them.
 func TestBackgroundIsWaitedFor(t *testing.T) {
 	a := newApp(t.Context(), frozen(&recorded{snapshot: busyBroker()}))
 	a.width, a.height = 80, 24
@@ -429,7 +429,7 @@ func TestBackgroundIsWaitedFor(t *testing.T) {
 	assert.That(t, a.env.Styles.Danger != dark, "a light background has the colours of a dark one")
 }
 
-// TestThemeOfTheMoment: another theme is chosen without leaving, and what is on the screen has its colours at once.
+// Another theme is selected without leaving, and the screen has its colours at once.
 func TestThemeOfTheMoment(t *testing.T) {
 	var e *shell.Env
 	terminal := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24, func(a *app) {

@@ -21,30 +21,30 @@ type (
 	Broker = shell.Broker
 )
 
-// Options say what the dashboard shows and how it may act.
+// Options are what the dashboard shows and how it may act.
 type Options struct {
-	ports.Looks // CheckTheme takes OwnThemes, CheckActionKey the keys of Actions
+	ports.Looks // checked by CheckTheme (OwnThemes) and CheckActionKey (the keys of Actions)
 	Source      ports.Source
 	Broker      Broker
-	Journal     ports.Records // nil: what is done is not kept, and there is no undo
+	Journal     ports.Records // nil: actions are not recorded, and there is no undo
 	Files       ports.Files   // nil: nothing can be exported
-	Editor      string        // the command that edits a file, as VISUAL or EDITOR have it; "" is vi or nano
+	Editor      string        // the command that edits a file, as in VISUAL or EDITOR; "" is vi or nano
 	Title       string        // the context's name or the broker's host:port, for the header; never a password
 	VHost       string        // "" is all of them
 	Interval    time.Duration // between the end of a poll and the next one; 0 is 2 s
 	ReadOnly    bool
 	Production  bool
 	Kept        Kept             // nil: choices and commands are lost with the program
-	Marks       Kept             // nil: what is said of causes is lost with the program
+	Marks       Kept             // nil: marks of causes are lost with the program
 	Index       ports.Index      // nil: each start reads the failed queues before it shows their causes
-	Contexts    []string         // brokers that one can go to from here, by their names
-	Trouble     string           // why it could not go to one; "" when it did not try
+	Contexts    []string         // brokers that the user can switch to, by name
+	Trouble     string           // why switching to one failed; "" otherwise
 	Now         func() time.Time // nil: time.Now
 
 	dotStep time.Duration // between two cells of a dot; 0 is picture.DotStep. For tests, which hold dots
 }
 
-// Themes are the names that Options.Theme may have.
+// Themes are the possible values of Options.Theme.
 func Themes() []string {
 	var names []string
 	for _, t := range term.Themes() {
@@ -53,16 +53,16 @@ func Themes() []string {
 	return names
 }
 
-// CheckTheme refuses the colours of a theme, or its name, in one sentence.
+// CheckTheme refuses a theme's colours, or its name, with one sentence.
 func CheckTheme(name string, colours map[string]string) error {
 	_, err := term.ParseThemes(map[string]map[string]string{name: colours})
 	return err
 }
 
 // Run shows the dashboard on this terminal until the user quits or ctx ends, and restores the terminal. It returns when
-// everything that it started has returned. next is the context that the user wants to go to; "" when they quit.
+// everything that it started has returned. next is the context to switch to; "" when the user quits.
 //
-// Signals are the caller's, who ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has
+// The caller handles signals, and ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has
 // just ended.
 func Run(ctx context.Context, o Options) (next string, err error) {
 	a, screen := newApp(ctx, o), shell.NewScreenFile(os.Stdin, os.Stdout)
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 	if o.Plain {
 		screen.Filter = new(term.Lines).Take
 	}
-	// The fewer, the more colours.
+	// The lower the profile, the more colours.
 	a.env.Asking = canAsk && !o.Plain && a.env.Theme == term.Auto && a.env.Profile < termenv.ANSI
 	var program *tea.Program
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 	return run(a, program)
 }
 
-// framesPerSecond is the most that Bubble Tea draws. By default it is 60, and a key waits for its frame for 17 ms.
+// framesPerSecond is Bubble Tea's maximum. By default it is 60, and a key waits 17 ms for its frame.
 const framesPerSecond = 120
 
 func run(a app, program *tea.Program) (next string, err error) {
@@ -111,8 +111,8 @@ func run(a app, program *tea.Program) (next string, err error) {
 	return next, err
 }
 
-// suspendMsg asks for the terminal to be given to the shell. continuedMsg tells that the shell had it and has continued
-// the program: SIGSTOP cannot be seen coming. resumedMsg tells that the terminal is ours again.
+// suspendMsg asks to give the terminal to the shell. continuedMsg says that the shell had it and has continued the
+// program: SIGSTOP cannot be seen coming. resumedMsg says that the terminal is ours again.
 type (
 	suspendMsg   struct{}
 	continuedMsg struct{}
@@ -122,7 +122,7 @@ type (
 // suspension is the time in which the shell has the terminal, as a command that Bubble Tea runs on it.
 type suspension struct {
 	screen *shell.ScreenFile
-	over   bool // already: the terminal is only to be taken again
+	over   bool // already: the terminal only has to be taken back
 }
 
 func (s *suspension) SetStdin(io.Reader)  {}
@@ -137,8 +137,7 @@ func (a app) suspend(over bool) (app, tea.Cmd) {
 	return a, tea.Exec(&suspension{a.env.Screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
 }
 
-// suspendByKey does so where nothing is under way that a broker would not wait for: it closes connections that are
-// silent.
+// suspendByKey does so unless something is in flight that a broker would not wait for: it closes silent connections.
 func (a app) suspendByKey() (app, tea.Cmd) {
 	if isBusy(a.top()) {
 		a.notice = shell.NoticeMsg{Bad: true, Text: "not suspended: what runs here would lose its connection; wait for " +

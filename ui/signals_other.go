@@ -10,8 +10,8 @@ import (
 
 const suspendable = false // whether the shell can have the terminal in between
 
-// watchSignals has nothing to watch: there are no such signals here.
+// watchSignals does nothing: there are no such signals on this system.
 func watchSignals(*tea.Program, *shell.ScreenFile) (ended func()) { return func() {} }
 
-// Run does nothing: here no shell continues a program.
+// Run does nothing: on this system no shell continues a program.
 func (s *suspension) Run() error { return nil }

@@ -16,10 +16,10 @@ import (
 
 const suspendable = true // whether the shell can have the terminal in between
 
-// watchSignals keeps the terminal usable when the program is killed or stopped, until it is told that the program has
-// ended. What asks it to end (SIGINT, SIGTERM, SIGHUP) is the caller's.
+// watchSignals keeps the terminal usable when the program is killed or stopped, until the program has ended. The caller
+// handles signals to terminate (SIGINT, SIGTERM, SIGHUP).
 func watchSignals(p *tea.Program, screen *shell.ScreenFile) (ended func()) {
-	signals := make(chan os.Signal, 8) // more than come before one is handled
+	signals := make(chan os.Signal, 8) // more than arrive before one is handled
 	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTSTP, syscall.SIGCONT)
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -55,15 +55,15 @@ func handleSignal(p *tea.Program, screen *shell.ScreenFile, s os.Signal) {
 		p.Send(continuedMsg{})
 	default:
 		screen.Rescue()
-		signal.Reset(s) // Go's own handler tells where each goroutine was, and ends the program
+		signal.Reset(s) // Go's own handler dumps all goroutines, and ends the program
 		_ = syscall.Kill(syscall.Getpid(), s.(syscall.Signal))
 	}
 }
 
 const stopTime = 300 * time.Millisecond // how long it may take until a process is stopped
 
-// Run stops this process, and all that the shell started with it, until the shell continues it. Where no shell could do
-// that, it does nothing.
+// Run stops this process, and everything that the shell started with it, until the shell continues it. Without such a
+// shell it does nothing.
 func (s *suspension) Run() error {
 	if s.over || !stoppable() {
 		return nil
@@ -73,7 +73,7 @@ func (s *suspension) Run() error {
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
 	s.screen.Set(&s.screen.Stopped, true)
-	// Not SIGTSTP: once a Go program has asked for it, it is not stopped by it any more, whatever is reset (Go 1.26).
+	// Not SIGTSTP: once a Go program has registered for it, it is no longer stopped by it, whatever is reset (Go 1.26).
 	if err := syscall.Kill(0, syscall.SIGSTOP); err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func (s *suspension) Run() error {
 	return nil
 }
 
-// stoppable reports whether a shell waits for this process group: the kernel lets no SIGTSTP stop one that nobody could
-// continue. A child tries it.
+// stoppable reports whether a shell waits for this process group: the kernel does not let SIGTSTP stop one that nothing
+// could continue. A child tries it.
 func stoppable() bool {
 	child := exec.Command("sh", "-c", "kill -TSTP $$")
 	if child.Start() != nil {

@@ -20,7 +20,7 @@ type tab struct {
 	seen  *model.Snapshot // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
 }
 
-// show goes to a tab. Going to the one that is shown closes what was opened from it.
+// show goes to a tab. Going to the visible one closes what was opened from it.
 func (a app) show(i int) (app, tea.Cmd) {
 	if i == a.tab {
 		a.tabs[i].drop(1)
@@ -41,7 +41,7 @@ func (a *app) refresh() tea.Cmd {
 	return t.send(a.latest)
 }
 
-// rest lets the screens of the other tabs go of an older poll.
+// rest lets the screens of the other tabs release an older poll.
 func (a *app) rest() {
 	for i := range a.tabs {
 		t := &a.tabs[i]
@@ -69,7 +69,7 @@ func (t *tab) send(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// drop closes the screens above the first n. What one of them has under way on the broker ends with it.
+// drop closes the screens above the first n. Their operations on the broker end with them.
 func (t *tab) drop(n int) {
 	for _, p := range t.stack[n:] {
 		if s, ok := p.Screen.(interface{ Close() }); ok {
@@ -79,9 +79,9 @@ func (t *tab) drop(n int) {
 	t.stack = t.stack[:n]
 }
 
-const mostPlaces = 50 // bounds how far back "-" looks for a screen that can still be shown
+const mostPlaces = 50 // how far back "-" looks for a screen that can still be shown
 
-// place is a screen that was seen: its tab, and the way to it from the tab's own screen.
+// place is a screen that was shown: its tab, and the way to it from the tab's own screen.
 type place struct {
 	tab int
 	way []stop
@@ -115,7 +115,7 @@ func (a app) place() place {
 	return p
 }
 
-// trailed notes where the app was before, when it shows another screen now.
+// trailed records the app's previous place, when it shows another screen now.
 func (a app) trailed(before app) app {
 	if a.at() == before.at() {
 		return a
@@ -125,7 +125,7 @@ func (a app) trailed(before app) app {
 	return a
 }
 
-// last goes to the screen that was seen before this one, on whichever tab. Done twice, it comes back.
+// last goes to the previous screen, on any tab. Done twice, it comes back.
 func (a app) last() (app, tea.Cmd) {
 	if isBusy(a.top()) {
 		a.notice = shell.NoticeMsg{Bad: true, Text: "not left: what runs here would be stopped; wait for its end, or stop " +
@@ -164,7 +164,7 @@ func (a app) reaches(p place) bool {
 		!slices.ContainsFunc(a.tabs[p.tab].stack[n:], func(page shell.Page) bool { return isBusy(page.Screen) })
 }
 
-// goTo shows a place. What was closed of the way to it is opened again.
+// goTo shows a place, and reopens closed screens on the way to it.
 func (a app) goTo(p place) (app, tea.Cmd) {
 	a.tab = p.tab
 	n := a.kept(p)
@@ -178,7 +178,7 @@ func (a app) goTo(p place) (app, tea.Cmd) {
 		var cmd tea.Cmd
 		a, cmd = a.push(s.again())
 		cmds = append(cmds, cmd)
-		for _, earlier := range trail { // knows the page that takes the place of the closed one
+		for _, earlier := range trail { // refers to the page that replaces the closed one
 			for i := range earlier.way {
 				if earlier.way[i].page == s.page {
 					earlier.way[i].page = a.at()
@@ -190,8 +190,7 @@ func (a app) goTo(p place) (app, tea.Cmd) {
 	return a, tea.Batch(cmds...)
 }
 
-// answer gives an answer to the screen that asked, whichever tab that is on. One whose screen was closed concerns
-// nobody.
+// answer passes an answer to the screen that asked, on any tab. It is dropped if that was closed.
 func (a app) answer(msg shell.AnswerMsg) (app, tea.Cmd) {
 	looked, isLook := msg.Msg.(messages.PeekedMsg)
 	if isLook && looked.Err == nil {
@@ -255,7 +254,7 @@ func (a app) undo() (app, tea.Cmd) {
 	return a.push(act.NewUndoScreen(a.env, 0))
 }
 
-// chosen takes the choices of earlier starts. Commands of this one are newer.
+// chosen takes in the choices of earlier starts. Commands of this one are newer.
 func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
 	past := c.Commands
 	for _, command := range a.palette.past {
@@ -274,7 +273,7 @@ func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
 	return a, tea.Batch(cmds...)
 }
 
-// hide sends a choice of columns to whichever screen has them.
+// hide sends a choice of columns to any screen with them.
 func (a *app) hide(msg shell.HideMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	for i := range a.tabs {
@@ -292,7 +291,7 @@ func (a app) unkept(err error) app {
 	return a
 }
 
-// columns opens the choice of columns of the screen that is seen.
+// columns opens the choice of columns of the visible screen.
 func (a app) columns() (app, tea.Cmd) {
 	var titles, hidden []string
 	list, ok := a.top().(shell.Columned)

@@ -20,7 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
-// tapped is a flow whose DLX hands on what the test says, and the options to look at it.
+// tapped is a flow whose DLX routes what the test says, and the options to look at it.
 func tapped(
 	tap func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error,
 ) Options {
@@ -30,8 +30,8 @@ func tapped(
 	return o
 }
 
-// passing are messages that enter by out.exchange and leave by dlx.exchange, the first one with a TTL that holds the
-// others up.
+// passing are messages that enter through out.exchange and leave through dlx.exchange, the first one with a TTL that
+// holds the others up.
 func passing(see func(*message.Message, time.Time)) {
 	at := time.Date(2026, 3, 1, 3, 4, 5, 0, time.Local)
 	for i, expiration := range []string{"3000", "1000", "2000"} {
@@ -129,7 +129,7 @@ func TestTapThatEnds(t *testing.T) {
 	term.press(keyEnter).await("Tap dlx.exchange")
 }
 
-// On a real broker: what passes is on the screen, and when the screen goes nothing is left.
+// On a real broker: what passes is on the screen, and when that is closed nothing is left.
 func TestTapOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "direct", "tap.front", "tap.dlx")
@@ -155,7 +155,7 @@ func TestTapOnARealBroker(t *testing.T) {
 		return false
 	}
 	assert.That(t, taps(), "there is no queue of the tap")
-	term.press("1") // which closes what was opened on this tab
+	term.press("1") // it closes what was opened on this tab
 	must.Await(t, "the queue of the tap is gone", func() bool { return !taps() })
 }
 
@@ -245,8 +245,8 @@ func TestProbeOnARealBroker(t *testing.T) {
 	assert.Equal(t, depth.Of(t, channel, "probe.worker")+depth.Of(t, channel, "probe.buffer"), 0, "messages are left")
 }
 
-// TestProbeIsForWhatWasRead: the buffer that was chosen stays chosen when others come or go, and who agreed that
-// consumers get a probe agreed to those that were shown.
+// The selected buffer stays selected when others come or go, and agreeing that consumers get a probe only applies to
+// the displayed ones.
 func TestProbeIsForWhatWasRead(t *testing.T) {
 	sent := make(chan trace.ProbePlan, 1)
 	o := probing(func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error) {
@@ -271,7 +271,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	source.tell(broker(4, "wait.b", "wait.c"))
 	term.press(keyCtrlR).await("this has changed while you looked at it", "i sends it anyway: 4 consumers may get it")
 	term.press("i").await("they will get it")
-	term.press(keyEnter) // nobody can have read it yet
+	term.press(keyEnter) // it cannot have been read yet
 	term.settle()
 	c.advance(shell.ChangeGuard)
 	must.That(t, len(sent) == 0, "it was sent before anybody could have read whom it reaches")

@@ -23,7 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// failInto publishes messages that failed with an error, and their queue.
+// failInto publishes messages that failed with an error, and declares their queue.
 func failInto(t *testing.T, channel *amqp.Channel, queue, kind, text string, n int) {
 	t.Helper()
 	declare(t, channel, queue, amqp.Table{"x-queue-type": kind})
@@ -34,7 +34,7 @@ func failInto(t *testing.T, channel *amqp.Channel, queue, kind, text string, n i
 	}
 }
 
-// TestListsStayTrue: after what the operator did each list says what is there, and a row has the cursor.
+// After each action the lists say what is there, and a row has the cursor.
 func TestListsStayTrue(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t, "mail", "sms")
@@ -73,7 +73,7 @@ func TestListsStayTrue(t *testing.T) {
 	})
 }
 
-// TestCostlyListStaysTrue: where a look costs, what was read stays when an action took messages, and no look is spent.
+// Where a look has a cost, earlier readings stay when an action took messages, and no look is spent.
 func TestCostlyListStaysTrue(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t, "mail")
@@ -85,7 +85,7 @@ func TestCostlyListStaysTrue(t *testing.T) {
 		})
 		free := strings.Contains(screen.screen(), "   12 read")
 		screen.readFailed(12)
-		if free { // from 4.3 on: it is read by itself, and only a key sorts
+		if free { // from 4.3 on: it is read automatically, and only a key sorts
 			screen.press(keyCtrlR)
 		}
 		screen.awaitThat("the most frequent is first", func(s string) bool {
@@ -100,14 +100,14 @@ func TestCostlyListStaysTrue(t *testing.T) {
 	})
 }
 
-// TestCostlyCauseIsNotZero: a cause that is listed does not open as none where a look has a cost.
+// A listed cause does not open as an empty one where a look has a cost.
 func TestCostlyCauseIsNotZero(t *testing.T) {
 	o, channel := storyVHost(t, "mail", "sms")
 	for _, name := range []string{"mail", "sms"} {
 		failInto(t, channel, name+".failed", "quorum", "ValueError: no address", 4)
 	}
 	screen := newTerminal(t, o, 80, 24).await("mail ").press("3").readFailed(8).press("g", keyEnter)
-	screen.await("8 found", "complete") // by what the look at the causes read
+	screen.await("8 found", "complete") // from what the look at the causes read
 	screen.press(keyEnter).await("4 messages", "ValueError").press("r").await("Replay 1 message")
 	screen.agree("replay", "1 message moved").press(keyEnter, "q").await("7 found")
 	screen.press("q", ":queue mail.failed", keyEnter).await("3 messages", "ValueError")
@@ -123,7 +123,7 @@ func TestCostlyCauseIsNotZero(t *testing.T) {
 	}
 }
 
-// TestOpeningAsksForWhatCosts: opening a queue looks at it by itself only where that has no cost.
+// Opening a queue looks at it automatically only if that has no cost.
 func TestOpeningAsksForWhatCosts(t *testing.T) {
 	o, channel := storyVHost(t, "mail")
 	failInto(t, channel, "mail.failed", "quorum", "ValueError: no address", 4)
@@ -131,7 +131,7 @@ func TestOpeningAsksForWhatCosts(t *testing.T) {
 	screen.awaitThat("it is read, or a key is named", func(s string) bool {
 		return strings.Contains(s, "read 0s ago") || strings.Contains(s, "4 messages, not read; i reads it, at a cost")
 	})
-	if free := strings.Contains(screen.screen(), "read 0s ago"); !free { // else it is RabbitMQ 4.3
+	if free := strings.Contains(screen.screen(), "read 0s ago"); !free { // otherwise it is RabbitMQ 4.3
 		screen.await("not read, for a look has a cost: ", "i read ")
 		delivery, ok, err := channel.Get("mail.failed", false)
 		count, counted := delivery.Headers["x-delivery-count"].(int64)
@@ -144,8 +144,7 @@ func TestOpeningAsksForWhatCosts(t *testing.T) {
 	screen.await("read 0s ago", "ValueError")
 }
 
-// TestCopiesAreReplayedWhenAsked: a copy of what was replayed from another failed queue stays, until `b` says
-// otherwise.
+// A copy of what was replayed from another failed queue stays, until `b` says otherwise.
 func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	o, channel := storyVHost(t, "mail", "mail.failed", "mail.failed.copy")
 	for _, failed := range []string{"mail.failed", "mail.failed.copy"} {
@@ -164,13 +163,13 @@ func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	assert.That(t, q.Messages == 2, "%d messages came", q.Messages)
 }
 
-// manySizes are those of a screen with a wide one.
+// manySizes are the usual sizes, and a wide one.
 func manySizes(t *testing.T, test func(t *testing.T, width, height int)) {
 	atSizes(t, test)
 	t.Run("200x50", func(t *testing.T) { test(t, 200, 50) })
 }
 
-// ordersInMany are options of a broker with an order in three queues, and one queue that costs.
+// ordersInMany are options of a broker with an order in three queues, and one costly queue.
 func ordersInMany(n int) (Options, *recordedBroker, *clock) {
 	o, b, c := failedOptions(n)
 	limited := func(q *model.Queue) {
@@ -194,7 +193,7 @@ func ordersInMany(n int) (Options, *recordedBroker, *clock) {
 	return o, b, c
 }
 
-// Enter goes to the message in its queue, and what costs is searched when asked for.
+// Enter goes to the message in its queue, and costly queues are searched on request.
 func TestFindOpens(t *testing.T) {
 	o, b, _ := ordersInMany(3)
 	term := newTerminal(t, o, 120, 36).await("ucenter@user")
@@ -205,7 +204,7 @@ func TestFindOpens(t *testing.T) {
 	term.press(keyEnter).await("the message that was found is not in the queue any more")
 }
 
-// A filter that cannot be read is told while it is typed, and does nothing.
+// An invalid filter is reported while it is typed, and does nothing.
 func TestFindSaysWhatIsWrong(t *testing.T) {
 	o, _, _ := ordersInMany(3)
 	term := newTerminal(t, o, 80, 24).await("ucenter@user").command("find", "▸ find TEXT")
@@ -231,7 +230,7 @@ func (b *pausing) Read(ctx context.Context, p peek.Plan, each func(*message.Mess
 	})
 }
 
-// What is found is shown while a queue is read, and esc stops the search: what was not read is told.
+// Hits are shown while a queue is read, and esc stops the search: what was not read is reported.
 func TestFindStops(t *testing.T) {
 	o, b, _ := ordersInMany(3)
 	o.Broker = &pausing{b, ref("RetryQueue")}
@@ -248,7 +247,7 @@ func TestCompareShowsWhatIsEqual(t *testing.T) {
 	term.press("G").await("app_id").press("z", "q").await("FAILURE", "2 selected")
 }
 
-// Both sides keep their width, whatever is on them, and what differs is marked.
+// Both sides keep their width, whatever they show, and differences are marked.
 func TestComparedSidesKeepTheirWidth(t *testing.T) {
 	left, right := failedMessage(1), failedMessage(2)
 	left.Body = []byte(`{"name":"关羽` + strings.Repeat("世", 60) + `","a":1}`)
@@ -293,7 +292,7 @@ func TestCommonEnds(t *testing.T) {
 	assert.That(t, rows == nil, "%v", rows)
 }
 
-// What keys of CC bring into a buffer and out of it no binding shows. Once messages in it were looked at that the
+// Keys of CC bring messages into a buffer and out of it, which no binding shows. After a look at messages that the
 // worker sent there, the picture has the way from the worker through the buffer back to it.
 func TestTheWorkerFillsItsBuffer(t *testing.T) {
 	snapshot := func(parts ...build.Part) *model.Snapshot {
@@ -324,8 +323,8 @@ func TestTheWorkerFillsItsBuffer(t *testing.T) {
 	})
 }
 
-// The keys that people try first do what they do elsewhere: tab goes through the screens, n and N through matches, and
-// ":q" leaves.
+// The keys that people try first work as elsewhere: tab goes through the screens, n and N through matches, and ":q"
+// quits.
 func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t, "mail", "sms")
@@ -374,8 +373,8 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 	})
 }
 
-// The tabs and the header say how much is there, and the lists never take what was read for it: 1,939 messages of a
-// cause of which 1,000 were read are at least 1,000.
+// The tabs and the header show how much is there, and the lists do not confuse that with how much was read: 1,939
+// messages of a cause of which 1,000 were read are at least 1,000.
 func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)

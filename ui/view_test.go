@@ -28,7 +28,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// driven is the program without a terminal: the test takes what its commands bring, one message at a time.
+// driven is the program without a terminal: the test takes the results of its commands, one message at a time.
 type driven struct {
 	t    *testing.T
 	app  app
@@ -96,18 +96,18 @@ func (d *driven) press(key string) {
 	d.take(msg)
 }
 
-// outsideView panics when a view asks: View runs in its caller's goroutine, what commands ask runs in their own.
+// outsideView panics when a view calls it: View runs in its caller's goroutine, commands run in their own.
 func outsideView(what string) {
 	if bytes.Contains(debug.Stack(), []byte("ui.app.View(")) {
 		panic("a view asks " + what)
 	}
 }
 
-// What answers commands only, so that a view which asks the journal or the disk is found out; so do recorded and
+// These only answer commands, so that a view which asks the journal or the disk is detected; so do recorded and
 // recordedBroker.
 type (
 	askedBroker struct{ shell.Broker }
-	records     = ports.Records // which has a method of its own name
+	records     = ports.Records // it has a method with its own name
 
 	askedRecords  struct{ records }
 	askedMessages struct{ message.Messages }
@@ -144,7 +144,7 @@ func (r askedRecords) Entries(ctx context.Context, id int64, each func(*plan.Ent
 	return r.records.Entries(ctx, id, each)
 }
 
-// onDisk panics when Update reads what is on disk, too: it must not wait for it.
+// onDisk also panics when Update reads from disk: it must not wait for that.
 func onDisk() {
 	outsideView("the disk")
 	if bytes.Contains(debug.Stack(), []byte("ui.app.Update(")) {
@@ -169,15 +169,15 @@ func (m askedMessages) ReadBody(i int, b []byte, from int64) (int, error) {
 	return m.Messages.ReadBody(i, b, from)
 }
 
-// TestViewAsksNobody: what is drawn was worked out by Update, on each screen and with each dialog, after each change of
-// the size too; drawing it again draws the same.
+// What is drawn was worked out by Update, on each screen and with each dialog, also after each change of the size;
+// drawing it again gives the same.
 func TestViewAsksNobody(t *testing.T) {
 	inQueue := func(more ...string) []string {
 		return append([]string{
 			"", "ucenter@user", "3", "CAUSE", "f", "FAILED QUEUE", keyEnter, "5 messages",
 		}, more...)
 	}
-	for name, steps := range map[string][]string{ // a key, and what is awaited then
+	for name, steps := range map[string][]string{ // a key, and what is then awaited
 		"flows":    {"", "ucenter@user"},
 		"flow":     {"", "ucenter@user", keyEnter, "nothing moved while"},
 		"chart":    {"", "ucenter@user", keyEnter, "nothing moved while", "c", "close the chart"},
@@ -292,7 +292,7 @@ func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
 	return screen, string(text)
 }
 
-// A frame is written as it stands on the screen, without colours, for its owner alone, and never over another file.
+// A frame is written as it is on the screen, without colours, for its owner alone, and never over another file.
 func TestSnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	term, text := snapshotOfQueues(t, path)
@@ -306,7 +306,7 @@ func TestSnapshot(t *testing.T) {
 	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /").press(keyEnter).await("not written to")
 }
 
-// :snapshot FILE.ansi writes the screen in its colours; what would have to be a picture is refused.
+// :snapshot FILE.ansi writes the screen in its colours; a picture is refused.
 func TestSnapshotInColours(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame.ANSI")
 	screen, text := snapshotOfQueues(t, path)
@@ -316,11 +316,11 @@ func TestSnapshotInColours(t *testing.T) {
 	assert.That(t, err != nil, "there is a picture")
 }
 
-// glass is the emulator behind a lock of its own: vt.SafeEmulator hands out its cells unlocked.
+// glass is the emulator behind its own lock: vt.SafeEmulator returns its cells unlocked.
 type glass struct {
 	mu       sync.Mutex
 	emulator *vt.Emulator
-	drawn    string // what stands on it
+	drawn    string // the text on it
 	stale    bool   // it was written to since
 	title    string
 }
@@ -345,7 +345,7 @@ func (g *glass) resize(width, height int) {
 	g.emulator.Resize(width, height)
 }
 
-// text is what stands on it. Who waits asks often, and it changes seldom.
+// text is the text on it, which is asked for often, and changes seldom.
 func (g *glass) text() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -371,7 +371,7 @@ func (g *glass) text() string {
 	return g.drawn
 }
 
-// cursor is where the terminal's own is.
+// cursor is the position of the terminal's cursor.
 func (g *glass) cursor() (x, y int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -389,8 +389,8 @@ func (g *glass) mark() string {
 // keyMark is a key that dlxtop does not know.
 const keyMark = "\x1b[34~"
 
-// marked is the program's model. When it gets keyMark, everything that was pressed before has been handled: then it
-// puts a title that nobody sees behind the last line, with the number of marks until now.
+// marked is the program's model. When it gets keyMark, every earlier key has been handled: then it puts an invisible
+// title with the number of marks after the last line.
 type marked struct {
 	tea.Model
 	marks int
@@ -439,8 +439,7 @@ func (term *terminal) awaitInside(what string, wanted func(a app) bool) *termina
 
 func markOf(n int) string { return fmt.Sprint("mark ", n) }
 
-// settle waits until everything that was pressed so far has been handled and drawn. What a command answers later may
-// still come.
+// settle waits until every key pressed so far has been handled and drawn. A command's answer may still come later.
 func (term *terminal) settle() *terminal {
 	term.t.Helper()
 	term.marks++
