@@ -1,6 +1,5 @@
-// Package cases has situations that strangers reported of their brokers, as a table of tests: what there is (parts),
-// what happens (traffic), and what dlxtop must say of it. Each is played in a vhost of its own on a real node. To add
-// one:
+// Package cases has situations that users reported of their brokers, as a table of tests: what there is (parts), what
+// happens (traffic), and what dlxtop must say about it. Each runs in its own vhost on a real node. To add one:
 //
 //  1. Write a situation into the test of its kind, or a new file with a func TestKIND that calls play.
 //  2. parts are those of model/build; build.Consumers(1) starts a worker that acknowledges, w.work one that does not.

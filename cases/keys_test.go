@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// rejected publishes messages by keys and lets a worker reject them.
+// rejected publishes messages with keys and lets a worker reject them.
 func rejected(exchange, queue string, keys ...string) func(*world) {
 	return func(w *world) {
 		w.work(queue, rejects)
@@ -103,7 +103,7 @@ func TestKeys(t *testing.T) {
 	)
 }
 
-// Dead lettering that another policy hides.
+// Dead-lettering that another policy hides.
 func TestPolicies(t *testing.T) {
 	dead := []build.Part{build.Exchange("fanout", "dlx"), build.Queue("dead"), build.Bind("dlx", "", "dead")}
 	play(t,
@@ -117,7 +117,7 @@ func TestPolicies(t *testing.T) {
 			traffic: func(w *world) {
 				rejected("", "orders", "orders")(w)
 				rejected("", "invoices", "invoices")(w)
-				w.depth("dead", 1) // that of invoices
+				w.depth("dead", 1) // the one of invoices
 			},
 			says:   []string{"warning policy-hidden orders: dlx-all"},
 			silent: []string{"policy-hidden invoices", "policy-hidden dead", "policy-skipped"},

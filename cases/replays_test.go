@@ -16,7 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// Failed messages and who gets them by a replay.
+// Failed messages and which queues get them in a replay.
 func TestReplays(t *testing.T) {
 	play(t,
 		situation{
@@ -205,7 +205,7 @@ func TestReplays(t *testing.T) {
 	)
 }
 
-// shop has a worker that shares its key with an audit. Its dead-letter exchange is bound by that key.
+// shop has a worker that shares its key with an audit. Its dead-letter exchange is bound with that key.
 func shop() []build.Part {
 	return []build.Part{
 		build.Exchange("direct", "shop"), build.Exchange("direct", "shop.dlx"), build.Queue("main", build.DLX("shop.dlx")),
@@ -214,7 +214,7 @@ func shop() []build.Part {
 	}
 }
 
-// losesAgain insists on a replay by the queue's name, of a message that the worker has got before, and sees it lost.
+// losesAgain insists on a replay by the queue's name, of a message that the worker has had before, and sees it lost.
 func losesAgain(worker, failed, id string) func(*world) {
 	return func(w *world) {
 		w.work(worker, rejects)
@@ -269,7 +269,7 @@ func TestDoubles(t *testing.T) {
 				w.work("A", acks)
 				w.runs(0, "replay", "B.dlq", "--yes", "--limit", "1")
 				w.runs(1, "replay", "A.dlq", "--yes", "--canary", "--canary-wait", "1s")
-				w.depth("A.dlq", 1) // of what B.dlq had first
+				w.depth("A.dlq", 1) // of the first messages in B.dlq
 				w.runs(1, "journal", "undo", "3", "--yes")
 			},
 		},
@@ -319,7 +319,7 @@ func TestDoubles(t *testing.T) {
 	)
 }
 
-// twoServices have failed queues of their own, and both get what A rejects.
+// twoServices have their own failed queues, and both get what A rejects.
 func twoServices() []build.Part {
 	return []build.Part{
 		build.Exchange("topic", "main"), build.Exchange("fanout", "dlx"),
@@ -336,7 +336,7 @@ func (w *world) runs(want int, args ...string) (errs string) {
 	return errs
 }
 
-// Failed queues and buffers that lose what is in them.
+// Failed queues and buffers that lose their messages.
 func TestLosses(t *testing.T) {
 	work := func(name, failed string, settings ...build.Setting) build.Part {
 		return build.Queue(name, append(settings, build.DLX(""), build.DeadKey(failed))...)
@@ -396,7 +396,7 @@ func TestLosses(t *testing.T) {
 				build.UserPolicy("over", "^b.failed", 0, model.Table{"overflow": "reject-publish"}),
 			},
 			says:   []string{"warning failed-queue-forgets a.failed: declare it without x-max-length"},
-			silent: []string{"target-refuses", "target-drops-head b.failed"}, // what is said for quorum queues works
+			silent: []string{"target-refuses", "target-drops-head b.failed"}, // the remedy for quorum queues works
 		},
 		situation{
 			name: "a failed queue that a policy deletes", from: "rabbitmq-server #2818, #10962 (c42)",
@@ -420,7 +420,7 @@ func TestLosses(t *testing.T) {
 					return known && len(t.Snapshot.Queues) == 1
 				})
 			},
-			says: []string{"error dead-letter-unroutable orders"}, // what fails from now on is lost, too
+			says: []string{"error dead-letter-unroutable orders"}, // later failures are lost, too
 		},
 		situation{
 			name: "a failed queue that goes with its consumer, or with its node", from: "c42",

@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// counts is a worker that retries once by a buffer, and then gives up: it counts in a header of its own.
+// counts is a worker that retries once through a buffer, and then gives up: it counts in its own header.
 func counts(header, retry, failed string) action {
 	return func(channel *amqp.Channel, d amqp.Delivery) error {
 		to := retry
@@ -26,7 +26,7 @@ func counts(header, retry, failed string) action {
 	}
 }
 
-// Messages that wait for another try, and who gets them then.
+// Messages that wait for another try, and which queues then get them.
 func TestRetries(t *testing.T) {
 	services := []build.Part{
 		build.Exchange("fanout", "A"), build.Queue("svc.B", build.Consumers(1)), build.Bind("A", "", "svc.B"),
@@ -355,7 +355,7 @@ func set(name string) func(amqp.Table, int) {
 	return func(h amqp.Table, n int) { h[name] = int64(n) }
 }
 
-// A replayed message begins at its first try, whichever way its worker counts.
+// A replayed message begins at its first try, however its worker counts.
 func TestCounters(t *testing.T) {
 	var broken atomic.Bool
 	var processed atomic.Int64

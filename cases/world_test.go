@@ -36,7 +36,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// patience bounds every wait, on a machine that is busy with others.
+// patience bounds every wait, on a busy machine.
 const patience = time.Minute
 
 // Statistics come every second instead of every five.
@@ -60,7 +60,7 @@ type world struct {
 
 	workers map[string]func() // by queue: ends it
 	mu      sync.Mutex
-	got     []string // what workers got, as "QUEUE ID", in this order
+	got     []string // what workers got, as "QUEUE ID", in order
 }
 
 func newWorld(t *testing.T) *world {
@@ -129,7 +129,7 @@ func acks(_ *amqp.Channel, d amqp.Delivery) error     { return d.Ack(false) }
 func rejects(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(false) }
 func requeues(_ *amqp.Channel, d amqp.Delivery) error { return d.Nack(false, true) }
 
-// slowly is an action after a pause, for what goes round without end.
+// slowly is an action after a pause, for endless cycles.
 func slowly(do action) action {
 	return func(channel *amqp.Channel, d amqp.Delivery) error {
 		time.Sleep(20 * time.Millisecond)
@@ -137,7 +137,7 @@ func slowly(do action) action {
 	}
 }
 
-// republishes publishes the message as it is, with further headers, and acknowledges it: what workers do that retry by
+// republishes publishes the message unchanged but for further headers, and acknowledges it, like workers that retry by
 // themselves.
 func republishes(exchange, key string, headers amqp.Table) action {
 	return func(channel *amqp.Channel, d amqp.Delivery) error {
@@ -157,7 +157,7 @@ func republishes(exchange, key string, headers amqp.Table) action {
 	}
 }
 
-// work starts a worker of a queue, in the place of the one before.
+// work starts a worker of a queue, in place of the previous one.
 func (w *world) work(queue string, do action) {
 	w.Helper()
 	if end := w.workers[queue]; end != nil {
@@ -200,7 +200,7 @@ func (w *world) stop() {
 	}
 }
 
-// seen is what workers have got so far, as "QUEUE ID", in this order.
+// seen is what workers have got so far, as "QUEUE ID", in order.
 func (w *world) seen() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,7 +220,7 @@ func (w *world) awaitSeen(queue, id string, n int) {
 	})
 }
 
-// publish sends a message and waits until the broker has it, or refuses it.
+// publish publishes a message and waits until the broker confirms or refuses it.
 func (w *world) publish(exchange, key, id string, change ...func(*amqp.Publishing)) (taken bool) {
 	w.Helper()
 	p := amqp.Publishing{MessageId: id, Body: []byte("{}"), DeliveryMode: amqp.Persistent}
@@ -236,7 +236,7 @@ func (w *world) depth(queue string, want int) {
 		func() bool { return depth.Of(w, w.channel, queue) == want })
 }
 
-// topology is what a poll shows, once statistics have told all of every queue.
+// topology is what a poll shows, once statistics are complete for every queue.
 func (w *world) topology() (t *model.Topology, known bool) {
 	w.Helper()
 	snapshot := must.Get(w.source.Snapshot(w.Context()))(w)
@@ -276,14 +276,14 @@ func (w *world) dlxtop(args ...string) (status int, out, errs string) {
 	return status, stdout.String(), stderr.String()
 }
 
-// situation is one that a stranger has reported: what there is, what happens, and what dlxtop must say of it.
+// situation is one that a user has reported: what there is, what happens, and what dlxtop must say about it.
 type situation struct {
 	name    string
 	from    string                     // the public report
 	when    func(model.Behaviour) bool // nil: on every version
 	parts   []build.Part
 	traffic func(*world) // nil: none
-	says    []string     // "LEVEL CODE QUEUE", and behind ": " words of its sentences. Errors that are not here are false
+	says    []string     // "LEVEL CODE QUEUE", and after ": " words of its sentences. Other errors are false ones
 	silent  []string     // "CODE", or "CODE QUEUE"
 	replays []replay
 	check   func(*world) // what has no field above
@@ -293,12 +293,12 @@ type situation struct {
 type replay struct {
 	queue string
 	to    string   // as --to takes it; "" is auto
-	reach string   // the queues of the dry run, with a space between; "refused"
+	reach string   // the queues of the dry run, separated by spaces; "refused"
 	warns string   // words that the dry run must say
-	got   []string // what workers get when it is done, as "QUEUE ID", sorted; nil: it is not done
+	got   []string // what workers get afterwards, as "QUEUE ID", sorted; nil: it is only a dry run
 }
 
-// play plays situations, each in a vhost of its own, all at once: they wait for the broker most of the time.
+// play plays situations, each in its own vhost, all at once: they mostly wait for the broker.
 func play(t *testing.T, situations ...situation) {
 	t.Helper()
 	t.Parallel()
@@ -324,7 +324,7 @@ func play(t *testing.T, situations ...situation) {
 	}
 }
 
-// judge waits until the findings are those of the situation: what has just happened may not be in statistics yet.
+// judge waits until the findings are those of the situation: recent events may not be in statistics yet.
 func (w *world) judge(s *situation) {
 	w.Helper()
 	var found []findings.Finding
@@ -351,7 +351,7 @@ func (w *world) judge(s *situation) {
 
 func line(f *findings.Finding) string { return fmt.Sprintf("%s %s %s", f.Level, f.Code, f.Queue) }
 
-// wrong is what is missing among findings, and what must not be there.
+// wrong lists missing findings, and forbidden ones.
 func (s *situation) wrong(found []findings.Finding) (wrong []string) {
 	for _, want := range s.says {
 		head, words, _ := strings.Cut(want, ": ")
@@ -406,8 +406,8 @@ func (w *world) replay(r replay) {
 	assert.That(w, slices.Equal(got, r.got), "%v: workers got %q, not %q", args, got, r.got)
 }
 
-// The systems of the demo work: with their traffic there is no error in any of them, but for a queue that is left alone
-// on purpose.
+// The systems of the demo work: with their traffic there is no error in any of them, except for a queue that is
+// neglected on purpose.
 func TestScenariosOfTheDemo(t *testing.T) {
 	var situations []situation
 	stuck := map[string][]string{"lifecycle": {"error worker-without-consumers example.delay.heaven: stuck in it"}}

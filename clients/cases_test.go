@@ -17,7 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// checkCases finds out what dlxtop does right with what else a client does.
+// checkCases checks dlxtop on the client's further cases.
 func (row *clientsRow) checkCases(t *testing.T, program *clientProgram) {
 	for i, c := range row.client.cases {
 		r := newClientRun(t, row.client, program, c.environment...)
@@ -27,7 +27,7 @@ func (row *clientsRow) checkCases(t *testing.T, program *clientProgram) {
 	}
 }
 
-// eventually asks until there is no error any more, or for so long that it will not happen: the last error is why.
+// eventually asks until there is no error, or for so long that it will not happen: then it returns the last error.
 func eventually(ask func() error) (err error) {
 	for end := time.Now().Add(2 * built.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if err = ask(); err == nil {
@@ -54,7 +54,7 @@ type workerSeen struct {
 	Redelivered float64 `json:"redelivered_per_second"`
 }
 
-// checkLoop lets a worker have its messages again and again: a finding names its queue, and its flow has the rate.
+// checkLoop lets a worker get its messages again and again: a finding names its queue, and its flow has the rate.
 func checkLoop(r *clientRun) error {
 	worker := r.work(false)
 	defer worker.stop()
@@ -88,7 +88,7 @@ func checkLoop(r *clientRun) error {
 	})
 }
 
-// checkExpired replays tasks whose time is over: a dry run says that the worker will discard them, and it does.
+// checkExpired replays expired tasks: a dry run says that the worker will discard them, and it does.
 func checkExpired(r *clientRun) error {
 	worker := r.work(false)
 	r.do("send", strconv.Itoa(sent))
@@ -110,7 +110,7 @@ func checkExpired(r *clientRun) error {
 	if _, err := answer[account](r, "replay", r.failed, "--yes"); err != nil {
 		return err
 	}
-	// What comes behind them in the queue is handled after them. It has the same numbers, and one more, the last.
+	// Messages behind them in the queue are handled after them. They have the same numbers, and one more, the last.
 	r.environment = nil
 	r.do("send", strconv.Itoa(sent+1))
 	if err := worker.processes(sent + 1); err != nil {
@@ -119,7 +119,7 @@ func checkExpired(r *clientRun) error {
 	return nil
 }
 
-// checkExclusive lets an application have queues that only its connection may touch: they are a flow as any other, a
+// checkExclusive lets an application have queues that only its connection may use: they are a flow like any other, a
 // look is refused with the reason, and the message arrives.
 func checkExclusive(r *clientRun) error {
 	const buffer, queue = "souls.own.life", "souls.own.heaven"
@@ -146,7 +146,7 @@ func checkExclusive(r *clientRun) error {
 	return worker.processes(1)
 }
 
-// checkKey replays a message of which only the routing key says what it is: its worker has to find its handler.
+// checkKey replays a message whose kind is only in its routing key: its worker must find its handler.
 func checkKey(r *clientRun) error {
 	worker := r.work(false)
 	r.do("send", "1")
@@ -172,7 +172,7 @@ func checkNoErrors(r *clientRun) error {
 		return err
 	}
 	for range 2 {
-		if found := r.dlxtop("findings", "-o", "json"); found.status != 0 { // 1 is that one is an error
+		if found := r.dlxtop("findings", "-o", "json"); found.status != 0 { // 1: one is an error
 			return errors.New("findings: " + found.out + found.stderr)
 		}
 		worker.stop()

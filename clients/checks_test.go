@@ -22,7 +22,7 @@ import (
 
 const sent = 6
 
-// check finds out what dlxtop does right with a client.
+// check checks what dlxtop does right with a client.
 func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 	row.judge(t, dueCheck, func() error { return checkDue(newClientRun(t, row.client, program)) })
 	r := newClientRun(t, row.client, program)
@@ -58,7 +58,7 @@ func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 	worker.stop()
 }
 
-// judge notes what a check says: an error is a no, with its cause.
+// judge records the result of a check: an error is a no, with its cause.
 func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 	t.Helper()
 	if row.client.without[c] != "" {
@@ -69,7 +69,7 @@ func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 	assert.That(t, err == nil, "%s: no: %v", c, err)
 }
 
-// checkErrors reads the findings while the worker fails: none is an error but those that are right.
+// checkErrors reads the findings while the worker fails: the only errors are expected ones.
 func (r *clientRun) checkErrors() (err error) {
 	var found struct {
 		Findings []struct{ Level, Code, Queue, Message string }
@@ -86,7 +86,7 @@ func (r *clientRun) checkErrors() (err error) {
 }
 
 // checkFlows waits until each worker is known as one, and some flow has a queue in this role: the statistics of the
-// broker's API come up to 11 s late.
+// broker's API are up to 11 s late.
 func (r *clientRun) checkFlows(queue string, role model.Role) (err error) {
 	r.t.Helper()
 	for end := time.Now().Add(built.Patience); time.Now().Before(end); {
@@ -192,7 +192,7 @@ func (r *clientRun) checkTries() error {
 	return nil
 }
 
-// matching is what the line of a filter says when something matches it.
+// matching is the filter's line when something matches.
 var matching = regexp.MustCompile(`(?m)^ / .* [1-9]\d* of \d+\s*$`)
 
 func (r *clientRun) openQueue(queue string) *built.Terminal {
@@ -209,18 +209,18 @@ func (r *clientRun) openQueue(queue string) *built.Terminal {
 	return screen
 }
 
-// dueCell is the due time of a message in a buffer, behind its age: "≤ 5s", "4.2s".
+// dueCell is the due time of a message in a buffer, after its age: "≤ 5s", "4.2s".
 var dueCell = regexp.MustCompile(`(?m)^ +▸ +1 {2,}\S+(?: \S+)? {2,}(≤ )?(\d+(?:\.\d+)?)s {2,}`)
 
 // bound is what the dashboard said about when a message leaves its buffer.
 type bound struct {
 	cell   string
-	exact  bool // not only a limit
+	exact  bool // not only a bound
 	at, by time.Time
 }
 
-// checkDue reads from the dashboard, again and again, when a message leaves its buffer, until its worker prints that it
-// has it.
+// checkDue repeatedly reads from the dashboard when a message leaves its buffer, until its worker prints that it has
+// it.
 func checkDue(r *clientRun) error {
 	r.environment = r.soon
 	worker := r.work(false)
@@ -261,8 +261,8 @@ func checkDue(r *clientRun) error {
 	return judgeDue(bounds, left)
 }
 
-// What is shown is rounded up to seconds, and is drawn a moment before it is read. What is called exact is exact to a
-// second, which publishers' timestamps are.
+// What is shown is rounded up to seconds, and is drawn a moment before it is read. An exact time is exact to a second,
+// like publishers' timestamps.
 const (
 	drawnLate = 1500 * time.Millisecond
 	exactTo   = time.Second
@@ -288,7 +288,7 @@ func judgeDue(bounds []bound, left time.Time) error {
 	return nil
 }
 
-// checkUndo replays everything while no worker runs, and takes it back: each message is as it was.
+// checkUndo replays everything while no worker runs, and undoes it: each message is as it was.
 func (r *clientRun) checkUndo() error {
 	before, err := r.peek()
 	if err != nil {
@@ -308,8 +308,8 @@ func (r *clientRun) checkUndo() error {
 	return same(before, after)
 }
 
-// same compares messages as their applications wrote them, in whatever order. How they came into the queue differs, and
-// an undo leaves CC out (docs/journal.md).
+// same compares messages as their applications wrote them, in any order. How they came into the queue differs, and an
+// undo leaves CC out (docs/journal.md).
 func same(before, after []peekedMessage) error {
 	written := func(messages []peekedMessage) (all []string, err error) {
 		for _, m := range messages {
@@ -356,7 +356,7 @@ func (r *clientRun) replay(more ...string) (account, error) {
 	return answer[account](r, r.replaying(more...)...)
 }
 
-// checkReplay replays half of the messages: the worker has to say of each that it processed it, once.
+// checkReplay replays half of the messages: the worker must say of each that it processed it, once.
 func (r *clientRun) checkReplay(worker *clientWorker) error {
 	done, err := r.replay("--limit", strconv.Itoa(r.messages/2))
 	if err != nil {
@@ -382,8 +382,8 @@ func (r *clientRun) checkCanary(worker *clientWorker) error {
 }
 
 // checkCanaryStops replays with a canary while the worker still fails: it must stop at the first message, whose tries
-// begin again. It has to watch for longer than all retries take. What waits in a buffer has not failed for good, and
-// does not come back there.
+// begin again. It must watch for longer than all retries take. A message in a buffer has not failed for good, and does
+// not come back there.
 func (r *clientRun) checkCanaryStops() error {
 	if r.waits {
 		return nil

@@ -17,39 +17,39 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// client is an application on a framework, and what is true of it. Its program is in apps, which says what it does.
+// client is an application on a framework, and what to expect of it. Its program is in apps, which describes it.
 type client struct {
 	name    string
 	module  string   // a Go module in apps, which is built
-	command []string // else how the program is run, in apps
+	command []string // otherwise how the program is run, in apps
 	extra   []string // of its environment
 
 	workers  []string // the queues that its applications consume
-	failed   string   // where its failures end: a queue, or a pattern with *, of which the fullest counts
+	failed   string   // where its failures end: a queue, or a pattern with * for the fullest one
 	retry    string   // the buffer in which they wait before, or, with waits, one in which they wait a short time
 	apart    bool     // only the messages tie the failed queue to its worker: no setting of the broker does
 	waits    bool     // nothing ends anywhere: failed is a buffer
-	failures []string // what dlxtop has to read of them, one or the other
-	tries    []string // what it has to say of them, one after the other
-	soon     []string // of the environment, when it sends what waits a short time
-	to       string   // where its messages are to go, when dlxtop has to ask for it
-	errors   []string // findings of this level that are right: "CODE QUEUE"
+	failures []string // what dlxtop must read of them, one or the other
+	tries    []string // what it must say about them, one after the other
+	soon     []string // environment for messages that wait a short time
+	to       string   // where its messages should go, when dlxtop must ask
+	errors   []string // expected findings of this level: "CODE QUEUE"
 
-	unable func(model.Version) string // why it cannot run on a version of RabbitMQ; nil: it can on all
+	unable func(model.Version) string // why it cannot run on a version of RabbitMQ; nil: it runs on all
 
-	without map[check]string // what there is none of, and why
+	without map[check]string // checks that do not apply, and why
 
 	cases []clientCase
 }
 
-// clientCase is something else that an application does, and what dlxtop has to do right with it.
+// clientCase is something else that an application does, and what dlxtop must do right with it.
 type clientCase struct {
 	name        string
 	environment []string
 	check       func(*clientRun) error
 }
 
-// check is one thing that dlxtop has to do right with an application.
+// check is one thing that dlxtop must do right with an application.
 type check string
 
 const (
@@ -72,7 +72,7 @@ func allChecks(why string) map[check]string {
 	return without
 }
 
-// smallFrames is that RabbitMQ 4.1 and newer refuse amqplib before 0.10.7, which offers frames of 4,096 bytes.
+// smallFrames: RabbitMQ 4.1 and newer refuse amqplib before 0.10.7, which offers frames of 4,096 bytes.
 func smallFrames(v model.Version) string {
 	if v.AtLeast(4, 1) {
 		return "its amqplib cannot connect to RabbitMQ 4.1 and newer (frame_max 4096)"
@@ -105,7 +105,7 @@ var clients = []client{
 		name: "Rascal", command: []string{"node", "node/rascal.js"},
 		workers: []string{"registration:user:save", "registration:user:delete"}, failed: "dead_letters:registration",
 		retry: "delay:5s", failures: []string{"connect ETIMEDOUT db:5432", "invalid user id"},
-		tries: []string{"", "", "", "3", "3", "3"}, // what is rejected at once comes first
+		tries: []string{"", "", "", "3", "3", "3"}, // messages rejected at once come first
 	},
 	{
 		name: "golevelup/nestjs-rabbitmq", command: []string{"node", "node/golevelup.js"},
@@ -234,8 +234,8 @@ var clients = []client{
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m, "-race")) }
 
-// TestSampleOfClients is the part of make clients that every run has: one application in Go, one in another language
-// that is quickly installed. The others need more on the machine.
+// TestSampleOfClients is the part of make clients in every run: one application in Go, one in another language that is
+// quickly installed. The others need more on the machine.
 func TestSampleOfClients(t *testing.T) {
 	var sample []client
 	for _, c := range clients {
@@ -311,7 +311,7 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// verdict is what a check found; the zero value is of one that was not made.
+// verdict is the result of a check; the zero value is for one that was not made.
 type verdict struct {
 	judged bool
 	why    error // of a no
@@ -347,7 +347,7 @@ func (table *clientsTable) add(c *client) *clientsRow {
 	return row
 }
 
-// write prints the table as the documentation has it.
+// write prints the table in the documentation's form.
 func (table *clientsTable) write(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\nRabbitMQ %s\n\n| framework |", table.broker)

@@ -33,7 +33,7 @@ type clientProgram struct {
 	version     string
 }
 
-// run is a run of the program in one of its modes, not yet started. It ends with the test at the latest, and with all
+// run is a run of the program in one of its modes, not started yet. It ends with the test at the latest, including all
 // processes that it started.
 func (p *clientProgram) run(environment []string, mode ...string) *exec.Cmd {
 	args := append(p.command[1:len(p.command):len(p.command)], mode...)
@@ -48,7 +48,7 @@ func (p *clientProgram) run(environment []string, mode ...string) *exec.Cmd {
 
 var clientRuns atomic.Int64 // counts them, for the names of their vhosts
 
-// clientRun is an application on a vhost of its own, with what was sent to it so far.
+// clientRun is an application in its own vhost, with what was sent to it so far.
 type clientRun struct {
 	*client
 	t           *testing.T
@@ -56,9 +56,9 @@ type clientRun struct {
 	home        string // dlxtop's
 	vhost       string
 	failed      string         // the client's, with its real name
-	messages    int            // that are in there when all have failed
+	messages    int            // those in there when all have failed
 	tried       map[string]int // how often each of them failed until then
-	environment []string       // of the program, beside what it has in all runs
+	environment []string       // of the program, in addition to that of all runs
 	connection  *amqp.Connection
 }
 
@@ -95,7 +95,7 @@ func (r *clientRun) depth(queue string) int {
 	return ready
 }
 
-// resolve is the queue of a pattern that has the most messages, and how many all of them have.
+// resolve is the queue of a pattern with the most messages, and the total number.
 func (r *clientRun) resolve(pattern string) (fullest string, messages int) {
 	r.t.Helper()
 	if !strings.ContainsAny(pattern, "*?") {
@@ -127,7 +127,7 @@ func (r *clientRun) queues() []string {
 	return names
 }
 
-// on uses a channel of its own, which an error of the broker closes.
+// on uses a separate channel, which an error of the broker closes.
 func (r *clientRun) on(use func(*amqp.Channel) error) error {
 	channel, err := r.connection.Channel()
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *clientRun) on(use func(*amqp.Channel) error) error {
 	return use(channel)
 }
 
-// printed is what a worker printed of messages, and when.
+// printed is what a worker printed about messages, and when.
 type printed struct {
 	what, id string // FAILED or PROCESSED, and which message
 	at       time.Time
@@ -147,7 +147,7 @@ type clientWorker struct {
 	t       *testing.T
 	run     *exec.Cmd
 	errs    bytes.Buffer
-	read    chan struct{} // closed when all that it printed is read
+	read    chan struct{} // closed when its whole output is read
 	mu      sync.Mutex
 	lines   []printed
 	stopped bool
@@ -203,7 +203,7 @@ func (w *clientWorker) said() []printed {
 	return append([]printed(nil), w.lines...)
 }
 
-// processed are the messages that the worker said to have processed, each with how often.
+// processed are the messages that the worker said it has processed, with how often.
 func (w *clientWorker) processed() map[string]int { return w.times("PROCESSED") }
 
 func (w *clientWorker) times(what string) map[string]int {
@@ -227,7 +227,7 @@ func (r *clientRun) dlxtop(args ...string) ran {
 	return ran{status, out, errs}
 }
 
-// answer runs a command that has to succeed, and reads its JSON.
+// answer runs a command that must succeed, and parses its JSON.
 func answer[T any](r *clientRun, args ...string) (T, error) {
 	r.t.Helper()
 	var v T

@@ -14,7 +14,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// errEnded is why the actors of a scenario stop together; nobody sees it.
+// errEnded is why the actors of a scenario stop together; it is never shown.
 var errEnded = errors.New("the scenario's connection ended")
 
 const confirmPatience = 10 * time.Second
@@ -37,7 +37,7 @@ func newPublisher(conn *amqp.Connection) (*publisher, error) {
 	return &publisher{channel}, nil
 }
 
-// publish returns when the broker has the message.
+// publish returns when the broker has confirmed the message.
 func (p *publisher) publish(ctx context.Context, exchange, key string, message amqp.Publishing) error {
 	confirmation, err := p.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, message)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *publisher) publish(ctx context.Context, exchange, key string, message a
 	return nil
 }
 
-// repeatedly makes an actor that publishes what next makes, pausing about as long as told in between.
+// repeatedly makes an actor that publishes what next makes, with pauses of about this length.
 func repeatedly(pause time.Duration, next func(ctx context.Context, p *publisher) error) actor {
 	return func(ctx context.Context, conn *amqp.Connection) error {
 		p, err := newPublisher(conn)
@@ -78,8 +78,8 @@ type worker struct {
 	work  actor
 }
 
-// workerOf makes a worker that consumes with a small prefetch, takes some time for each message, and hands it to
-// handle, which has to acknowledge or reject it.
+// workerOf makes a worker that consumes with a small prefetch, takes some time for each message, and passes it to
+// handle, which must acknowledge or reject it.
 func workerOf(
 	queue string, effort time.Duration, handle func(ctx context.Context, p *publisher, d amqp.Delivery) error,
 ) worker {
@@ -111,12 +111,12 @@ func workerOf(
 	}}
 }
 
-// roughly returns d, a fifth more or less: systems do not tick like clocks.
+// roughly returns d, give or take a fifth: systems do not tick like clocks.
 func roughly(d time.Duration) time.Duration {
 	return d*4/5 + mathrand.N(d*2/5+1)
 }
 
-// seeded publishes n first messages into a queue, but where some are there already.
+// seeded publishes n first messages into a queue, unless it has some already.
 func seeded(ctx context.Context, conn *amqp.Connection, queue string, n int,
 	publish func(ctx context.Context, p *publisher) error,
 ) error {
@@ -137,7 +137,7 @@ func seeded(ctx context.Context, conn *amqp.Connection, queue string, n int,
 }
 
 func depth(conn *amqp.Connection, queue string) (int, error) {
-	channel, err := conn.Channel() // of its own: a missing queue closes it
+	channel, err := conn.Channel() // a separate one: a missing queue closes it
 	if err != nil {
 		return 0, fmt.Errorf("open a channel: %w", err)
 	}
@@ -149,7 +149,7 @@ func depth(conn *amqp.Connection, queue string) (int, error) {
 	return state.Messages, nil
 }
 
-// message makes a persistent JSON message with a new id and the time of now, as a careful publisher sends it.
+// message makes a persistent JSON message with a new id and the current time, as a careful publisher does.
 func message(application, kind string, body any) amqp.Publishing {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -166,7 +166,7 @@ func message(application, kind string, body any) amqp.Publishing {
 	}
 }
 
-// again makes a message that publishes a delivered one once more with other headers.
+// again makes a message that republishes a delivered one with other headers.
 func again(d amqp.Delivery, headers amqp.Table) amqp.Publishing {
 	return amqp.Publishing{
 		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode,
@@ -184,7 +184,7 @@ func newID() string {
 }
 
 // fate returns a number from 0 to 99 that is always the same for a message in a service: what fails there fails there
-// again, and no worker has to remember.
+// again, without any state in the workers.
 func fate(service, messageID string) int {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(service + " " + messageID))

@@ -18,8 +18,8 @@ type giveUp struct{ error }
 // Unwrap is for errors.Is and errors.As.
 func (g giveUp) Unwrap() error { return g.error }
 
-// until tries again and again, pausing in between, until there is no error, a giveUp, or ctx ends; then the error is
-// what ctx says and what was tried last.
+// until tries repeatedly, with pauses, until there is no error, a giveUp, or ctx ends; then the error contains ctx's
+// and the last attempt's.
 func until(ctx context.Context, pause time.Duration, try func(context.Context) error) error {
 	for {
 		err := try(ctx)
@@ -55,7 +55,7 @@ func handshake(ctx context.Context, url string) error {
 	return conn.Close()
 }
 
-// dial opens a connection that gives up when ctx ends, and bears a name that the broker shows.
+// dial opens a connection that gives up when ctx ends, with a name that the broker shows.
 func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 	config := amqp.Config{Properties: amqp.NewConnectionProperties(), Heartbeat: 10 * time.Second, Locale: "en_US"}
 	config.Properties.SetClientConnectionName(name)
@@ -71,7 +71,7 @@ func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 	return amqp.DialConfig(url, config)
 }
 
-// client asks the management API of a node. It follows no redirect: what it sends has the node's password in it.
+// client asks the management API of a node. It follows no redirects: its requests contain the node's password.
 var client = &http.Client{
 	Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -97,7 +97,7 @@ func get(ctx context.Context, url string, answer any) error {
 	return nil
 }
 
-// overview reads the broker's version from the management API, which proves that it answers and lets guest in.
+// overview reads the broker's version from the management API, which proves that the API answers and lets guest in.
 func overview(ctx context.Context, api string) (version string, err error) {
 	var answer struct {
 		Version string `json:"rabbitmq_version"`
@@ -106,19 +106,19 @@ func overview(ctx context.Context, api string) (version string, err error) {
 	return answer.Version, err
 }
 
-// completePatience is how long a node may take to show the scenarios complete. Ordinary is 2 to 4 s.
+// completePatience is how long a node may take to show the scenarios completely. Usually it takes 2 to 4 s.
 const completePatience = 30 * time.Second
 
-// shownQueue is what the management API shows of a queue, as the dashboard reads it. The counts are statistics: a queue
-// has none in its first second or two.
+// shownQueue is what the management API shows of a queue, as the dashboard reads it. The counts are statistics: in its
+// first second or two a queue has none.
 type shownQueue struct {
 	Name      string
 	Ready     *int `json:"messages_ready"`
 	Consumers *int
 }
 
-// awaitComplete returns when the management API shows the scenarios complete, when ctx ends, or when it takes too long:
-// then a person sees the rest of it come, which is better than no demo.
+// awaitComplete returns when the management API shows the scenarios completely, when ctx ends, or when it takes too
+// long: then the rest appears while the user watches, which is better than no demo.
 func awaitComplete(ctx context.Context, api string, scenarios []Scenario) {
 	ctx, cancel := context.WithTimeout(ctx, completePatience)
 	defer cancel()
@@ -138,7 +138,7 @@ func awaitComplete(ctx context.Context, api string, scenarios []Scenario) {
 
 func shownQueues(ctx context.Context, api string) (map[string]shownQueue, error) {
 	var queues []shownQueue
-	err := get(ctx, api+"/api/queues/%2F?columns=name,messages_ready,consumers", &queues) // where scenarios run
+	err := get(ctx, api+"/api/queues/%2F?columns=name,messages_ready,consumers", &queues) // the vhost of the scenarios
 	shown := make(map[string]shownQueue, len(queues))
 	for _, queue := range queues {
 		shown[queue.Name] = queue

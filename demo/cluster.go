@@ -9,15 +9,15 @@ import (
 )
 
 // StartCluster starts throwaway nodes that form one cluster, and returns when each of them accepts connections. The
-// first one runs the port mapper of all: it must not be halted while another one starts. The same holds as for Start,
-// except that it needs a RabbitMQ on this machine: Docker does not do.
+// first one runs the port mapper for all: it must not be halted while another one starts. Otherwise it is like Start,
+// except that it needs a RabbitMQ on this machine: Docker is not enough.
 func StartCluster(ctx context.Context, size int, o Options) (nodes []*Node, err error) {
 	server, err := findServer(o.Server)
 	if err != nil {
 		return nil, err
 	}
-	// The nodes know one another by their names, which must not be taken by a second attempt's: ports are found free
-	// for all before.
+	// The nodes know one another by their names, which a second attempt could not reuse: so free ports are found for all
+	// of them first.
 	return onFreePorts(3*size+1, func(ports []int) ([]*Node, error) { return startCluster(ctx, server, size, o, ports) })
 }
 
@@ -45,7 +45,7 @@ func startCluster(ctx context.Context, server string, size int, o Options, ports
 	return started, nil
 }
 
-// StopCluster ends the nodes of a cluster, the first one last: it runs the port mapper of all.
+// StopCluster ends the nodes of a cluster, the first one last: it runs the port mapper for all.
 func StopCluster(nodes []*Node) error {
 	var failures []error
 	for i := len(nodes) - 1; i >= 0; i-- {

@@ -18,17 +18,17 @@ type layout struct {
 	plugins                []string
 	settings               string // further lines of its rabbitmq.conf
 	cookie                 string
-	// the node whose cluster it joins, and whose port mapper it uses; "" when it is the first
+	// the node whose cluster it joins, and whose port mapper it uses; "" for the first one
 	joins string
 }
 
 func (l layout) nodeName() string { return l.name + "@localhost" }
 func (l layout) logFile() string  { return filepath.Join(l.dir, "node.log") }
 
-// config is the node's rabbitmq.conf. Statistics are collected and kept every second, not every five as by default, so
-// that rates feel alive and tests need not wait (without the retention policies, which all three have to be set, the
-// management API still tells what was five seconds ago: 3.10.8, 4.0.5, 4.3.6); the limits of memory and disk are set so
-// that a small machine raises no alarm.
+// config is the node's rabbitmq.conf. Statistics are collected and kept every second instead of every five, so that
+// rates feel alive and tests need not wait (without the retention policies, all three of which must be set, the
+// management API still reports values from five seconds ago: 3.10.8, 4.0.5, 4.3.6); the memory and disk limits are set
+// so that a small machine raises no alarm.
 func (l layout) config() string {
 	text := fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
 management.tcp.ip = 127.0.0.1
@@ -51,7 +51,7 @@ log.console.level = warning
 	return text + l.settings
 }
 
-// write creates the files that the node reads. The directory exists and is the node's own.
+// write creates the files that the node reads. The directory exists and belongs to the node.
 func (l layout) write() error {
 	files := []struct {
 		name, text string
@@ -59,7 +59,7 @@ func (l layout) write() error {
 	}{
 		{".erlang.cookie", l.cookie, 0o400},
 		{"rabbitmq.conf", l.config(), 0o600},
-		// Empty ones of our own, so that nothing in /etc/rabbitmq reaches this node.
+		// These are empty, so that nothing in /etc/rabbitmq reaches this node.
 		{"advanced.config", "[].\n", 0o600},
 		{"rabbitmq-env.conf", "", 0o600},
 		{"enabled_plugins", "[" + strings.Join(l.plugins, ",") + "].\n", 0o600},
@@ -77,8 +77,8 @@ func (l layout) write() error {
 	return nil
 }
 
-// environment is what the server script runs with: that of this process without anything that would configure another
-// broker or Erlang system, and the node's own settings.
+// environment is the environment of the server script: this process's, without anything that would configure another
+// broker or Erlang system, plus the node's own settings.
 func (l layout) environment(inherited []string) []string {
 	var env []string
 	for _, entry := range inherited {
@@ -94,9 +94,9 @@ func (l layout) environment(inherited []string) []string {
 		"HOME="+l.dir, // the Erlang cookie is read there
 		fmt.Sprintf("ERL_EPMD_PORT=%d", l.epmdP),
 		"ERL_EPMD_ADDRESS=127.0.0.1",
-		// So the script becomes Erlang instead of waiting for it: then Erlang is this process's child, gets its
-		// signals, and is gone when it was waited for. (The script looks at this variable; Erlang at NOTIFY_SOCKET,
-		// which is not set.)
+		// This makes the script become Erlang instead of waiting for it: then Erlang is this process's child, gets its
+		// signals, and is gone once it was waited for. (The script checks this variable; Erlang checks NOTIFY_SOCKET, which
+		// is not set.)
 		"RUNNING_UNDER_SYSTEMD=true",
 		"RABBITMQ_NODENAME="+l.nodeName(),
 		fmt.Sprintf("RABBITMQ_NODE_PORT=%d", l.amqp),
@@ -110,20 +110,20 @@ func (l layout) environment(inherited []string) []string {
 		"RABBITMQ_CONFIG_FILES="+in("conf.d"),
 		"RABBITMQ_ADVANCED_CONFIG_FILE="+in("advanced.config"),
 		"RABBITMQ_CONF_ENV_FILE="+in("rabbitmq-env.conf"),
-		// Two schedulers that do not spin are enough for a demo, and leave the machine to the person who watches it.
+		// Two schedulers that do not spin are enough for a demo, and leave the machine to its user.
 		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} +S 2:2 +sbwt none +sbwtdcpu "+
 			"none +sbwtdio none",
 	)
 }
 
-// Ports are taken from below the ranges that Linux (from 32768) and macOS (from 49152) give to outgoing connections, so
-// that none is taken between here and the node's boot, or while a node is halted.
+// Ports are below the ranges that Linux (from 32768) and macOS (from 49152) use for outgoing connections, so that none
+// is taken between here and the node's boot, or while a node is halted.
 const (
 	firstPort = 20000
 	lastPort  = 31999
 )
 
-// freePorts returns n different TCP ports that nothing listens on at 127.0.0.1.
+// freePorts returns n different TCP ports on 127.0.0.1 on which nothing listens.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	var held []net.Listener

@@ -12,10 +12,10 @@ import (
 // image is what Docker runs when this machine has no RabbitMQ of its own.
 const image = "rabbitmq:4-management"
 
-// dockerPatience is how long a question to the Docker engine may take.
+// dockerPatience is how long the Docker engine may take to answer.
 const dockerPatience = 10 * time.Second
 
-// container runs a node by Docker. The command lines are tested, the running of them is not.
+// container runs a node in Docker. The command lines are tested, running them is not.
 type container struct {
 	layout layout
 	dog    *watchdog
@@ -27,8 +27,8 @@ func newContainer(l layout) (*container, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Docker runs it, not this process: the watchdog may remove a container that was never made, but none must be made
-	// unknown to it.
+	// Docker runs it, not this process: the watchdog may remove a container that was never made, but none may be made that
+	// it does not know.
 	if err := dog.guard("container", l.name); err != nil {
 		_ = dog.end()
 		return nil, err
@@ -39,8 +39,8 @@ func newContainer(l layout) (*container, error) {
 // String says what the node runs in.
 func (c *container) String() string { return "Docker, " + image }
 
-// dockerRun is the command line that makes and starts the node's container. The image lets guest in from other
-// addresses than its own, which the published ports need, and they are published on 127.0.0.1 only.
+// dockerRun is the command line that creates and starts the node's container. The image lets guest in from other
+// addresses than its own, which the published ports need; they are only published on 127.0.0.1.
 func dockerRun(l layout) []string {
 	return []string{
 		"docker", "run", "--rm", "--detach",
@@ -74,7 +74,7 @@ func (c *container) start(ctx context.Context) error {
 	return nil
 }
 
-// halt stops the broker inside: the container itself would be gone with its data, being made with --rm.
+// halt stops the broker inside: stopping the container itself would delete it with its data, because of --rm.
 func (c *container) halt(ctx context.Context) error {
 	return runCommand(ctx, dockerControl(c.layout, "stop_app"))
 }

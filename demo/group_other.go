@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Process groups are what keeps a node from outliving its parent; without them there is no demo node.
+// Process groups keep a node from outliving its parent; without them there is no demo node.
 var errNoGroups = errors.New("throwaway RabbitMQ nodes need a Unix system")
 
 func ownGroup() *syscall.SysProcAttr     { return nil }

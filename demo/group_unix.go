@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup makes a started process the leader of a process group of its own.
+// ownGroup makes a started process the leader of a new process group.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // joinGroup makes a started process a member of an existing group.
@@ -15,7 +15,7 @@ func joinGroup(group int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pgid: group}
 }
 
-// terminate asks one process to end; killGroup ends all of a group.
+// terminate asks one process to end; killGroup kills a whole group.
 func terminate(pid int) error   { return signalTo(pid, syscall.SIGTERM) }
 func killGroup(group int) error { return signalTo(-group, syscall.SIGKILL) }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// errPortTaken is why a node did not boot when somebody listens on one of its ports.
+// errPortTaken is why a node did not boot when one of its ports is in use.
 var errPortTaken = errors.New("one of its ports is taken")
 
 type installed struct {
@@ -80,7 +80,7 @@ func (i *installed) remove() error {
 	return errors.Join(i.dog.end(), os.RemoveAll(i.layout.dir))
 }
 
-// stopOwnEpmd ends the port mapper that the node started by itself, if it did.
+// stopOwnEpmd ends the port mapper if the node itself started one.
 func (i *installed) stopOwnEpmd() {
 	if i.process.epmd == nil && i.layout.joins == "" {
 		stopEpmd(i.layout.epmdP)
@@ -90,8 +90,7 @@ func (i *installed) stopOwnEpmd() {
 // serverVariable names the rabbitmq-server script to use instead of the installed one.
 const serverVariable = "DLXTOP_RABBITMQ_SERVER"
 
-// errNoServer is what Start returns when this machine has neither RabbitMQ nor a working Docker; its text says what to
-// install.
+// errNoServer is Start's error when this machine has neither RabbitMQ nor a working Docker; it says what to install.
 var errNoServer = errors.New("no RabbitMQ found to start a throwaway node of: install it (Debian, Ubuntu: apt-get " +
 	"install rabbitmq-server; " +
 	"macOS: brew install rabbitmq), or start Docker, or name a rabbitmq-server script in " + serverVariable)
@@ -107,8 +106,8 @@ var serverPlaces = []string{
 	"/home/linuxbrew/.linuxbrew/opt/rabbitmq/sbin/rabbitmq-server",
 }
 
-// findServer returns the path of the server script to run: the named one, else the one in the environment, else an
-// installed one. The error is errNoServer when there is none, and another when a named one cannot be run.
+// findServer returns the path of the server script: the named one, else that of the environment, else an installed one.
+// The error is errNoServer when none exists, and another when a named one cannot be run.
 func findServer(named string) (string, error) {
 	if named == "" {
 		named = os.Getenv(serverVariable)
@@ -133,7 +132,7 @@ func findServer(named string) (string, error) {
 	return "", errNoServer
 }
 
-// findEpmd returns the path of Erlang's port mapper, or "" when it is found neither in PATH nor beside the erl that is.
+// findEpmd returns the path of Erlang's port mapper, or "" when it is neither in PATH nor beside the erl in PATH.
 func findEpmd() string {
 	if path, err := exec.LookPath("epmd"); err == nil {
 		return path
@@ -156,7 +155,7 @@ func findEpmd() string {
 
 func firstExecutable(patterns []string) (string, bool) {
 	for _, pattern := range patterns {
-		matches, _ := filepath.Glob(pattern) // the patterns are constants: they are well-formed
+		matches, _ := filepath.Glob(pattern) // the patterns are valid constants
 		for _, path := range matches {
 			if stat, err := os.Stat(path); err == nil && stat.Mode().IsRegular() && stat.Mode()&0o111 != 0 {
 				return path, true
@@ -166,7 +165,7 @@ func firstExecutable(patterns []string) (string, bool) {
 	return "", false
 }
 
-// dockerWorks tells whether there is a docker command whose engine answers within some seconds.
+// dockerWorks reports whether there is a docker command whose engine answers within some seconds.
 func dockerWorks(ctx context.Context) bool {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return false

@@ -15,22 +15,22 @@ import (
 	"time"
 )
 
-// bootLimit is how long a node may take from its start to its first answers. Ordinary is 3 to 6 s; a busy machine takes
-// longer.
+// bootLimit is how long a node may take from its start to its first answers. Usually it takes 3 to 6 s, and longer on a
+// busy machine.
 const bootLimit = 90 * time.Second
 
-// Options say how Start starts a node. The zero value is fine.
+// Options are how Start starts a node. The zero value is valid.
 type Options struct {
 	// path of a rabbitmq-server script; empty: $DLXTOP_RABBITMQ_SERVER, then the installed one, then Docker
 	Server string
 	Log    io.Writer // progress lines for a person; nil: silent
 
-	Plugins  []string // enabled beside rabbitmq_management; not with Docker
+	Plugins  []string // enabled besides rabbitmq_management; not with Docker
 	Settings string   // further lines of rabbitmq.conf; not with Docker
 }
 
-// Node is a throwaway RabbitMQ node on 127.0.0.1, with the management plugin and the user guest. It survives nothing:
-// it ends with Stop, and when the process that started it ends in whatever way. It is safe for concurrent use.
+// Node is a throwaway RabbitMQ node on 127.0.0.1, with the management plugin and the user guest. It leaves nothing
+// behind: it ends with Stop, and when the process that started it ends in any way. It is safe for concurrent use.
 type Node struct {
 	layout  layout
 	backend backend
@@ -44,19 +44,19 @@ type Node struct {
 
 // backend is what runs a node's broker: a server script on this machine, or Docker.
 type backend interface {
-	// runs it, for the first time or again, on the same ports and data; does not wait until it is ready
+	// runs it, for the first time or again, on the same ports and data, without waiting until it is ready
 	start(ctx context.Context) error
 	halt(ctx context.Context) error                          // shuts it down and keeps ports and data
-	ended() error                                            // nil while it runs, else why it does not
-	control(ctx context.Context, command []string) *exec.Cmd // rabbitmqctl with a command, not yet run
+	ended() error                                            // nil while it runs, otherwise why it does not
+	control(ctx context.Context, command []string) *exec.Cmd // rabbitmqctl with a command, not run yet
 	remove() error                                           // ends it for good, with everything that it left
 }
 
 var nodes atomic.Int64 // counts this process's nodes, for their names
 
-// Start starts a node and returns when it accepts AMQP connections and answers on its management API. ctx bounds the
-// starting only (as does a limit of 90 s): the node runs until Stop. Without a RabbitMQ or Docker on this machine the
-// error says what to install; a server that ends while booting gives the last lines of its log in the error.
+// Start starts a node and returns when it accepts AMQP connections and its management API answers. ctx (and a limit of
+// 90 s) only bounds the start: the node runs until Stop. Without RabbitMQ or Docker on this machine the error says what
+// to install; if the server ends while booting, the error has the last lines of its log.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	server, err := findServer(o.Server)
 	if err != nil && (!errors.Is(err, errNoServer) || !dockerWorks(ctx)) {
@@ -67,8 +67,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	})
 }
 
-// onFreePorts starts something on free ports. Between finding them and the boot somebody may take one: then others
-// will do.
+// onFreePorts starts something on free ports. If one is taken between finding it and the boot, it tries others.
 func onFreePorts[T any](n int, start func(ports []int) (T, error)) (started T, err error) {
 	for attempt := 1; ; attempt++ {
 		ports, err := freePorts(n)
@@ -144,23 +143,23 @@ func (n *Node) boot(ctx context.Context) error {
 	return nil
 }
 
-// AMQP returns the URL of the node's AMQP port with the credentials in it and the vhost "/":
+// AMQP returns the URL of the node's AMQP port with its credentials and the vhost "/":
 // amqp://guest:guest@127.0.0.1:PORT/
 func (n *Node) AMQP() string {
 	return fmt.Sprintf("amqp://guest:guest@127.0.0.1:%d/", n.layout.amqp)
 }
 
-// API returns the base URL of the node's management API with the credentials in it and no slash at its end:
+// API returns the base URL of the node's management API with its credentials and without a trailing slash:
 // http://guest:guest@127.0.0.1:PORT
 func (n *Node) API() string {
 	return fmt.Sprintf("http://guest:guest@127.0.0.1:%d", n.layout.api)
 }
 
-// Version returns the broker's version in its own words, for example "3.10.8".
+// Version returns the version that the broker reports, for example "3.10.8".
 func (n *Node) Version() string { return n.version }
 
 // Stop ends the node at once and removes everything that it left: processes, port mapper, data. It may be called again;
-// the later calls wait for the first and return nil.
+// later calls wait for the first and return nil.
 func (n *Node) Stop() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -174,7 +173,7 @@ func (n *Node) Stop() error {
 	return nil
 }
 
-// Halt shuts the broker down as an administrator would. Its ports, its data and the Node stay: Resume starts it again.
+// Halt shuts the broker down as an administrator would. Its ports and data stay: Resume starts it again.
 func (n *Node) Halt() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -205,8 +204,8 @@ func (n *Node) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Control runs rabbitmqctl with a command for this node, "eval" and an Erlang expression for example, and returns what
-// it printed, without the spaces around it. It takes a second or two: rabbitmqctl is an Erlang system of its own.
+// Control runs rabbitmqctl with a command for this node, for example "eval" and an Erlang expression, and returns its
+// output without surrounding spaces. It takes a second or two: rabbitmqctl is a separate Erlang system.
 func (n *Node) Control(ctx context.Context, command ...string) (string, error) {
 	out, err := n.backend.control(ctx, append([]string{"--quiet"}, command...)).CombinedOutput()
 	text := strings.TrimSpace(string(out))

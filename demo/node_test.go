@@ -25,7 +25,7 @@ import (
 
 var shared *Node
 
-// parentVariable makes the test binary play the parent of a node that is then killed.
+// parentVariable makes the test binary act as the parent of a node, to be killed.
 const parentVariable = "DLXTOP_DEMO_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -61,7 +61,7 @@ func remainsOf(n *Node) remains {
 	return r
 }
 
-// beParent starts a node, tells what it could leave, and waits to be killed.
+// beParent starts a node, prints what it could leave, and waits to be killed.
 func beParent() {
 	node, err := Start(context.Background(), Options{})
 	if err != nil {
@@ -89,7 +89,7 @@ func (r remains) check(ctx context.Context) error {
 	}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
-		// The dead who wait for the first process of a container to notice them are gone all the same.
+		// Zombies that the first process of a container does not reap count as gone.
 		if len(fields) > 1 && fields[0] == strconv.Itoa(r.Group) && !strings.HasPrefix(fields[1], "Z") {
 			return fmt.Errorf("a process of the group is left: %s", line)
 		}
@@ -100,8 +100,8 @@ func (r remains) check(ctx context.Context) error {
 	return nil
 }
 
-// await tries until there is no error, and fails the test when that takes longer than limit.
-// patience bounds every wait of a test.
+// await tries until there is no error, and fails the test when that takes longer than limit. patience bounds every wait
+// of a test.
 const patience = 2 * time.Minute
 
 func await(t *testing.T, try func(context.Context) error) {
@@ -162,7 +162,7 @@ func TestHaltResumeStop(t *testing.T) {
 	assert.That(t, node.Resume(t.Context()) != nil, "a stopped node was resumed")
 }
 
-// Nothing is left of a node whose parent is killed with no chance to clean up.
+// Nothing is left of a node whose parent is killed without a chance to clean up.
 func TestParentKilled(t *testing.T) {
 	t.Parallel()
 	self := must.Get(os.Executable())(t)
@@ -205,7 +205,7 @@ func TestNoServerSaysWhatToInstall(t *testing.T) {
 	}
 }
 
-// A start that is given up leaves nothing.
+// A cancelled start leaves nothing.
 func TestStartGivenUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// gate is run in front of the server: it lets the server start only when told so, which happens after the watchdog
-// knows its process group. A parent that dies in between closes the pipe, and the server is never started.
+// gate runs in front of the server: it starts the server only on request, after the watchdog knows its process group.
+// If the parent dies in between, the pipe closes, and the server is never started.
 const gate = `read -r go || exit 1; exec "$@" </dev/null`
 
 // process is one run of a node: the server and its port mapper, in one process group.
@@ -24,8 +24,7 @@ type process struct {
 	epmd   chan struct{} // closed when the port mapper has; nil when the server starts its own
 }
 
-// startProcess runs the server script in a process group of its own. It returns as soon as it runs, not when it is
-// ready.
+// startProcess runs the server script in a new process group. It returns as soon as it runs, not when it is ready.
 func startProcess(ctx context.Context, server string, l layout, dog *watchdog) (*process, error) {
 	log, err := os.OpenFile(l.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -68,8 +67,8 @@ func startProcess(ctx context.Context, server string, l layout, dog *watchdog) (
 	return p, nil
 }
 
-// startEpmd runs the port mapper in the foreground and in the node's group: one that a node starts by itself is a
-// daemon that stays behind. When none is found the node does just that, and stopEpmd ends it.
+// startEpmd runs the port mapper in the foreground and in the node's group: one that a node starts itself is a daemon
+// that stays behind. If none is found the node does just that, and stopEpmd ends it.
 func (p *process) startEpmd(ctx context.Context, l layout, env []string, log *os.File) error {
 	path := findEpmd()
 	if path == "" || l.joins != "" {
@@ -104,7 +103,7 @@ func (p *process) startEpmd(ctx context.Context, l layout, env []string, log *os
 	})
 }
 
-// stopEpmd ends a port mapper that the node started by itself. It obeys only while no node is registered, that is after
+// stopEpmd ends a port mapper that the node itself started. It obeys only while no node is registered, that is after
 // the node's end.
 func stopEpmd(port int) {
 	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
@@ -122,7 +121,7 @@ func (p *process) kill() {
 	p.wait()
 }
 
-// shutDown asks the broker to end, so that it writes what it holds, and kills it when it has not done so in time.
+// shutDown asks the broker to end, so that it writes what it holds, and kills it if it has not done so in time.
 func (p *process) shutDown(patience time.Duration) {
 	// Only the server: the port mapper has nothing to write.
 	_ = terminate(p.group)
@@ -164,12 +163,11 @@ func tail(path string) string {
 }
 
 // watchdogScript ends everything that belongs to a node as soon as its standard input ends: when Stop closes it, and
-// when the parent dies in whatever way, kill -9 included, because the system then closes it. It is told on its standard
-// input what to end: "group N" a process group, "container NAME" a Docker container. $1 is the directory to remove, or
-// empty.
+// when the parent dies in any way, including kill -9, because the system then closes it. Its standard input says what
+// to end: "group N" a process group, "container NAME" a Docker container. $1 is the directory to remove, or empty.
 //
-// A killed process may write until it is gone, so the directory is removed until nothing of the groups is left, with an
-// end to it: in a container whose first process reaps no children, the dead stay in the list.
+// A killed process may write until it is gone, so the directory is removed repeatedly until nothing of the groups is
+// left, with a limit: in a container whose first process reaps no children, zombies stay in the list.
 const watchdogScript = `
 trap '' HUP INT TERM
 groups= containers=
@@ -191,7 +189,7 @@ while [ "$tries" -lt 50 ]; do
 done
 `
 
-// watchdog is the process that outlives its parent for as long as it takes to clean up.
+// watchdog is the process that outlives its parent just long enough to clean up.
 type watchdog struct {
 	command *exec.Cmd
 	pipe    io.WriteCloser
@@ -213,7 +211,7 @@ func startWatchdog(dir string) (*watchdog, error) {
 	return &watchdog{command: command, pipe: pipe}, nil
 }
 
-// guard tells the watchdog of a process group or container to end. It has to be told before the thing is let run.
+// guard registers a process group or container that the watchdog must end, before that is started.
 func (w *watchdog) guard(what string, which any) error {
 	if _, err := fmt.Fprintf(w.pipe, "%s %v\n", what, which); err != nil {
 		return fmt.Errorf("command the node's watchdog: %w", err)

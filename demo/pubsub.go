@@ -14,7 +14,7 @@ const (
 	retryTTL = 30 * time.Second
 	// retries is how many times a worker sends a message to the retry queue before it gives up.
 	retries = 3
-	// backlogLimit bounds what piles up for a person: beyond it, workers stop failing.
+	// backlogLimit bounds the failed messages that pile up: beyond it, workers stop failing.
 	backlogLimit = 60
 )
 
@@ -22,9 +22,9 @@ const (
 type service struct {
 	name     string   // also the name of the worker's queue
 	pattern  string   // of the events that it subscribes to
-	poisoned int      // of a hundred messages, those that never succeed
-	shaky    int      // of a hundred messages, those that fail once
-	errors   []string // what its worker says when it fails
+	poisoned int      // percentage of messages that never succeed
+	shaky    int      // percentage of messages that fail once
+	errors   []string // the errors of its worker
 	seeds    int      // messages that Declare leads into the failed queue
 	event    string   // the key of the seeds
 	body     func() object
@@ -51,8 +51,8 @@ var services = []service{
 func (s service) retryQueue() string  { return s.name + "@retry" }
 func (s service) failedQueue() string { return s.name + "@failed" }
 
-// pubsub is publish and subscribe with a retry queue and a failed queue for each service. The retry queue leads back to
-// its own service only, not to the others that subscribe to the same event.
+// pubsub is publish and subscribe with a retry queue and a failed queue for each service. The retry queue only leads
+// back to its own service, not to the others that subscribe to the same event.
 func pubsub() Scenario {
 	scenario := Scenario{
 		Name:    "pubsub",
@@ -121,8 +121,8 @@ func (s service) work(ctx context.Context, conn *amqp.Connection) error {
 	}).work(ctx, conn)
 }
 
-// backlogFull tells whether enough has failed. From 4.0 it is the retry queue that fills: there the count of tries
-// never rises.
+// backlogFull reports whether enough has failed. From 4.0 the retry queue fills, because the count of tries never
+// rises.
 func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
 	for _, name := range []string{s.failedQueue(), s.retryQueue()} {
 		if ready, err := depth(conn, name); err != nil || ready >= backlogLimit {
@@ -151,7 +151,7 @@ func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries 
 	return d.Ack(false)
 }
 
-// errorOf returns what the worker says about a message, always the same.
+// errorOf is the worker's error for a message, always the same.
 func (s service) errorOf(messageID string) string {
 	return s.errors[fate("error", messageID)%len(s.errors)]
 }
@@ -162,11 +162,11 @@ func (s service) errorOf(messageID string) string {
 func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 	count := int64(retries)
 	if version, _ := conn.Properties["version"].(string); strings.HasPrefix(version, "4.") {
-		count = 1 // from 4.0 RabbitMQ starts from one for a message that was published again
+		count = 1 // from 4.0 RabbitMQ starts from one for a republished message
 	}
 	return seeded(ctx, conn, s.failedQueue(), s.seeds, func(ctx context.Context, p *publisher) error {
 		seed := message("ucenter", s.event, s.body())
-		// Whoever replays one of these shall see it succeed: what broke it then is mended now.
+		// A replay of these must succeed: what broke them is fixed by now.
 		for fate(s.name, seed.MessageId) < s.poisoned+s.shaky {
 			seed.MessageId = newID()
 		}
@@ -184,7 +184,7 @@ func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 	})
 }
 
-// deathCount reads the count of the newest death, as workers do that trust it.
+// deathCount reads the count of the newest death, as workers do that rely on it.
 func deathCount(headers amqp.Table) int64 {
 	deaths, _ := headers["x-death"].([]any)
 	if len(deaths) == 0 {

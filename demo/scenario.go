@@ -18,22 +18,21 @@ type Scenario struct {
 	Summary string // one line for a person
 
 	topology topology
-	// puts first messages in; does nothing the second time; may be nil
+	// publishes first messages; does nothing the second time; may be nil
 	seed    func(ctx context.Context, conn *amqp.Connection) error
 	filled  map[string]int // queues that hold at least this many messages from the seed on
-	actors  []actor        // the live traffic, beside that of the workers
+	actors  []actor        // the live traffic, besides that of the workers
 	workers []worker
 }
 
 // actor is a publisher or a worker: it works on the connection until ctx ends or the connection fails.
 type actor func(ctx context.Context, conn *amqp.Connection) error
 
-// Scenarios returns all scenarios.
 func Scenarios() []Scenario {
 	return []Scenario{retryQueue(), delayed(), delayedRetry(), pubsub(), lifecycle()}
 }
 
-// ScenarioNamed returns the scenario of that name. Its error names those that there are.
+// ScenarioNamed returns the scenario of that name. Its error lists the existing ones.
 func ScenarioNamed(name string) (Scenario, error) {
 	var names []string
 	for _, scenario := range Scenarios() {
@@ -69,8 +68,8 @@ func (s Scenario) Empty() Scenario {
 	return s
 }
 
-// Declare makes the scenario's exchanges, queues and bindings, puts its first messages in, and returns when the broker
-// has confirmed all of it. There is no traffic then. Exclusive queues (lifecycle has some) live as long as the
+// Declare declares the scenario's exchanges, queues and bindings, publishes its first messages, and returns when the
+// broker has confirmed all of it. There is no traffic then. Exclusive queues (lifecycle has some) live as long as the
 // connection that declared them: it is kept open until ctx ends.
 func (s Scenario) Declare(ctx context.Context, amqpURL string) error {
 	conn, err := s.open(ctx, amqpURL, true)
@@ -85,8 +84,8 @@ func (s Scenario) Declare(ctx context.Context, amqpURL string) error {
 	return nil
 }
 
-// Run declares the scenario and keeps its traffic going until ctx ends, which is no error. A broker that goes away is
-// waited for, with growing pauses; only the first connection and declaration have to succeed. No goroutine, connection
+// Run declares the scenario and keeps its traffic going until ctx ends, which is not an error. It waits for a broker
+// that goes away, with growing pauses; only the first connection and declaration must succeed. No goroutine, connection
 // or consumer is left when it returns.
 func (s Scenario) Run(ctx context.Context, amqpURL string) error {
 	const shortest, longest = 250 * time.Millisecond, 5 * time.Second
@@ -106,7 +105,7 @@ func (s Scenario) Run(ctx context.Context, amqpURL string) error {
 	}
 }
 
-// Play runs the scenario of a name, all of them when it is "", as RunAll does.
+// Play runs the scenario of a name, or all of them when it is "", like RunAll.
 func (n *Node) Play(ctx context.Context, name string, ready func()) error {
 	if name == "" {
 		return RunAll(ctx, n, ready)
@@ -120,7 +119,7 @@ func (n *Node) Play(ctx context.Context, name string, ready func()) error {
 
 // RunAll runs scenarios together on a node, all of them when none is named, until ctx ends. When one cannot be
 // declared, the others end too and its error is returned. It calls ready, if not nil, when the management API shows the
-// scenarios complete: every queue, the consumers of their workers, the first messages. It does so after 30 s at the
+// scenarios completely: every queue, the consumers of their workers, the first messages. It does so after 30 s at the
 // latest, and not at all when RunAll ends before.
 func RunAll(ctx context.Context, node *Node, ready func(), scenarios ...Scenario) error {
 	if len(scenarios) == 0 {
@@ -162,7 +161,7 @@ func (s Scenario) open(ctx context.Context, url string, seed bool) (*amqp.Connec
 // does not matter: all start again on the next connection.
 func (s Scenario) play(ctx context.Context, conn *amqp.Connection) {
 	group, ctx := errgroup.WithContext(ctx)
-	lost := conn.NotifyClose(make(chan *amqp.Error, 1)) // room for the one notice that there is
+	lost := conn.NotifyClose(make(chan *amqp.Error, 1)) // room for the only notice
 	group.Go(func() error {
 		select {
 		case <-ctx.Done():
@@ -180,7 +179,7 @@ func (s Scenario) play(ctx context.Context, conn *amqp.Connection) {
 	_ = group.Wait()
 }
 
-// topology is what a scenario declares. A queue's or exchange's name is unique in it.
+// topology is what a scenario declares. The names of its queues and exchanges are unique.
 type topology struct {
 	exchanges []exchange
 	queues    []queue
@@ -195,10 +194,10 @@ type queue struct {
 	arguments amqp.Table
 }
 
-// binding says that a queue gets what exchange routes by key.
+// binding routes messages with this key from exchange to queue.
 type binding struct{ exchange, key, queue string }
 
-// declare makes all of it, durable where it is not exclusive. What exists already with the same settings stays as it
+// declare declares all of it, durable where it is not exclusive. What exists already with the same settings stays as it
 // is.
 func (t topology) declare(conn *amqp.Connection) error {
 	ch, err := conn.Channel()

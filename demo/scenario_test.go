@@ -33,7 +33,7 @@ func call(t *testing.T, method, path string, answer any) {
 	}
 }
 
-// counts reads how many messages are ready in each queue, current and not as of the last statistics.
+// counts reads how many messages are ready in each queue now, not from the last statistics.
 func counts(t *testing.T, vhost string) map[string]int {
 	t.Helper()
 	var queues []struct {
@@ -154,7 +154,7 @@ func TestDeclare(t *testing.T) {
 			assert.That(t, slices.Equal(got, want),
 				"declared:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			if scenario.Name == "lifecycle" {
-				return // a second one would not be let in
+				return // a second connection would not be let in
 			}
 			before := counts(t, name)
 			assert.Succeeds(t, scenario.Declare(t.Context(), broker))
@@ -171,8 +171,8 @@ func total(counts map[string]int) (sum int) {
 	return sum
 }
 
-// Each scenario's traffic is seen within some seconds: messages pass into the queues that show them waiting, and out of
-// their buffers.
+// Each scenario's traffic is visible within some seconds: messages enter the queues in which they wait, and leave their
+// buffers.
 func TestRunMoves(t *testing.T) {
 	moves := map[string]struct{ buffer, delivered string }{
 		"retry-queue":   {"test-delay", "RetryQueue"},
@@ -234,7 +234,7 @@ func TestPubsubSeeds(t *testing.T) {
 	deaths, _ := d.Headers["x-death"].([]any)
 	must.That(t, len(deaths) == 1, "x-death is %v", d.Headers["x-death"])
 	death := deaths[0].(amqp.Table)
-	// From 4.0 the broker does not go on counting for a message that was published again.
+	// From 4.0 the broker does not continue the count of a republished message.
 	want := int64(3)
 	if strings.HasPrefix(shared.Version(), "4.") {
 		want = 1
@@ -247,7 +247,7 @@ func TestPubsubSeeds(t *testing.T) {
 		"the message is %+v", d)
 }
 
-// Traffic comes back by itself when the broker does.
+// Traffic returns by itself when the broker does.
 func TestRunSurvivesLostConnections(t *testing.T) {
 	t.Parallel()
 	name, broker := vhost(t)
@@ -268,7 +268,7 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 		return fmt.Errorf("no new connection")
 	}
 	await(t, connection)
-	// The first connection has to last until all is declared: then there are consumers.
+	// The first connection must last until all is declared: then there are consumers.
 	await(t, func(context.Context) error {
 		var consumers []struct{}
 		if call(t, http.MethodGet, "consumers/"+url.PathEscape(name), &consumers); len(consumers) == 0 {

@@ -9,7 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// line is one chain of a delayed consumption: an exchange, a buffer, the buffer's DLX, a worker's queue.
+// line is one chain of delayed consumption: an exchange, a buffer, the buffer's DLX, a worker's queue.
 type line struct {
 	out, outKey, buffer, dlx, dlxKey, work string
 	ttl                                    time.Duration // of the buffer; 0: every message has its own
@@ -35,8 +35,8 @@ func (t topology) and(other topology) topology {
 	}
 }
 
-// delayed is delayed consumption in both ways. Where each message has a TTL of its own, rounds alternate: 1, 2, 3, 4, 5
-// s, which arrive one by one, and 5, 4, 3, 2, 1 s, which all wait behind the first: head-of-line blocking.
+// delayed is delayed consumption in both ways. Where each message has its own TTL, rounds alternate: 1, 2, 3, 4, 5 s,
+// which arrive one by one, and 5, 4, 3, 2, 1 s, which all wait behind the first: head-of-line blocking.
 func delayed() Scenario {
 	own := line{
 		out: "out.exchange", outKey: "out.routing.key", buffer: "buffer-queue",
@@ -48,7 +48,7 @@ func delayed() Scenario {
 	}
 	order := func() amqp.Publishing {
 		order := message("shop", "order.placed", orderBody())
-		// As publishers do that need more than AMQP's whole seconds.
+		// Publishers do that when they need more than AMQP's whole seconds.
 		order.Headers = amqp.Table{"timestamp_in_ms": time.Now().UnixMilli()}
 		return order
 	}
@@ -88,8 +88,8 @@ func delayed() Scenario {
 	}
 }
 
-// delayedRetry is delayed consumption whose worker sends what fails back to the buffer. Some messages succeed at the
-// second try, some at the third. The worker counts in a header of its own, x-tries, since from 4.0 the broker's count
+// delayedRetry is delayed consumption whose worker sends failures back to the buffer. Some messages succeed at the
+// second try, some at the third. The worker counts in its own header, x-tries, because from 4.0 the broker's count
 // starts again with every publish.
 func delayedRetry() Scenario {
 	loop := line{
@@ -142,8 +142,8 @@ func triesNeeded(messageID string) int64 {
 	}
 }
 
-// lifecycle lets ten messages pass from one exclusive queue to another, one each second, with nobody to consume them.
-// Every round begins with the second queue emptied.
+// lifecycle passes ten messages from one exclusive queue to another, one each second, without consumers. Every round
+// begins by emptying the second queue.
 func lifecycle() Scenario {
 	const life, heaven, dlx = "example.delay.life", "example.delay.heaven", "example.dlx.exchange"
 	return Scenario{
@@ -175,8 +175,8 @@ func lifecycle() Scenario {
 	}
 }
 
-// retryQueue is a system with one queue for each delay and one fanout behind them all. Its worker rejects what fails
-// without a dead-letter exchange: these messages are lost, and dlxtop has to say so.
+// retryQueue is a system with one queue for each delay and one fanout behind them all. Its worker rejects failures
+// without a dead-letter exchange: these messages are lost, and dlxtop must say so.
 func retryQueue() Scenario {
 	delay := func(name string, ttl time.Duration) queue {
 		return queue{name: name, arguments: amqp.Table{

@@ -1,4 +1,4 @@
-// Package docs has the pages that dlxtop shows itself, because the repository is not where it runs: those of findings.
+// Package docs has the pages that dlxtop itself shows, because the repository is not where it runs: those of findings.
 package docs
 
 import (
@@ -15,7 +15,7 @@ type Brief struct{ Code, Short string }
 
 var indexRow = regexp.MustCompile(`(?m)^- \[([a-z-]+)\]\(\S+\): (.+(?:\n  .+)*)$`)
 
-// Findings are all kinds of findings, in the order of their codes.
+// Findings are all kinds of findings, sorted by code.
 func Findings() (all []Brief) {
 	index, _ := findings.ReadFile("findings/README.md") // a test reads it
 	for _, row := range indexRow.FindAllStringSubmatch(string(index), -1) {
@@ -30,7 +30,7 @@ func Finding(code string, width int) (lines []string) {
 	if err != nil || code == "README" {
 		return nil
 	}
-	_, text, _ := strings.Cut(string(page), "\n") // behind its title
+	_, text, _ := strings.Cut(string(page), "\n") // after its title
 	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if len(lines) > 0 {
 			lines = append(lines, "")

@@ -7,14 +7,14 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
-// Every page of a finding can be read on a terminal, without what only Markdown needs.
+// Every page of a finding is readable on a terminal, without Markdown's markup.
 func TestPagesAreText(t *testing.T) {
 	all := Findings()
 	begins := map[string]string{}
 	assert.That(t, len(all) >= 39, "only %d findings", len(all))
 	for _, f := range all {
 		begin := f.Short[:min(len(f.Short), 40)]
-		if other := begins[begin]; other != "" { // on a narrow screen nothing else is seen
+		if other := begins[begin]; other != "" { // on a narrow screen only this is visible
 			t.Errorf("%s and %s both begin with %q", other, f.Code, begin)
 		}
 		begins[begin] = f.Code

@@ -1,5 +1,5 @@
 // Machinery is an application on Machinery: a worker of a task that is retried after a delay, which its AMQP broker
-// does with queues that expire.
+// implements with queues that expire.
 //
 //	machinery version
 //	machinery setup    declares nothing: the worker does
@@ -44,7 +44,7 @@ func run(args []string) error {
 		return nil
 	case "send":
 		n, err := strconv.ParseInt(args[1], 10, 64)
-		timeout := 144 // Machinery takes the next number of Fibonacci
+		timeout := 144 // Machinery uses the next Fibonacci number
 		if os.Getenv("SOON") != "" {
 			timeout = 8
 		}
