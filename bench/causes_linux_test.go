@@ -27,8 +27,8 @@ const (
 	mostCausesTime    = 10 * time.Second
 )
 
-// BenchmarkCauses measures the causes of 100,000 messages over 200 failed queues, by the built command from its start
-// to its end, the index on: with 50 causes, and with texts that all differ.
+// BenchmarkCauses measures how long the built command takes, from start to end and with the index on, to group 100,000
+// messages of 200 failed queues by cause: with 50 causes, and with texts that all differ.
 func BenchmarkCauses(b *testing.B) {
 	for _, load := range []struct {
 		name  string
@@ -67,7 +67,7 @@ func BenchmarkCauses(b *testing.B) {
 	}
 }
 
-// wordOf is a number as a word, so that it is not folded.
+// wordOf spells a number in letters, because digits would be folded when causes are grouped.
 func wordOf(n int) string {
 	word := []byte("zz")
 	for range 6 {
@@ -77,7 +77,7 @@ func wordOf(n int) string {
 	return string(word)
 }
 
-// fillCauses makes failed queues with messages of 1 KiB; their names begin with the prefix.
+// fillCauses declares failed queues whose names begin with the prefix and fills them with messages of 1 KiB.
 func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 	b.Helper()
 	channel := dial.Channel(b, built.Node.AMQP())
@@ -95,17 +95,17 @@ func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 	last.Wait()
 }
 
-// BenchmarkFind measures the search through 100,000 messages of 1 KiB by the built command: how many a second, from the
-// connection to the last one given back, and when the first hit was written, which is the first message of the queue.
-// Beside it an export of the same messages, which must not be much faster, the same piped into jq that looks into the
-// bodies, and the web UI's get of the first 10,000, which looks for nothing.
+// BenchmarkFind measures the built command's search through 100,000 messages of 1 KiB: messages per second from the
+// connection to the last message returned, and when the first hit, the first message of the queue, was written. For
+// comparison it runs an export of the same messages, which must not be much faster, the same export piped into jq that
+// searches the bodies, and the web UI's get of the first 10,000, which searches nothing.
 func BenchmarkFind(b *testing.B) {
 	for _, kind := range []string{"classic", "quorum"} {
 		b.Run(kind, func(b *testing.B) {
 			queue := "bench.find." + kind
 			fillDead(b, queue, kind)
 			for b.Loop() {
-				var processor time.Duration // that dlxtop itself took
+				var processor time.Duration // of dlxtop itself
 				run := func(text string) (read int, took, first time.Duration) {
 					command := built.Command(b, "find", text, "--queues", queue, "--read-costly", "-n", "1000", "-o", "json")
 					out := must.Get(command.StdoutPipe())(b)
@@ -157,11 +157,11 @@ func BenchmarkFind(b *testing.B) {
 
 const (
 	manyMessages = 100_000
-	mostMemory   = 150 // MB of a process that has peeked so many of 1 KiB
+	mostMemory   = 150 // MB of a process that has peeked that many messages of 1 KiB
 )
 
-// BenchmarkMemory measures what 100,000 peeked messages of 1 KiB take, which died twice and tell their failure: in the
-// dashboard, with a filter that looks into all of them, and in the commands that read them all.
+// BenchmarkMemory measures the memory for peeking 100,000 messages of 1 KiB that died twice and carry an error text: in
+// the dashboard, with a filter that searches all of them, and in the commands that read them all.
 func BenchmarkMemory(b *testing.B) {
 	for _, kind := range []string{"classic", "quorum"} {
 		b.Run(kind, func(b *testing.B) {
@@ -211,7 +211,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// fillDead makes a queue with messages of 1 KiB as a broker dead-letters them, each with an error of its own.
+// fillDead declares a queue and fills it with messages of 1 KiB as a broker dead-letters them, each with its own error.
 func fillDead(b *testing.B, queue, kind string) {
 	channel := dial.Channel(b, built.Node.AMQP())
 	dial.Queue(b, channel, queue, amqp.Table{"x-queue-type": kind})
@@ -242,7 +242,7 @@ func fillDead(b *testing.B, queue, kind string) {
 	must.Await(b, "all are there", func() bool { return depth.Of(b, channel, queue) == manyMessages })
 }
 
-// memoryOf is a figure of a process in MB, as Linux names it: VmHWM is the highest that VmRSS has been.
+// memoryOf returns a memory figure of a process in MB, by its name in Linux: VmHWM is the peak of VmRSS.
 func memoryOf(b *testing.B, pid int, name string) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -252,7 +252,7 @@ func memoryOf(b *testing.B, pid int, name string) float64 {
 	return n * 1024 / 1e6
 }
 
-// commandMemory runs a command and tells the most memory that it took, in MB.
+// commandMemory runs a command and returns its peak memory in MB.
 func commandMemory(b *testing.B, args ...string) float64 {
 	b.Helper()
 	command := built.Command(b, args...)

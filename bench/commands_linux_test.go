@@ -21,16 +21,16 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.
+// mostGot is the number of messages taken one by one: taking 50,000 with one HTTP API call ends in a timeout.
 const mostGot = 10_000
 
-// benchTurns is how often each thing is done: the figure is the median. In as many turns as there are movers each of
-// them takes each place once, and follows each other once: what ran before matters.
+// benchTurns is how often each mover runs; the reported figure is the median. In as many turns as there are movers,
+// each takes each place once and follows each other mover once, because what ran before matters.
 const benchTurns = 6
 
 var loads = []struct {
 	kind     string
-	body     string // the size of one, in words
+	body     string // the size of one body, in words
 	messages int
 	size     int // of one body, in bytes
 }{
@@ -40,12 +40,12 @@ var loads = []struct {
 	{"quorum", "16 KiB", 10_000, 16 << 10},
 }
 
-// BenchmarkCommands measures whole commands as they are typed, the journal on: from the start of the process to its
-// end. What people use instead takes turns with them, on the same queues. Run it with
+// BenchmarkCommands measures whole commands as users type them, with the journal on, from the start of the process to
+// its end. The tools that people use instead take turns with them on the same queues. Run it with
 //
 //	go test -bench Commands -benchtime 1x -run '^$' -v ./bench
 //
-// and with DLXTOP_RABBITMQ_SERVER on another RabbitMQ. The journal grows over all turns, as that of a user does.
+// and set DLXTOP_RABBITMQ_SERVER to use another RabbitMQ. The journal grows over all turns, as a user's does.
 func BenchmarkCommands(b *testing.B) {
 	n, err := demo.Start(b.Context(), demo.Options{Plugins: []string{"rabbitmq_shovel", "rabbitmq_shovel_management"}})
 	must.Do(b, err)
@@ -65,21 +65,21 @@ func BenchmarkCommands(b *testing.B) {
 	}
 }
 
-// bench is one broker, two queues, and what was measured with them.
+// bench is one broker, two queues and the measurements taken with them.
 type bench struct {
 	*testing.B
 	node          *demo.Node
 	home          string
 	messages      int
 	channel       *amqp.Channel
-	broker        int                   // its process
+	broker        int                   // its process ID
 	own           time.Duration         // processor time of the commands so far
 	turn, shovels int                   // so far
-	names         []string              // of what was measured, in the order in which it was
-	turns         map[string][]benchRun // of each of them
+	names         []string              // of what was measured, in order
+	turns         map[string][]benchRun // by name
 }
 
-// benchRun is how often something was done in a second, and the processor time that a message took.
+// benchRun is one measurement: the rate per second, and the processor time per message.
 type benchRun struct {
 	turn        int
 	speed       float64
@@ -92,7 +92,7 @@ const (
 	benchWorker = "bench"
 )
 
-// What bounds every client: see relay and look.
+// The clients that bound every other client: see relay and look.
 const (
 	least     = "the least through a socket"
 	leastLook = "the least look"
@@ -111,8 +111,8 @@ func (c *bench) measure(kind string, size int) {
 	exported := filepath.Join(c.home, "exported.jsonl")
 	movers := c.movers()
 	for c.turn = range benchTurns {
-		// All of them find the messages as they were published or moved last: what was given back to a quorum queue takes
-		// it longer to deliver again.
+		// Every mover finds the messages as they were last published or moved: a quorum queue takes longer to redeliver
+		// messages that were returned to it.
 		from, to := benchFailed, benchWorker
 		for place := range movers {
 			m := movers[(c.turn+zigzag(place, len(movers)))%len(movers)]
@@ -141,9 +141,9 @@ func (c *bench) measure(kind string, size int) {
 	c.timeOf("a loop of basic.get", some, func() { c.getLoop(some) })
 }
 
-// freshLog has the broker begin a new file of the log that all quorum queues share, and waits until it is done with the
-// old one. By itself that happens every 512 MB, and makes one move of 1 KiB in eight a third slower (seen on 3.10.8):
-// which of them is chance.
+// freshLog makes the broker begin a new file of the log that all quorum queues share, and waits until it has finished
+// with the old one. By itself the broker does that every 512 MB, which makes one move of 1 KiB messages in eight a
+// third slower (seen on 3.10.8), at random.
 func (c *bench) freshLog(kind string) {
 	c.Helper()
 	if kind != "quorum" {
@@ -160,7 +160,7 @@ type mover struct {
 	move func(from, to string)
 }
 
-// movers are an even number: behind all of them, the messages are where they were.
+// movers returns an even number of movers: after all of them, the messages are back where they were.
 func (c *bench) movers() []mover {
 	shovel := func(address string) func(from, to string) {
 		return func(from, to string) { c.shovel(from, to, address) }
@@ -175,7 +175,7 @@ func (c *bench) movers() []mover {
 	}
 }
 
-// zigzag is 0, 1, -1, 2, -2 and so on of n: the places that lie between two neighbours are all different.
+// zigzag returns 0, 1, -1, 2, -2 and so on modulo n: the distances between neighbours all differ.
 func zigzag(place, n int) int {
 	if place%2 == 1 {
 		return place/2 + 1
@@ -219,7 +219,7 @@ func (c *bench) timeOf(name string, n int, what func()) {
 	})
 }
 
-// dlxtop runs the program; its output goes to a file.
+// dlxtop runs the program with its output in a file.
 func (c *bench) dlxtop(args ...string) {
 	c.Helper()
 	out := must.Get(os.Create(filepath.Join(c.home, "output")))(c)
@@ -240,11 +240,11 @@ func (c *bench) await(queue string) {
 	})
 }
 
-// unitOf makes a unit of a name: Go's benchmarks want no blanks in it.
+// unitOf makes a benchmark unit of a name: Go's benchmarks allow no blanks in units.
 var unitOf = strings.NewReplacer(" ", "-", "(", "", ")", "", ":", "", "//", "", "'", "", ",", "")
 
-// report prints a row of each thing that was measured: the median and the spread, the processor time of a message in
-// dlxtop and in the broker (medians), and how fast it is beside the others, in the median and the spread of the turns.
+// report prints a row for each thing measured: the median rate and its spread, the median processor time per message in
+// dlxtop and in the broker, and the speed relative to the others, as median and spread over the turns.
 func (c *bench) report(of string) {
 	rows := []string{
 		"| " + of + " | messages a second | lowest and highest | dlxtop | the broker |",
@@ -288,14 +288,14 @@ func (c *bench) sorted(name string, value func(benchRun) float64) []float64 {
 	return values
 }
 
-// median is the value in the middle of those that are sorted, between two of them where they are an even number.
+// median returns the median of sorted values, halfway between the middle two if their number is even.
 func median(sorted []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// ratios are how fast one thing is beside another, lowest first: turn by turn, as a machine that is shared is now
-// faster and now slower. What was done once stands beside each turn.
+// ratios compares the speeds of two things turn by turn, because a shared machine is sometimes faster and sometimes
+// slower. It returns them in ascending order. What was measured once is compared with each turn.
 func (c *bench) ratios(name, other string) []float64 {
 	var ratios []float64
 	for _, mine := range c.turns[name] {
@@ -309,12 +309,12 @@ func (c *bench) ratios(name, other string) []float64 {
 	return ratios
 }
 
-// keyRounds is how often the dashboard is started, and restingKeys how many keys are pressed in each while nothing is
-// read.
+// keyRounds is how often the dashboard is started, and restingKeys how many keys are pressed in each round while
+// nothing is being read.
 const keyRounds, restingKeys = 3, 150
 
-// BenchmarkKeyToFrame measures the built dashboard on a terminal: from the write of a key until the terminal shows the
-// cursor in another row, while Failed reads 100,000 messages of 200 queues, and afterwards, when it rests.
+// BenchmarkKeyToFrame measures the built dashboard on a terminal: the time from writing a key until the terminal shows
+// the cursor in another row, while Failed reads 100,000 messages of 200 queues, and afterwards, when it is idle.
 func BenchmarkKeyToFrame(b *testing.B) {
 	const prefix = "keys."
 	fillCauses(b, prefix, func(i int) string {
@@ -352,7 +352,7 @@ func reportKeys(b *testing.B, when string, times []time.Duration) {
 	b.ReportMetric(at(99), "ms-p99/"+when)
 }
 
-// workersOf declares the workers whose failed queues fillCauses makes.
+// workersOf declares the workers of the failed queues that fillCauses declares.
 func workersOf(b *testing.B, prefix string) {
 	b.Helper()
 	channel := dial.Channel(b, built.Node.AMQP())
@@ -364,8 +364,8 @@ func workersOf(b *testing.B, prefix string) {
 	}
 }
 
-// keysWhile moves the cursor of a list down and up among its first rows while something holds of the number of keys so
-// far, and returns how long each took until the cursor was drawn elsewhere.
+// keysWhile moves the cursor of a list down and up among its first rows as long as holds returns true for the number of
+// keys pressed so far. It returns how long each key took until the cursor was drawn in its new row.
 func keysWhile(b *testing.B, s *built.Terminal, holds func(n int) bool) (times []time.Duration) {
 	b.Helper()
 	cursorRow := func() int { return s.Row(1, "▸") }
@@ -387,13 +387,13 @@ func keysWhile(b *testing.B, s *built.Terminal, holds func(n int) bool) (times [
 	return times
 }
 
-// ticksPerSecond is USER_HZ, in which /proc counts: 100 on every Linux that Go runs on.
+// ticksPerSecond is USER_HZ, the unit of times in /proc: 100 on every Linux that Go runs on.
 const ticksPerSecond = 100
 
 func spent(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	stat := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(t)
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before may hold spaces
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before it may contain spaces
 	var ticks int
 	for _, field := range fields[11:13] { // utime, stime
 		n := must.Get(strconv.Atoi(field))(t)
@@ -402,13 +402,13 @@ func spent(t testing.TB, pid int) time.Duration {
 	return time.Duration(ticks) * time.Second / ticksPerSecond
 }
 
-// watch is what a process uses over a while, of one core.
+// watch returns how much of one core a process uses over a period.
 func watch(t testing.TB, pid int, d time.Duration) float64 {
 	t.Helper()
 	return watchTwo(t, pid, pid, d)[0]
 }
 
-// watchTwo does so with two processes.
+// watchTwo does the same for two processes.
 func watchTwo(t testing.TB, a, b int, d time.Duration) [2]float64 {
 	t.Helper()
 	began, ofA, ofB := time.Now(), spent(t, a), spent(t, b)
@@ -420,7 +420,7 @@ func watchTwo(t testing.TB, a, b int, d time.Duration) [2]float64 {
 	return [2]float64{(spent(t, a) - ofA).Seconds() / took, (spent(t, b) - ofB).Seconds() / took}
 }
 
-// memory is what a process has in memory, in bytes.
+// memory returns the resident memory of a process in bytes.
 func memory(t testing.TB, pid int) int64 {
 	t.Helper()
 	statm := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)))(t)

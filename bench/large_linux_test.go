@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	largeTurn = 12 * time.Second // that each screen is watched
-	// largeRun is how long Flows is watched, and a part of it the broker before and after that, alone: several polls fall
-	// into it.
+	largeTurn = 12 * time.Second // for watching each screen
+	// largeRun is how long Flows is watched. The broker alone is watched for a part of it before and after. Several polls
+	// happen in that time.
 	largeRun   = 5 * time.Minute
 	largeAlone = largeRun / 5
 )
@@ -65,7 +65,7 @@ func (d *definitions) bind(vhost, exchange, key, queue string) {
 	})
 }
 
-// orderly are 3,000 flows: a worker, its retry buffer and its failed queue each.
+// orderly returns the definitions of 3,000 flows, each with a worker, its retry buffer and its failed queue.
 func orderly() (d definitions, flow string) {
 	for _, name := range []string{"master", "retry", "failed"} {
 		d.exchange("/", name, "topic")
@@ -84,7 +84,7 @@ func orderly() (d definitions, flow string) {
 	return d, "service-1500"
 }
 
-// tangled are 10,000 queues and 30,000 bindings in 200 vhosts, in which dead letters go anywhere.
+// tangled returns definitions of 10,000 queues and 30,000 bindings in 200 vhosts, with dead letters going anywhere.
 func tangled() (d definitions, flow string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for v := range 200 {
@@ -112,8 +112,8 @@ func tangled() (d definitions, flow string) {
 	return d, ""
 }
 
-// BenchmarkLarge measures what the dashboard costs on large brokers, screen by screen: of one core, dlxtop and the
-// broker beyond what that uses alone; the memory of dlxtop, and how long it takes to the first flow.
+// BenchmarkLarge measures the dashboard's cost on large brokers, screen by screen: the share of one core that dlxtop
+// uses, and the broker beyond its idle use; the memory of dlxtop; and the time to the first flow.
 func BenchmarkLarge(b *testing.B) {
 	for _, topology := range []struct {
 		name string
@@ -134,7 +134,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 	defer n.Stop()
 	importAll(b, n, d)
 	broker := brokerProcess(b, n)
-	watch(b, broker, largeTurn) // what it still does with what was imported
+	watch(b, broker, largeTurn) // lets it finish its work after the import
 	alone := watch(b, broker, largeAlone)
 	answers := answerTime(b, n)
 	flows := flowsTime(b, n)
@@ -161,7 +161,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 		{"a flow", "1/" + flow + "\r\r", ""},
 	} {
 		screen.Press(at.keys).WaitFor(at.shows)
-		time.Sleep(2 * time.Second) // the first frames of a screen are not what it costs to stay there
+		time.Sleep(2 * time.Second) // the first frames of a screen cost more than staying on it
 		shares := watchTwo(b, pid, broker, largeTurn)
 		age := headerAge.FindString(screen.Text())
 		rows = append(rows, fmt.Sprintf("| %s | %.1f %% | %+.1f %% | %.0f MB | %s |", at.name, 100*shares[0],
@@ -188,7 +188,7 @@ var (
 	headerAge = regexp.MustCompile(`live \S+|(\d+m )?\S+ old`)
 )
 
-// importAll makes everything, as an operator does with a file of definitions.
+// importAll imports definitions, as an operator does from a file.
 func importAll(b *testing.B, n *demo.Node, d definitions) {
 	b.Helper()
 	body := must.Get(json.Marshal(d))(b)
@@ -198,7 +198,7 @@ func importAll(b *testing.B, n *demo.Node, d definitions) {
 	must.That(b, err == nil, "%v\n%s", err, said)
 }
 
-// flowsTime is how long `dlxtop flows -o json` takes, from its start to its end.
+// flowsTime returns how long `dlxtop flows -o json` takes, from start to end.
 func flowsTime(b *testing.B, n *demo.Node) time.Duration {
 	b.Helper()
 	command := built.In(b.TempDir(), "flows", "-o", "json", "--url", n.AMQP(), "--api", n.API())
@@ -210,7 +210,7 @@ func flowsTime(b *testing.B, n *demo.Node) time.Duration {
 	return time.Since(began)
 }
 
-// answerTime is how long the answers take that dlxtop needs for its first screen, one after the other.
+// answerTime returns how long the requests for dlxtop's first screen take, one after the other.
 func answerTime(b *testing.B, n *demo.Node) time.Duration {
 	b.Helper()
 	began := time.Now()

@@ -14,17 +14,17 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// relay is the least that a client does which moves messages through sockets and loses none: a delivery goes out as it
-// came in, byte by byte, with another address in front of it, is acknowledged when it was confirmed, and nothing is
-// worked out, kept or shown. What a command takes beyond it is the command's; what it takes itself is the broker's and
-// the socket's.
+// relay does the minimum that a client must do to move messages through sockets and lose none: it publishes each
+// delivery byte by byte as it came, with another address in front, and acknowledges it once it is confirmed. It
+// computes, keeps and shows nothing. What a command takes beyond that is the command's own cost; what the relay takes
+// is the cost of the broker and the socket.
 type relay struct {
 	source, target *rawLink
 	publish        []byte // the frame of basic.publish
 	failed         chan error
 }
 
-// The methods that a relay writes and reads: class and method in one.
+// The methods that a relay writes and reads: class and method in one number.
 const (
 	qos           = 60<<16 | 10
 	qosDone       = 60<<16 | 11
@@ -39,7 +39,7 @@ const (
 )
 
 const (
-	relayed   = 1000 // messages that are under way at most: what a shovel prefetches
+	relayed   = 1000 // messages in flight at most: the prefetch of a shovel
 	frameHead = 7    // bytes: kind, channel, size
 
 	methodFrame = 1
@@ -47,7 +47,7 @@ const (
 	bodyFrame   = 3
 )
 
-// relay moves all messages, and counts the processor time as a command's.
+// relay moves all messages, and counts its processor time as a command's.
 func (c *bench) relay(from, to string) {
 	c.Helper()
 	began := ownTime()
@@ -56,7 +56,7 @@ func (c *bench) relay(from, to string) {
 	c.own += ownTime() - began
 }
 
-// look takes all messages and gives them back, the least that every look does, and counts the processor time as a
+// look takes all messages and returns them, the minimum that every peek does, and counts its processor time as a
 // command's.
 func (c *bench) look(queue string) {
 	c.Helper()
@@ -74,7 +74,7 @@ func lookAtMessages(address, queue string, messages int) error {
 	if err := source.consume(queue, messages); err != nil {
 		return err
 	}
-	var bodyLeft uint64 // bytes of the message
+	var bodyLeft uint64 // bytes still to come of the message
 	for left := messages; left > 0; {
 		frame, err := source.frame()
 		if err != nil {
@@ -84,7 +84,7 @@ func lookAtMessages(address, queue string, messages int) error {
 			left--
 		}
 	}
-	return source.call(closed, closing, []byte{0, 200}, short(""), make([]byte, 4)) // gives them back in their order
+	return source.call(closed, closing, []byte{0, 200}, short(""), make([]byte, 4)) // returns them in their order
 }
 
 func ownTime() time.Duration {
@@ -118,22 +118,22 @@ func relayMessages(address, from, to string, messages int) error {
 	go func() { r.failed <- r.forward(messages) }()
 	settled := r.settle(messages)
 	if settled != nil {
-		source.Close() // nothing more is delivered
+		source.Close() // stops further deliveries
 	}
 	if err := errors.Join(settled, <-r.failed); err != nil {
 		return err
 	}
-	return source.prefetch(relayed) // behind it, the broker has got all acknowledgements
+	return source.prefetch(relayed) // once it is answered, the broker has all acknowledgements
 }
 
-// forward publishes what is delivered. When it cannot, nothing more is to be confirmed.
+// forward publishes each delivery. When publishing fails, no more confirms are expected.
 func (r *relay) forward(messages int) (err error) {
 	defer func() {
 		if err = errors.Join(err, r.target.out.Flush()); err != nil {
 			r.target.Close()
 		}
 	}()
-	var bodyLeft uint64 // bytes of the message
+	var bodyLeft uint64 // bytes still to come of the message
 	for left := messages; left > 0; {
 		frame, err := r.source.frame()
 		if err != nil {
@@ -161,10 +161,10 @@ func (r *relay) forward(messages int) (err error) {
 	return nil
 }
 
-// settle acknowledges what was confirmed: the n-th delivery is the n-th publish.
+// settle acknowledges confirmed messages: the n-th delivery is the n-th publish.
 func (r *relay) settle(messages int) error {
 	confirmed := make([]bool, messages+2)
-	done, acknowledged := 0, 0 // all up to these
+	done, acknowledged := 0, 0 // all deliveries up to these
 	for acknowledged < messages {
 		frame, err := r.target.frame()
 		if err != nil {
@@ -201,7 +201,7 @@ type rawLink struct {
 	net.Conn
 	in   *bufio.Reader
 	out  *bufio.Writer
-	held []byte // of the frame that was read last
+	held []byte // the frame that was read last
 }
 
 func openRaw(address string) (*rawLink, error) {
@@ -240,12 +240,12 @@ func openRaw(address string) (*rawLink, error) {
 	return l, l.call(channelOk, channelOpen, short(""))
 }
 
-// prefetch bounds how many messages are delivered and not acknowledged.
+// prefetch limits the number of unacknowledged deliveries.
 func (l *rawLink) prefetch(messages int) error {
 	return l.call(qosDone, qos, make([]byte, 4), octets.BigEndian.AppendUint16(nil, uint16(messages)), []byte{0})
 }
 
-// consume begins deliveries, as many at once as prefetch has.
+// consume begins deliveries with the prefetch as their limit.
 func (l *rawLink) consume(queue string, prefetch int) error {
 	if err := l.prefetch(prefetch); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (l *rawLink) call(answer, method uint32, arguments ...[]byte) error {
 	return l.await(answer)
 }
 
-// await sends what was written and reads until a method comes.
+// await flushes and reads until the method arrives.
 func (l *rawLink) await(method uint32) error {
 	if err := l.out.Flush(); err != nil {
 		return err
@@ -275,7 +275,7 @@ func (l *rawLink) await(method uint32) error {
 	}
 }
 
-// frame reads a frame, from its kind to its end. It holds until the next one is read.
+// frame reads a frame, from its kind to its end. The frame is valid until the next read.
 func (l *rawLink) frame() ([]byte, error) {
 	head, err := l.in.Peek(frameHead)
 	if err != nil {
@@ -290,7 +290,7 @@ func (l *rawLink) frame() ([]byte, error) {
 	return l.held, err
 }
 
-// method writes a method; what cannot be written is told by the next flush.
+// method writes a method; the next flush reports a failed write.
 func (l *rawLink) method(method uint32, arguments ...[]byte) { l.channel(1, method, arguments...) }
 
 func (l *rawLink) channel(channel byte, method uint32, arguments ...[]byte) {
@@ -313,7 +313,7 @@ func frameOf(method uint32, arguments ...[]byte) []byte {
 	return append(frame, end)
 }
 
-// bodyRest is how many bytes of a message's body come behind a frame; left came behind the one before.
+// bodyRest returns how many bytes of a message's body follow a frame; left is the number before that frame.
 func bodyRest(frame []byte, left uint64) uint64 {
 	const sizeAt = 4
 	switch payload := frame[frameHead : len(frame)-1]; frame[0] {

@@ -20,14 +20,14 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// The shares of the whole time: the broker with nobody connected, before and after, and the two screens between.
+// The parts of the whole time: the broker without clients, before and after, and the two screens in between.
 const (
 	shareAlone  = 0.08
 	shareScreen = 0.42
 )
 
-// TestSoak lets the dashboard watch all scenarios for DLXTOP_SOAK (an hour by `make soak`), and tells what that costs.
-// What it costs is told and not asserted, because machines differ; what must not grow with time is asserted.
+// TestSoak lets the dashboard watch all scenarios for DLXTOP_SOAK (an hour by `make soak`), and reports the cost. The
+// cost is not asserted, because machines differ; what must not grow with time is asserted.
 func TestSoak(t *testing.T) {
 	whole, err := time.ParseDuration(os.Getenv("DLXTOP_SOAK"))
 	must.That(t, err == nil, "DLXTOP_SOAK has to be a duration, for example 1h: %v", err)
@@ -41,7 +41,7 @@ func TestSoak(t *testing.T) {
 	broker := brokerProcess(t, built.Node)
 	part := func(share float64) time.Duration { return time.Duration(share * float64(whole)) }
 
-	early := goroutines(t, openSoaked(t)) // also lets the scenarios begin
+	early := goroutines(t, openSoaked(t)) // also gives the scenarios time to begin
 	alone := watch(t, broker, part(shareAlone))
 
 	screen := openSoaked(t)
@@ -72,7 +72,7 @@ func TestSoak(t *testing.T) {
 	assert.That(t, atLast <= 2*max(atFirst, between), "memory grew from %d and %d bytes to %d", atFirst, between, atLast)
 }
 
-// openSoaked opens the dashboard on everything and waits for the flows.
+// openSoaked opens the dashboard on all scenarios and waits for the flows.
 func openSoaked(t *testing.T) *built.Terminal {
 	t.Helper()
 	command := exec.Command(built.Program, built.ToNode("--no-journal")...)
@@ -86,7 +86,7 @@ func openSoaked(t *testing.T) *built.Terminal {
 
 var oneGoroutine = regexp.MustCompile(`(?m)^goroutine \d+ `)
 
-// goroutines ends the program, as a person who wants to know its goroutines does, and counts them.
+// goroutines ends the program with a dump of its goroutines and counts them.
 func goroutines(t *testing.T, screen *built.Terminal) int {
 	t.Helper()
 	screen.Signal(syscall.SIGQUIT)

@@ -16,8 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// TestMain builds dlxtop and starts a broker only where a benchmark or a test is asked for: there is none of its own in
-// the tests of all packages.
+// TestMain builds dlxtop and starts a broker only when a benchmark or a test of this package is asked for, not in a run
+// of all tests.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if flag.Lookup("test.bench").Value.String()+flag.Lookup("test.run").Value.String() == "" {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(built.Main(m, "-trimpath"))
 }
 
-// BenchmarkStart measures from the start of the program until the first flow stands on the screen, on a broker on this
-// machine.
+// BenchmarkStart measures the time from the start of the program until the screen shows the first flow, with a broker
+// on this machine.
 func BenchmarkStart(b *testing.B) {
 	built.Scenario(b)
 	var took time.Duration
@@ -49,10 +49,10 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// What people use instead of dlxtop.
+// The tools that people use instead of dlxtop.
 
-// shovel moves everything with a dynamic shovel that waits for confirms, with the settings of the web UI's "Move
-// messages", which gives amqp:///VHOST as the address: a connection inside the broker. It ends when all has arrived.
+// shovel moves everything with a dynamic shovel that waits for confirms. Its settings are those of the web UI's "Move
+// messages", whose address amqp:///VHOST is a connection inside the broker. It ends when all messages have arrived.
 func (c *bench) shovel(from, to, address string) {
 	c.Helper()
 	value := map[string]any{"value": map[string]any{
@@ -62,13 +62,13 @@ func (c *bench) shovel(from, to, address string) {
 		"dest-add-forward-headers": false,
 	}}
 	body := must.Get(json.Marshal(value))(c)
-	c.shovels++ // one that ends with its last message may be there a while longer
+	c.shovels++ // a shovel that ends with its last message may remain a while longer
 	path := fmt.Sprintf("parameters/shovel/%%2F/bench-%d", c.shovels)
 	manage.Do(c, c.node.API(), http.MethodPut, path, string(body))
 	c.await(to)
 }
 
-// getLoop looks at the first messages one by one, as many tools do.
+// getLoop gets the first messages one by one, as many tools do.
 func (c *bench) getLoop(messages int) {
 	c.Helper()
 	for range messages {
@@ -77,7 +77,7 @@ func (c *bench) getLoop(messages int) {
 	}
 }
 
-// getByAPI looks at the first messages with the management API, as the web UI does.
+// getByAPI gets the first messages with the management API, as the web UI does.
 func getByAPI(b *testing.B, n *demo.Node, queue string, messages int) {
 	b.Helper()
 	body := fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_true","encoding":"auto"}`, messages)

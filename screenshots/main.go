@@ -1,8 +1,8 @@
-// Command screenshots makes the pictures of the documentation: it runs the real program in a terminal of its own, on a
-// throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and draws what stands on the screen.
-// Run it from the project's root, after a build: make screenshots, or make screenshots PICTURES=NAME. The name tour
-// is the moving picture, sheet the contact sheets: every screen in every theme and several sizes, in bin/contact-sheet.
-// Behind sheet, names of ways, themes and sizes choose some of them: sheet mending dark 80x24.
+// Command screenshots makes the pictures of the documentation: it runs the real program in its own terminal, on a
+// throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and draws the screen. Run it from
+// the project's root, after a build: make screenshots, or make screenshots PICTURES=NAME. The name tour is the
+// animation, sheet the contact sheets: every screen in every theme and several sizes, in bin/contact-sheet. After
+// sheet, names of ways, themes and sizes select some of them: sheet mending dark 80x24.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// run makes the pictures that are named, all when none is.
+// run makes the named pictures, or all when none is named.
 func run(ctx context.Context, names []string) error {
 	want, err := wantedBy(names)
 	if err != nil {
@@ -48,7 +48,7 @@ func run(ctx context.Context, names []string) error {
 		return err
 	}
 	defer node.Stop()
-	ready, traffic := make(chan struct{}), make(chan error, 1) // holds RunAll's one result
+	ready, traffic := make(chan struct{}), make(chan error, 1) // room for RunAll's one result
 	running, halt := context.WithCancel(ctx)
 	defer halt()
 	go func() { traffic <- demo.RunAll(running, node, func() { close(ready) }) }()
@@ -62,15 +62,15 @@ func run(ctx context.Context, names []string) error {
 		return err
 	}
 	defer leave()
-	os.Setenv("VISUAL", "sed -i s/example.com/example.org/") // who edits a message
+	os.Setenv("VISUAL", "sed -i s/example.com/example.org/") // edits a message
 	err = makeAll(ctx, node, want)
 	halt()
 	<-traffic
 	return err
 }
 
-// ownHome gives the programs that are started from now on a journal, a cache and a configuration of their own, until
-// the returned function is called.
+// ownHome gives programs started from now on their own journal, cache and configuration, until the returned function is
+// called.
 func ownHome() (leave func(), err error) {
 	dir, err := os.MkdirTemp("", "dlxtop-pictures-")
 	if err != nil {
@@ -113,7 +113,7 @@ func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
 			return err
 		}
 	}
-	if slices.Contains(want.pictures, "tour") { // last: it replays what the others show
+	if slices.Contains(want.pictures, "tour") { // last, because it replays messages that the others show
 		return makeTour(ctx, node, filepath.Join(folder, "tour.gif"))
 	}
 	return nil
@@ -150,11 +150,11 @@ func report(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", 
 type wanted struct {
 	pictures []string // of the documentation; the tour has the name tour
 	sheets   bool
-	parts    []string // of the contact sheets: names of ways, themes and sizes; none: all of each
+	parts    []string // of the contact sheets: names of ways, themes and sizes; none means all
 }
 
-// wantedBy reads the arguments: names of pictures, and behind the word sheet those of its ways, themes and sizes. None
-// at all is everything.
+// wantedBy parses the arguments: names of pictures, and after the word sheet those of its ways, themes and sizes. No
+// arguments mean everything.
 func wantedBy(arguments []string) (wanted, error) {
 	all := []string{"tour"}
 	for _, s := range scenes {
@@ -195,7 +195,7 @@ func namesOf[T named](all []T) (names []string) {
 	return names
 }
 
-// chosen are those that the parts name, all when they name none.
+// chosen returns those that the parts name, or all when they name none.
 func chosen[T named](all []T, parts []string) (some []T) {
 	for _, one := range all {
 		if slices.Contains(parts, one.called()) {

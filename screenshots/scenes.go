@@ -9,15 +9,15 @@ import (
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// scene is one picture: from a fresh start of the program, keys are pressed one after the other.
+// scene is one picture: the program starts afresh, and keys are pressed one after the other.
 type scene struct {
 	name          string
 	width, height int
 	steps         []step
-	watch         time.Duration // before the picture is taken; 0 is 5 s, two polls
+	watch         time.Duration // wait before the picture is taken; 0 is 5 s, two polls
 }
 
-// step waits until a text is on the screen, then presses keys.
+// step waits until the screen shows a text, then presses keys.
 type step struct {
 	until string
 	keys  string

@@ -19,7 +19,7 @@ const sheetCell = 6
 
 const stopPatience = 15 * time.Second
 
-// theme is one of the program's, with the terminal that it is for.
+// theme is one of the program's themes, with the terminal that it is made for.
 type theme struct {
 	name string
 	look paint.Look
@@ -31,8 +31,8 @@ type size struct{ width, height int }
 
 var sizes = []size{{120, 36}, {80, 24}, {200, 50}}
 
-// makeSheets makes a contact sheet for each theme, and the single pictures beside it. Of some parts it makes only the
-// single pictures.
+// makeSheets makes a contact sheet for each theme, and the single pictures beside it. When parts are selected it makes
+// only the single pictures.
 func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder string) error {
 	painter, err := paint.New(sheetCell, sheetCell)
 	if err != nil {
@@ -74,7 +74,7 @@ func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder str
 	return nil
 }
 
-// sheet puts pictures side by side, one column for each size, and rows as high as their highest picture.
+// sheet puts pictures side by side, one column for each size; each row is as high as its highest picture.
 func sheet(columns [][]*image.RGBA) *image.RGBA {
 	const gap = 12
 	height, width := gap, gap

@@ -16,14 +16,14 @@ import (
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// terminal is a pseudo-terminal with a program in it and an emulator that knows what stands on its screen.
+// terminal is a pseudo-terminal with a program in it and an emulator that holds its screen.
 type terminal struct {
 	file    *os.File
 	program *exec.Cmd
 	look    paint.Look
 	ended   chan struct{} // closed when the program's output has ended
 
-	mu       sync.Mutex // held while the program's output changes the screen, so that nobody sees half of it
+	mu       sync.Mutex // held while the program's output changes the screen, so that nobody sees half a change
 	emulator *vt.Emulator
 	changed  time.Time
 }
@@ -46,13 +46,13 @@ func openTerminal(
 		defer close(t.ended)
 		io.Copy(output{t}, file)
 	}()
-	go io.Copy(file, t.emulator) // the emulator's answers to the program's questions; ends when the emulator is closed
+	go io.Copy(file, t.emulator) // the emulator's answers to the program's queries; ends when the emulator is closed
 	return t, nil
 }
 
 type output struct{ *terminal }
 
-// Write puts the program's output on the screen.
+// Write feeds the program's output to the emulator.
 func (o output) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o output) Write(text []byte) (int, error) {
 	return o.emulator.Write(text)
 }
 
-// await returns when a text is on the screen, or an error with the screen after 30 s.
+// await waits until the screen shows a text, and returns an error with the screen after 30 s.
 func (t *terminal) await(ctx context.Context, text string) error {
 	deadline := time.NewTimer(30 * time.Second)
 	defer deadline.Stop()
@@ -87,7 +87,7 @@ func (t *terminal) press(keys string) {
 	}
 }
 
-// split cuts keys into single ones: a character, or an escape sequence.
+// split splits keys into single ones: a character, or an escape sequence.
 func split(keys string) (single []string) {
 	for len(keys) > 0 {
 		size := 1
@@ -99,8 +99,8 @@ func split(keys string) (single []string) {
 	return single
 }
 
-// screen is what stands on the screen. It waits until the program has written the whole of it: until nothing has come
-// for a moment, or for half a second where something always comes.
+// screen returns the screen once the program has drawn all of it: when no output has come for a moment, or after half a
+// second of constant output.
 func (t *terminal) screen() paint.Screen {
 	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); {
 		t.mu.Lock()

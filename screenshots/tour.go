@@ -14,11 +14,11 @@ import (
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// The tour's size, in characters, and of one character in pixels.
+// The tour's size in characters, and the width of a character in pixels.
 const tourWidth, tourHeight, tourCell = 120, 36, 8
 
-// act is a step of the tour: it waits until a text is on the screen, stays for a while, and then presses keys, which
-// the line below the screen shows with what they are for.
+// act is a step of the tour: it waits until the screen shows a text, pauses, and then presses keys, which the line
+// below the screen shows with their purpose.
 type act struct {
 	until string
 	stay  time.Duration
@@ -26,8 +26,8 @@ type act struct {
 	says  string
 }
 
-// acts are the main job: from the flows to what failed and why, a replay of all that failed for one cause, a drop, and
-// its undo.
+// acts show the main job: from the flows to what failed and why, a replay of all messages that failed for one cause, a
+// drop, and its undo.
 var acts = []act{
 	{until: "ucenter@user", stay: 3500 * time.Millisecond, keys: "/ucenter@user" + enter, says: "/  find a flow"},
 	{until: "ucenter@user", stay: 1200 * time.Millisecond, keys: enter, says: "enter  one flow: dots move as messages do"},
@@ -137,7 +137,7 @@ func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
 		}
 		for _, key := range split(act.keys) {
 			t.press(key)
-			pause(ctx, 60*time.Millisecond) // as a person types
+			pause(ctx, 60*time.Millisecond) // typing speed
 			record()
 		}
 	}
@@ -158,7 +158,7 @@ func withLine(s paint.Screen, line string, l paint.Look) paint.Screen {
 	return added
 }
 
-// changes is the smallest area of cells in which two screens differ.
+// changes returns the smallest area of cells in which two screens differ.
 func changes(s, before paint.Screen) image.Rectangle {
 	var area image.Rectangle
 	for i := range s.Cells {
@@ -170,8 +170,8 @@ func changes(s, before paint.Screen) image.Rectangle {
 	return area
 }
 
-// animation is the frames as a GIF. A frame after the first holds only the part in which something changed, and in it
-// only the pixels that did: all others are transparent.
+// animation makes a GIF of the frames. A frame after the first holds only the area that changed, and in it only the
+// changed pixels: all others are transparent.
 func animation(p *paint.Painter, frames []frame, l paint.Look) (*gif.GIF, error) {
 	bounds := p.Bounds(frames[0].screen.Width, frames[0].screen.Height)
 	moving := &gif.GIF{Config: image.Config{Width: bounds.Dx(), Height: bounds.Dy()}}
@@ -200,7 +200,7 @@ func animation(p *paint.Painter, frames []frame, l paint.Look) (*gif.GIF, error)
 	return moving, nil
 }
 
-// onlyChanges is a part of a picture with what was there before made transparent.
+// onlyChanges returns a part of a picture, transparent where nothing changed.
 func onlyChanges(part *image.Paletted, now, before *image.RGBA) *image.Paletted {
 	out := image.NewPaletted(part.Rect, part.Palette)
 	for y := part.Rect.Min.Y; y < part.Rect.Max.Y; y++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// shown is the screen of a terminal of 6 columns and 3 rows that got this text.
+// shown returns the screen of a terminal of 6 columns and 3 rows after this text.
 func shown(t *testing.T, text string) paint.Screen {
 	t.Helper()
 	emulator := vt.NewEmulator(6, 3)
@@ -24,7 +24,7 @@ func shown(t *testing.T, text string) paint.Screen {
 	return terminal.screen()
 }
 
-// A moving picture shows, frame by frame, what the screens show, and its later frames hold only what changed.
+// An animation shows, frame by frame, what the screens show, and its later frames hold only the changes.
 func TestAnimation(t *testing.T) {
 	p := must.Get(paint.New(12, 4))(t)
 	frames := []frame{

@@ -11,15 +11,15 @@ import (
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// way is a walk through the program: a start of its own, and screens and dialogs one behind the other.
+// way is a walk through the program: it starts the program and visits screens and dialogs one after the other.
 type way struct {
 	name          string
 	before, after []errand
 	stops         []stop
 }
 
-// stop is a screen or a dialog on a way: keys lead there from the stop before, and it is there when a text is on the
-// screen. One without a name has no picture.
+// stop is a screen or a dialog on a way: keys lead there from the stop before, and it is reached when the screen shows
+// a text. A stop without a name has no picture.
 type stop struct {
 	name  string
 	keys  string
@@ -32,11 +32,11 @@ type shot struct {
 }
 
 type errand struct {
-	arguments string        // apart by blanks
+	arguments string        // separated by blanks
 	killed    time.Duration // this long after its start; 0: never
 }
 
-// userFailed is the failed queue of the pubsub scenario, enterpriseFailed one that nothing consumes either.
+// userFailed is the failed queue of the pubsub scenario; enterpriseFailed is another one that nothing consumes.
 const (
 	userFailed       = "ucenter@user@failed"
 	enterpriseFailed = "ucenter@enterprise@failed"
@@ -44,7 +44,7 @@ const (
 
 const openFailed = "/ucenter@user" + enter + "f"
 
-// ways are the screens and dialogs. What is dropped or moved is brought back; a canary takes a message with it.
+// ways are the screens and dialogs. Every drop or move is undone; a canary takes its message with it.
 var ways = []way{
 	{name: "flows", stops: []stop{
 		{"flows", "", "ucenter@user"},
@@ -70,7 +70,7 @@ var ways = []way{
 		{"compare", escape + " j =", "what is equal"},
 	}},
 	{
-		name: "causes", // one of them in two queues
+		name: "causes", // one cause is in two queues
 		before: []errand{{
 			arguments: "move " + userFailed + " --filter failure_kind==\"TimeoutError\" --limit 2 --to queue:" +
 				enterpriseFailed + " --yes",
@@ -128,7 +128,7 @@ var ways = []way{
 	},
 }
 
-// run runs the errand on the node. That it was killed is no error.
+// run runs the errand on the node. Being killed is not an error.
 func (e errand) run(ctx context.Context, node *demo.Node) error {
 	mortal := ctx
 	if e.killed > 0 {
@@ -144,8 +144,8 @@ func (e errand) run(ctx context.Context, node *demo.Node) error {
 	return ctx.Err()
 }
 
-// walk goes through all stops in one run of the program and returns the screen at each. A stop whose text does not come
-// has its picture all the same: that is what a person has to see.
+// walk goes through all stops in one run of the program and returns the screen at each. A stop whose text does not
+// appear gets its picture all the same, so that a person can see it.
 func (w way) walk(ctx context.Context, node *demo.Node, th theme, s size) (shots []shot, err error) {
 	leave, err := ownHome()
 	if err != nil {
@@ -178,7 +178,7 @@ func (w way) visit(ctx context.Context, node *demo.Node, th theme, s size) (shot
 	for _, stop := range w.stops {
 		for _, key := range split(stop.keys) {
 			t.press(key)
-			if key == escape { // read together with the next key, it would be another one
+			if key == escape { // with the next key right after it, it would be read as another key
 				pause(ctx, 400*time.Millisecond)
 			}
 		}

@@ -1,6 +1,6 @@
-// Package assert reports what does not hold in a test, which goes on; package must ends it.
+// Package assert reports failed checks and lets the test go on; package must ends the test.
 //
-// Where a check has values at its end, these are a format and its values, and say what was looked at.
+// The optional values at the end of a check are a format and its arguments, which say what was checked.
 package assert
 
 import (
@@ -15,7 +15,7 @@ type test interface {
 	Errorf(format string, args ...any)
 }
 
-// That reports a condition that does not hold, with a format and its values.
+// That reports a false condition, with a format and its arguments.
 func That(t test, holds bool, format string, args ...any) {
 	t.Helper()
 	if !holds {
@@ -29,7 +29,7 @@ func Succeeds(t test, err error) {
 	That(t, err == nil, "%v", err)
 }
 
-// Equal reports a value that is not the wanted one.
+// Equal reports a value that differs from the wanted one.
 func Equal[T comparable](t test, got, want T, of ...any) {
 	t.Helper()
 	if got != want {
@@ -37,7 +37,7 @@ func Equal[T comparable](t test, got, want T, of ...any) {
 	}
 }
 
-// List reports a list that has not the wanted values in their order.
+// List reports a list that differs from the wanted values or their order.
 func List[S ~[]E, E comparable](t test, got, want S, of ...any) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -45,7 +45,7 @@ func List[S ~[]E, E comparable](t test, got, want S, of ...any) {
 	}
 }
 
-// Contains reports a text without a part that it needs.
+// Contains reports a text that lacks a part.
 func Contains(t test, text, part string, of ...any) {
 	t.Helper()
 	if !strings.Contains(text, part) {
@@ -53,13 +53,13 @@ func Contains(t test, text, part string, of ...any) {
 	}
 }
 
-// NoDiff reports what cmp.Diff found.
+// NoDiff reports a difference that cmp.Diff found.
 func NoDiff(t test, diff string, of ...any) {
 	t.Helper()
 	That(t, diff == "", "%s%s", subject(of), diff)
 }
 
-// subject is what a check is about, and a colon.
+// subject returns what a check is about, and a colon.
 func subject(of []any) string {
 	if len(of) == 0 {
 		return ""
@@ -67,7 +67,7 @@ func subject(of []any) string {
 	return fmt.Sprintf(of[0].(string), of[1:]...) + ": "
 }
 
-// shown is a value as a failure shows it: texts in quotes, as the end of one is part of it.
+// shown formats a value for a failure message: texts are quoted, so that blanks at their ends are seen.
 func shown(value any) string {
 	switch value.(type) {
 	case string, []string:

@@ -1,5 +1,4 @@
-// Package built runs the program as it is built, in a terminal and on a broker of its own: for the tests that use it as
-// its users do.
+// Package built runs the built program in a terminal and on its own broker, for tests that use it as users do.
 package built
 
 import (
@@ -21,13 +20,13 @@ import (
 )
 
 var (
-	Program string     // dlxtop
+	Program string     // the path of dlxtop
 	Node    *demo.Node // the broker of a package's tests
 )
 
 // Main builds dlxtop, starts a broker, and runs tests with them.
 func Main(m *testing.M, flags ...string) (status int) {
-	if signal.Ignored(syscall.SIGHUP) { // by nohup: what tests start would, too, but for what is caught here
+	if signal.Ignored(syscall.SIGHUP) { // by nohup: programs that tests start would ignore it too, unless it is caught
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	dir, err := os.MkdirTemp("", "dlxtop-built-")
@@ -56,20 +55,20 @@ func Build(program string, flags ...string) error {
 	return nil
 }
 
-// In is dlxtop with a home, not yet started.
+// In returns a command that runs dlxtop with a home, not yet started.
 func In(home string, args ...string) *exec.Cmd {
 	command := exec.Command(Program, args...)
 	command.Env = append(Environment(), "HOME="+home)
 	return command
 }
 
-// Command is dlxtop on the node, with a home of its own, not yet started.
+// Command returns a command that runs dlxtop on the node with its own home, not yet started.
 func Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	return In(t.TempDir(), ToNode(args...)...)
 }
 
-// Run runs a command to its end, and returns its exit status and what it wrote. One that does not end is killed.
+// Run runs a command to its end, and returns its exit status and output. It kills a command that does not end.
 func Run(t testing.TB, command *exec.Cmd) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -77,16 +76,16 @@ func Run(t testing.TB, command *exec.Cmd) (status int, out, errs string) {
 	must.Do(t, command.Start())
 	stuck := time.AfterFunc(2*Patience, func() { _ = command.Process.Kill() })
 	defer stuck.Stop()
-	_ = command.Wait() // the status tells
+	_ = command.Wait() // the exit status says it
 	return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// ToNode are arguments with those that lead dlxtop to the node.
+// ToNode adds the arguments that connect dlxtop to the node.
 func ToNode(args ...string) []string {
 	return append(args, "--url", Node.AMQP()+"%2f", "--api", Node.API())
 }
 
-// Scenario declares the pubsub scenario without its applications, until the test ends: what moves, dlxtop has moved.
+// Scenario declares the pubsub scenario without its applications, until the test ends: only dlxtop moves messages.
 func Scenario(t testing.TB) (queues []string) {
 	t.Helper()
 	scenario := must.Get(demo.ScenarioNamed("pubsub"))(t)
@@ -95,7 +94,7 @@ func Scenario(t testing.TB) (queues []string) {
 	return scenario.Queues()
 }
 
-// remove deletes queues, so that the next test finds what the scenario puts into new ones.
+// remove deletes queues, so that the next test does not find messages that this one left.
 func remove(t testing.TB, queues []string) {
 	connection, err := dial.AMQP(Node.AMQP())
 	if err != nil {
@@ -114,8 +113,8 @@ func remove(t testing.TB, queues []string) {
 	}
 }
 
-// Buffer is written by one goroutine and read by another. It embeds no buffer: os/exec would fill that by ReadFrom,
-// past the lock.
+// Buffer is written by one goroutine and read by another. It embeds no bytes.Buffer: os/exec would call its ReadFrom,
+// which does not take the lock.
 type Buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -128,7 +127,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String is what was written so far.
+// String returns what was written so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,10 +19,10 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// Patience bounds every wait of a test.
+// Patience limits every wait of a test.
 const Patience = must.Patience
 
-// Terminal is the real binary in a real pseudo-terminal, seen through an emulator.
+// Terminal is a pseudo-terminal that runs the real binary, with an emulator that shows its screen.
 type Terminal struct {
 	t       testing.TB
 	Command *exec.Cmd
@@ -30,16 +30,16 @@ type Terminal struct {
 	streams sync.WaitGroup
 	Ended   chan struct{} // closed when the program has ended
 
-	mu       sync.Mutex // guards what follows; the emulator is written by one goroutine and read by the test
+	mu       sync.Mutex // guards the fields below; one goroutine writes to the emulator, the test reads from it
 	emulator *vt.Emulator
 	modes    Modes
 	status   int
 }
 
-// Modes are what the program has made of the terminal.
+// Modes are the terminal modes that the program has set.
 type Modes struct {
 	Alt     bool // the alternate screen is shown
-	Entered bool // it was shown at some time
+	Entered bool // the alternate screen was shown at some time
 	Cursor  bool
 }
 
@@ -49,14 +49,14 @@ func Open(t testing.TB, args ...string) *Terminal {
 	return Start(t, exec.Command(Program, args...))
 }
 
-// Start runs a command that is not started on a terminal, or on what its standard streams are already.
+// Start starts a command on a terminal, or on the standard streams that the command has already.
 func Start(t testing.TB, command *exec.Cmd) *Terminal {
 	t.Helper()
 	const width, height = 120, 36
 	screen := &Terminal{t: t, emulator: vt.NewEmulator(width, height), Ended: make(chan struct{})}
 	screen.modes.Cursor = true
 	screen.emulator.SetCallbacks(vt.Callbacks{
-		// Called while the emulator is written to, so mu is held.
+		// Called during writes to the emulator, so mu is held.
 		AltScreen:        func(on bool) { screen.modes.Alt, screen.modes.Entered = on, screen.modes.Entered || on },
 		CursorVisibility: func(visible bool) { screen.modes.Cursor = visible },
 	})
@@ -76,7 +76,7 @@ func Start(t testing.TB, command *exec.Cmd) *Terminal {
 	return screen
 }
 
-// draw feeds the emulator until the program has ended and its last output is read.
+// draw feeds the emulator until the program has ended and all its output has been read.
 func (s *Terminal) draw() {
 	buffer := make([]byte, 1<<16)
 	for {
@@ -93,7 +93,7 @@ func (s *Terminal) draw() {
 
 func (s *Terminal) reply() { _, _ = io.Copy(s.PTY, s.emulator) }
 
-// close ends the program if it has not ended, and waits for everything that reads from it.
+// close ends the program if it still runs, and waits for everything that reads from it.
 func (s *Terminal) close() {
 	if s.t.Failed() {
 		s.t.Logf("the last screen:\n%s", s.Text())
@@ -108,24 +108,24 @@ func (s *Terminal) close() {
 	_ = s.PTY.Close()
 }
 
-// Text is what a person sees.
+// Text returns the screen as a user reads it.
 func (s *Terminal) Text() string { return ansi.Strip(s.Rendered()) }
 
-// Rendered is the screen with its colours.
+// Rendered returns the screen with its colours.
 func (s *Terminal) Rendered() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.emulator.Render()
 }
 
-// Modes are those of this moment.
+// Modes returns the current modes.
 func (s *Terminal) Modes() Modes {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.modes
 }
 
-// Row is the first line with such a cell in a column; -1: none has it.
+// Row returns the first line with this cell in a column, or -1 for none.
 func (s *Terminal) Row(column int, cell string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,14 +137,14 @@ func (s *Terminal) Row(column int, cell string) int {
 	return -1
 }
 
-// Press types keys, and returns the terminal, for what they lead to.
+// Press types keys and returns the terminal, so that a wait can follow.
 func (s *Terminal) Press(keys string) *Terminal {
 	s.t.Helper()
 	must.Get(s.PTY.WriteString(keys))(s.t)
 	return s
 }
 
-// WaitFor waits until all of these words are on the screen together.
+// WaitFor waits until the screen shows all of these words together.
 func (s *Terminal) WaitFor(words ...string) *Terminal {
 	s.t.Helper()
 	s.WaitUntil(fmt.Sprintf("the screen shows %q", words), func() bool {
@@ -159,17 +159,17 @@ func (s *Terminal) WaitFor(words ...string) *Terminal {
 	return s
 }
 
-// Polled is what the first line says while the broker answers polls: on a busy machine it takes its time.
+// Polled matches the first line of the screen while the broker answers polls, slowly on a busy machine.
 var Polled = regexp.MustCompile(`live \d|\d+s old, every `)
 
-// WaitForPoll waits until words stand on the screen, and the broker answers.
+// WaitForPoll waits until the screen shows words and the broker answers.
 func (s *Terminal) WaitForPoll(words ...string) {
 	s.t.Helper()
 	s.WaitFor(words...)
 	s.WaitUntil("the broker answers polls", func() bool { return Polled.MatchString(s.Text()) })
 }
 
-// WaitUntil waits until something holds; a program that ends meanwhile will not make it so.
+// WaitUntil waits until a condition holds, and fails when the program ends first.
 func (s *Terminal) WaitUntil(what string, holds func() bool) {
 	s.t.Helper()
 	deadline := time.NewTimer(Patience)
@@ -179,7 +179,7 @@ func (s *Terminal) WaitUntil(what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-s.Ended:
-			s.streams.Wait() // everything that it wrote is drawn
+			s.streams.Wait() // until all output is drawn
 			if !holds() {
 				s.t.Fatalf("the program ended before %s", what)
 			}
@@ -190,7 +190,7 @@ func (s *Terminal) WaitUntil(what string, holds func() bool) {
 	}
 }
 
-// WaitForEnd waits until the program has ended and everything that it wrote is drawn, and checks what it left behind.
+// WaitForEnd waits until the program has ended and all its output is drawn, and checks what it left behind.
 func (s *Terminal) WaitForEnd(status int) {
 	s.t.Helper()
 	select {
@@ -215,7 +215,7 @@ func (s *Terminal) Signal(signal syscall.Signal) {
 	must.Do(s.t, s.Command.Process.Signal(signal))
 }
 
-// Environment is this process's without anything that names a broker.
+// Environment returns this process's environment without variables that name a broker.
 func Environment() []string {
 	var env []string
 	for _, entry := range os.Environ() {

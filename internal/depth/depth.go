@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// answersWithin is how long a broker waits for a quorum queue: one that needs longer seems empty, and without
-	// consumers (3.10.8, 4.0.5, 4.3.6).
+	// answersWithin is how long a broker waits for a quorum queue: a slower queue seems empty and without consumers
+	// (3.10.8, 4.0.5, 4.3.6).
 	answersWithin = 250 * time.Millisecond
-	// patience bounds how often such a queue is asked again.
+	// patience limits how long such a queue is asked again.
 	patience = time.Minute
 )
 
-// Of is how many messages are ready in a queue. The test ends when that cannot be counted.
+// Of returns the number of ready messages in a queue. The test ends when they cannot be counted.
 func Of(t testing.TB, channel *amqp.Channel, queue string) int {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {

@@ -1,4 +1,4 @@
-// Package dial connects tests to a node, past the code under test.
+// Package dial connects tests to a node, without the code under test.
 package dial
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// patience is how long a machine that has too much to do may take for an answer.
+// patience is how long an overloaded machine may take to answer.
 const patience = 2 * time.Minute
 
-// AMQP connects. Heartbeats of 10 s, the default, come too late where everything stands still for a while.
+// AMQP connects. Heartbeats every 10 s, the default, come too late when the whole machine stalls for a while.
 func AMQP(url string) (*amqp.Connection, error) {
 	return amqp.DialConfig(url, amqp.Config{Heartbeat: time.Minute, Dial: amqp.DefaultDial(patience)})
 }
 
-// Channel is a channel in confirm mode, on a connection of its own that is closed at the test's end.
+// Channel opens a channel in confirm mode, on its own connection, which is closed at the test's end.
 func Channel(t testing.TB, url string) *amqp.Channel {
 	t.Helper()
 	connection := must.Get(AMQP(url))(t)
@@ -30,7 +30,7 @@ func Channel(t testing.TB, url string) *amqp.Channel {
 	return channel
 }
 
-// Publish sends messages to a queue, on a channel in confirm mode, and waits until the broker has all of them.
+// Publish sends messages to a queue on a channel in confirm mode, and waits until all are confirmed.
 func Publish(t testing.TB, channel *amqp.Channel, queue string, messages ...amqp.Publishing) {
 	t.Helper()
 	confirms := make([]*amqp.DeferredConfirmation, len(messages))
@@ -42,7 +42,7 @@ func Publish(t testing.TB, channel *amqp.Channel, queue string, messages ...amqp
 	}
 }
 
-// Send publishes a message on a channel in confirm mode, and reports whether the broker took it.
+// Send publishes a message on a channel in confirm mode, and reports whether the broker accepted it.
 func Send(t testing.TB, channel *amqp.Channel, exchange, key string, m amqp.Publishing) (taken bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
@@ -51,7 +51,7 @@ func Send(t testing.TB, channel *amqp.Channel, exchange, key string, m amqp.Publ
 	return must.Get(confirm.WaitContext(ctx))(t)
 }
 
-// Take takes all messages that are ready out of a queue.
+// Take consumes all ready messages of a queue.
 func Take(t testing.TB, channel *amqp.Channel, queue string) (all []amqp.Delivery) {
 	t.Helper()
 	for {
@@ -64,8 +64,8 @@ func Take(t testing.TB, channel *amqp.Channel, queue string) (all []amqp.Deliver
 	}
 }
 
-// Work gives a queue's messages to handle, as many unacknowledged as prefetch says (0: all), on a connection of its
-// own. It ends with the test, or when end is called, which waits until handle has returned.
+// Work passes a queue's messages to handle on its own connection, with at most prefetch unacknowledged (0: no limit).
+// It stops with the test or when end is called, which waits until handle has returned.
 func Work(t testing.TB, url, queue string, prefetch int, handle func(amqp.Delivery)) (end func()) {
 	t.Helper()
 	connection := must.Get(AMQP(url))(t)
@@ -87,7 +87,7 @@ func Work(t testing.TB, url, queue string, prefetch int, handle func(amqp.Delive
 	return end
 }
 
-// Queue declares a durable queue that is there until the test ends.
+// Queue declares a durable queue and deletes it when the test ends.
 func Queue(t testing.TB, channel *amqp.Channel, name string, arguments amqp.Table) string {
 	t.Helper()
 	must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
@@ -95,7 +95,7 @@ func Queue(t testing.TB, channel *amqp.Channel, name string, arguments amqp.Tabl
 	return name
 }
 
-// Serve hands each connection that a listener gets to handle, one after the other, until the test ends. It returns the
+// Serve passes the listener's connections to handle, one after the other, until the test ends. It returns the
 // listener's address.
 func Serve(t testing.TB, listener net.Listener, handle func(net.Conn)) string {
 	t.Helper()
@@ -118,7 +118,7 @@ func Listen(t testing.TB) net.Listener {
 	return must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 }
 
-// Silent is an address that never says a word: the system accepts connections for it.
+// Silent returns an address that accepts connections and never answers.
 func Silent(t testing.TB) string {
 	t.Helper()
 	listener := Listen(t)
@@ -126,7 +126,7 @@ func Silent(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// Nobody is an address on which nothing listens.
+// Nobody returns an address on which nothing listens.
 func Nobody(t testing.TB) string {
 	t.Helper()
 	listener := Listen(t)

@@ -1,4 +1,4 @@
-// Package limit keeps what tests call within a time and a memory: random input finds what a parser does too often.
+// Package limit limits the time and memory of code under test: random input finds work that a parser repeats.
 package limit
 
 import (
@@ -10,14 +10,13 @@ import (
 
 const (
 	longest = 20 * time.Second // wall time, on a machine that is busy with other tests
-	fixed   = 64 << 20         // bytes that may be allocated whatever the input is
-	perByte = 4 << 10          // and for each byte of it
+	fixed   = 64 << 20         // bytes that any input may allocate
+	perByte = 4 << 10          // more bytes for each byte of input
 )
 
 // Keep calls do, which works on an input of that many bytes. When do takes longer than 20 s the program ends with its
-// stack and the input, as go test's fuzzer keeps it: a loop without end would go unnoticed. Allocating more
-// than 64 MiB and 4 KiB for each byte of input is an error; what goroutines of other tests allocate meanwhile counts,
-// so it is not for parallel tests.
+// stack, and go test's fuzzer keeps the input: an endless loop would go unnoticed. Allocating more than 64 MiB plus 4
+// KiB per byte of input is an error. Allocations of other goroutines count too, so parallel tests cannot use Keep.
 func Keep(t testing.TB, input int, do func()) {
 	t.Helper()
 	timer := time.AfterFunc(longest, func() {
@@ -31,7 +30,7 @@ func Keep(t testing.TB, input int, do func()) {
 	}
 }
 
-// allocated is how many bytes this process has allocated since its start.
+// allocated returns how many bytes this process has allocated since its start.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

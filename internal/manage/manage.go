@@ -1,5 +1,5 @@
-// Package manage is how tests make vhosts, users and policies: one request to the management API, which is sent again
-// where a busy node hangs up.
+// Package manage lets tests create vhosts, users and policies: one request to the management API each, sent again when
+// a busy node hangs up.
 package manage
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// Do sends a request to a node's management API, whose URL api is, and returns the answer's body; the path begins after
-// /api/. The test ends when it is refused.
+// Do sends a request to a node's management API and returns the body of the answer; api is its URL, and the path begins
+// after /api/. The test ends when the request is refused.
 func Do(t testing.TB, api, method, path, body string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), must.Patience)
@@ -28,7 +28,7 @@ func Do(t testing.TB, api, method, path, body string) []byte {
 	return answer
 }
 
-// VHost makes a vhost that lives as long as the test, and returns its name.
+// VHost creates a vhost that lives as long as the test, and returns its name.
 func VHost(t testing.TB, api, name string) string {
 	t.Helper()
 	Do(t, api, http.MethodPut, "vhosts/"+url.PathEscape(name), "{}")
@@ -36,10 +36,10 @@ func VHost(t testing.TB, api, name string) string {
 	return name
 }
 
-// Password is that of all users that tests make: no output may show it.
+// Password is the password of all users that tests create: no output may show it.
 const Password = "s3cr3t"
 
-// User makes a user with every right on some vhosts, who lives as long as the test, and returns the name.
+// User creates a user with all permissions on some vhosts, who lives as long as the test, and returns the name.
 func User(t testing.TB, api, name, tags string, vhosts ...string) string {
 	t.Helper()
 	Do(t, api, http.MethodPut, "users/"+name, fmt.Sprintf(`{"password":%q,"tags":%q}`, Password, tags))
@@ -51,10 +51,10 @@ func User(t testing.TB, api, name, tags string, vhosts ...string) string {
 	return name
 }
 
-// Send sends a request to an address, which may hold credentials, and returns the answer's body. A status other
+// Send sends a request to an address, which may contain credentials, and returns the body of the answer. A status other
 // than success is an error with the broker's words. A busy node may close a connection that it has just accepted
-// (3.10.8, 4.3.6), so a request without an answer is sent again for up to ten seconds; a POST is not, as it would be
-// done twice. When the second DELETE finds nothing, the first one has deleted it.
+// (3.10.8, 4.3.6), so a request without an answer is sent again for up to ten seconds, except a POST, which might be
+// executed twice. When a second DELETE finds nothing, the first one has succeeded.
 func Send(ctx context.Context, method, address, body string) ([]byte, error) {
 	const pause, limit = 100 * time.Millisecond, 10 * time.Second
 	for began, again := time.Now(), false; ; again = true {
@@ -76,15 +76,15 @@ func Send(ctx context.Context, method, address, body string) ([]byte, error) {
 	}
 }
 
-// send sends a request once, on a connection of its own: it leaves no goroutine, and no idle connection that the broker
-// closes just when it is used.
+// send sends a request once, on its own connection: so it leaves no goroutine, and uses no idle connection that the
+// broker may be closing.
 func send(ctx context.Context, method, address, body string) (answer []byte, status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
 		return nil, 0, err
 	}
 	request.Close = true
-	request.Header.Set("Content-Type", "application/json") // limits want it (3.10.8, 4.0.5, 4.3.6)
+	request.Header.Set("Content-Type", "application/json") // required for limits (3.10.8, 4.0.5, 4.3.6)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, 0, err
@@ -94,7 +94,7 @@ func send(ctx context.Context, method, address, body string) (answer []byte, sta
 	return answer, response.StatusCode, err
 }
 
-// hungUp reports whether the connection ended before the answer did.
+// hungUp reports whether the connection ended before the answer.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)

@@ -13,7 +13,7 @@ import (
 func TestSend(t *testing.T) {
 	for name, test := range map[string]struct {
 		method   string
-		hangsUp  int64 // so many connections end without an answer
+		hangsUp  int64 // number of connections that end without an answer
 		status   int
 		says     string
 		requests int64

@@ -1,4 +1,4 @@
-// Package manual makes man pages: of the commands, from what their --help is made of, and of pages of docs.
+// Package manual makes man pages: for commands from the source of their --help, and for pages of docs.
 package manual
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 )
 
-// Release is what man pages say of the program that they belong to.
+// Release is what man pages say about the program's version.
 type Release struct {
 	Version string
 	Date    time.Time
@@ -22,7 +22,7 @@ type Release struct {
 // Page is a man page as roff.
 type Page struct{ Name, Text string } // Name: "dlxtop-peek.1"
 
-// Pages are all man pages. root is the repository, for docs.
+// Pages returns all man pages. root is the repository, for docs.
 func Pages(commands []cli.Command, root string, r Release) (all []Page, err error) {
 	var others []string
 	for _, c := range commands {
@@ -40,7 +40,7 @@ func Pages(commands []cli.Command, root string, r Release) (all []Page, err erro
 		if err != nil {
 			return nil, err
 		}
-		_, text, _ := strings.Cut(string(page), "\n") // behind its title
+		_, text, _ := strings.Cut(string(page), "\n") // after its title
 		var b roff
 		b.head(p.name, p.section, p.short, r)
 		b.section("Description")
@@ -52,7 +52,7 @@ func Pages(commands []cli.Command, root string, r Release) (all []Page, err erro
 	return all, nil
 }
 
-// nameOf is the name of a command's page: its words, without its arguments.
+// nameOf returns the name of a command's page: its words without arguments.
 func nameOf(c cli.Command) string {
 	var words []string
 	for _, word := range strings.Fields(c.Use) {
@@ -132,7 +132,7 @@ func (b *roff) verbatim(lines []string) {
 	b.line(".EE\n.RE")
 }
 
-// help is the text of a help: paragraphs; what is indented is as it is.
+// help writes the text of a help: paragraphs, and indented text unchanged.
 func (b *roff) help(text string) {
 	for _, paragraph := range strings.Split(text, "\n\n") {
 		b.line(".PP")
@@ -156,7 +156,7 @@ func (b *roff) help(text string) {
 	}
 }
 
-// markdown is a page of docs: headings, paragraphs, lists, tables, and what is between fences.
+// markdown writes a page of docs: headings, paragraphs, lists, tables and fenced code.
 func (b *roff) markdown(text string) {
 	var code []string
 	fenced, begun, row := false, false, 0
@@ -182,7 +182,7 @@ func (b *roff) markdown(text string) {
 		case row > 2:
 			head, rest, _ := strings.Cut(strings.Trim(line, "| "), " | ")
 			b.item(inline(head), inline(strings.ReplaceAll(rest, " | ", "; ")))
-		case row > 0: // a table's head
+		case row > 0: // below a table's head
 		case strings.HasPrefix(line, "- "):
 			b.line(".IP \\(bu 2\n" + inline(line[2:]))
 			begun = true
@@ -201,7 +201,7 @@ var (
 	code = regexp.MustCompile("`+ ?([^`]+?) ?`+|\\*\\*([^*]+)\\*\\*")
 )
 
-// inline is a text of Markdown with what is in it in bold.
+// inline renders the code and the bold text in a text of Markdown as bold.
 func inline(text string) string {
 	text = strings.ReplaceAll(link.ReplaceAllString(text, "$1"), `\|`, "|")
 	return code.ReplaceAllString(escaped(text), `\fB$1$2\fR`)
@@ -209,7 +209,7 @@ func inline(text string) string {
 
 func strong(text string) string { return `\fB` + escaped(text) + `\fR` }
 
-// escaped is a text that roff takes as it is.
+// escaped escapes a text so that roff prints it unchanged.
 func escaped(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "~", `\(ti`, "^", `\(ha`, "'", `\(aq`).Replace(text)
 	if strings.HasPrefix(text, ".") {

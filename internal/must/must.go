@@ -1,4 +1,4 @@
-// Package must ends a test at an error that is not what it tests, and where going on makes no sense.
+// Package must ends a test at an error that is not its subject, where going on makes no sense.
 package must
 
 import (
@@ -13,7 +13,7 @@ type test interface {
 	Fatalf(format string, args ...any)
 }
 
-// Do ends the test when something failed.
+// Do ends the test at an error.
 func Do(t test, err error) {
 	t.Helper()
 	if err != nil {
@@ -21,7 +21,7 @@ func Do(t test, err error) {
 	}
 }
 
-// Get is a value that could be had; otherwise the test ends.
+// Get returns a value, or ends the test at an error.
 func Get[T any](value T, err error) func(test) T {
 	return func(t test) T {
 		t.Helper()
@@ -30,7 +30,7 @@ func Get[T any](value T, err error) func(test) T {
 	}
 }
 
-// That ends the test when a condition does not hold, with a format and its values.
+// That ends the test when a condition is false, with a format and its arguments.
 func That(t test, holds bool, format string, args ...any) {
 	t.Helper()
 	if !holds {
@@ -38,25 +38,25 @@ func That(t test, holds bool, format string, args ...any) {
 	}
 }
 
-// Equal ends the test as assert.Equal reports.
+// Equal is assert.Equal, but ends the test.
 func Equal[T comparable](t test, got, want T, of ...any) {
 	t.Helper()
 	assert.Equal(ends{t}, got, want, of...)
 }
 
-// Contains ends the test as assert.Contains reports.
+// Contains is assert.Contains, but ends the test.
 func Contains(t test, text, part string, of ...any) {
 	t.Helper()
 	assert.Contains(ends{t}, text, part, of...)
 }
 
-// NoDiff ends the test as assert.NoDiff reports.
+// NoDiff is assert.NoDiff, but ends the test.
 func NoDiff(t test, diff string, of ...any) {
 	t.Helper()
 	assert.NoDiff(ends{t}, diff, of...)
 }
 
-// ends makes what is reported the end of the test.
+// ends turns a reported error into the end of the test.
 type ends struct{ test }
 
 // Errorf ends the test.
@@ -65,10 +65,10 @@ func (e ends) Errorf(format string, args ...any) {
 	e.Fatalf(format, args...)
 }
 
-// Patience bounds every wait of a test, on a machine that is busy with others.
+// Patience limits every wait of a test, on a machine that is busy with other tests.
 const Patience = 2 * time.Minute
 
-// Await waits until something holds.
+// Await waits until a condition holds.
 func Await(t test, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(Patience); !holds(); time.Sleep(20 * time.Millisecond) {

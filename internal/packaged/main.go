@@ -1,10 +1,10 @@
-// Command packaged writes what packages have beside the program. `make release` and `make install` run it in the
-// project's root:
+// Command packaged writes the files that packages contain beside the program. `make release` and `make install` run it
+// in the project's root:
 //
 //	packaged files FOLDER VERSION SECONDS      man pages, also compressed as Linux has them, and completions
 //	packaged sbom BINARY FILE VERSION SECONDS  what a built program consists of, as CycloneDX has it
 //
-// SECONDS since 1970 are the time of the commit.
+// SECONDS is the time of the commit, since 1970.
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(args []string) error {
 	return write(args[1], r)
 }
 
-// completions are the files of the shells, where each looks for them.
+// completions are the completion files, at the path where each shell looks for them.
 var completions = map[string]string{
 	"bash": "dlxtop.bash", "zsh": "_dlxtop", "fish": "dlxtop.fish", "powershell": "dlxtop.ps1",
 }
@@ -70,7 +70,7 @@ func write(folder string, r manual.Release) error {
 	for _, p := range pages {
 		files[filepath.Join("man", p.Name)] = []byte(p.Text)
 		var small bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // without a name and a time: the same each time
+		w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // without a name and a time: the output is reproducible
 		if _, err := w.Write([]byte(p.Text)); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func write(folder string, r manual.Release) error {
 	return nil
 }
 
-// The part of CycloneDX 1.6 that is written.
+// The part of CycloneDX 1.6 that dlxtop writes.
 type (
 	sbom struct {
 		Format     string      `json:"bomFormat"`
@@ -126,8 +126,8 @@ type (
 	}
 )
 
-// writeSBOM writes the modules of a program as Go noted them in it, with Go's own library. A module's hash is that of
-// go.sum, which is a SHA-256 over the list of its files.
+// writeSBOM writes the modules that Go recorded in a program, including Go's standard library. A module's hash is the
+// one in go.sum, a SHA-256 of the list of its files.
 func writeSBOM(binary, to string, r manual.Release) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

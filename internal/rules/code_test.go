@@ -15,13 +15,13 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// named are a name of a package, like plan.Account, and a file of Go, as comments have them.
+// named matches a name of a package, like plan.Account, and a Go file, as comments write them.
 var (
 	namedThing = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
 	namedFile  = regexp.MustCompile(`[\w/]*\w\.go\b`)
 )
 
-// TestCommentsNameWhatExists: things move, and comments that name them are not compiled.
+// TestCommentsNameWhatExists checks names in comments: code moves, and the compiler does not check comments.
 func TestCommentsNameWhatExists(t *testing.T) {
 	declared := map[string]map[string]bool{} // by the name of a package
 	var paths strings.Builder
@@ -58,15 +58,15 @@ func TestCommentsNameWhatExists(t *testing.T) {
 			assert.That(t, d == nil || d[n[2]], "%s: there is no %s", at, n[0])
 		}
 		for _, file := range namedFile.FindAllString(text, -1) {
-			if file[0] != '/' && !strings.Contains(paths.String(), "/"+file+"\n") { // others stand in examples
+			if file[0] != '/' && !strings.Contains(paths.String(), "/"+file+"\n") { // other paths are examples
 				t.Errorf("%s: there is no file %s", at, file)
 			}
 		}
 	}
 }
 
-// TestLocalsDoNotShadowImports: a name of a package means that package in the whole file. The tests of ui are not there
-// yet.
+// TestLocalsDoNotShadowImports: a package's name means that package in the whole file. The tests of ui do not follow
+// this yet.
 func TestLocalsDoNotShadowImports(t *testing.T) {
 	for _, file := range goFiles {
 		if file.isTest && strings.HasPrefix(file.path, "ui/") {
@@ -91,7 +91,7 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 		var inside func(n ast.Node) bool
 		inside = func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.StructType: // its names are used behind a value, as are those of an interface
+			case *ast.StructType: // field names are used after a value, as are the methods of an interface
 				return false
 			case *ast.InterfaceType:
 				for _, method := range n.Methods.List {
@@ -125,16 +125,16 @@ func TestLocalsDoNotShadowImports(t *testing.T) {
 
 var version = regexp.MustCompile(`/v\d+$`)
 
-// importName is the name of a package, where it has no other one in the file.
+// importName returns the name of an imported package, unless the file renames it.
 func importName(i *ast.ImportSpec) string {
 	return filepath.Base(version.ReplaceAllString(strings.Trim(i.Path.Value, `"`), ""))
 }
 
-// TestExportedFunctionsAreUsed: what a package exports is for others; a function that only it calls begins with a small
-// letter. Types and values are left out: others have them through fields and kinds without naming them.
+// TestExportedFunctionsAreUsed: an exported function is for other packages; a function that only its own package calls
+// begins with a small letter. Types and values are exempt: other packages use them through fields without naming them.
 func TestExportedFunctionsAreUsed(t *testing.T) {
-	exported := map[[2]string]token.Position{} // by the names of package and function
-	used := map[[2]string]bool{}               // the same
+	exported := map[[2]string]token.Position{} // by package name and function name
+	used := map[[2]string]bool{}               // by the same key
 	for _, file := range goFiles {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
@@ -157,8 +157,8 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 	}
 }
 
-// speaksToTerminals are the files that may have an escape character, and what for. All looks come from lipgloss, in
-// ui/term.
+// speaksToTerminals are the files that may contain an escape character, with the reason. All styles come from lipgloss,
+// in ui/term.
 var speaksToTerminals = map[string]string{
 	"ui/background.go":      "reads the terminal's answer about its background",
 	"cli/doing.go":          "clears the line of a command's progress",
@@ -166,7 +166,7 @@ var speaksToTerminals = map[string]string{
 	"model/serial/value.go": "takes a text with colours for a text",
 }
 
-// TestOnlyTermMakesEscapes: styles are lipgloss's, held by ui/term, and no other file writes an escape sequence.
+// TestOnlyTermMakesEscapes: styles come from lipgloss, through ui/term, and no other file writes an escape sequence.
 func TestOnlyTermMakesEscapes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range spokenFiles() {
@@ -186,7 +186,7 @@ func TestOnlyTermMakesEscapes(t *testing.T) {
 	}
 }
 
-// escapes reports whether a literal has, or is, an escape character.
+// escapes reports whether a literal is or contains an escape character.
 func escapes(l *ast.BasicLit) bool {
 	switch l.Kind {
 	case token.STRING:
@@ -201,7 +201,7 @@ func escapes(l *ast.BasicLit) bool {
 	return false
 }
 
-// othersWords are the files that take apart the errors of libraries that have neither code nor type for them.
+// othersWords are the files that parse the error texts of libraries which offer neither codes nor types.
 var othersWords = map[string]string{
 	"broker/link/connect_errors.go": "crypto/tls",
 	"mgmt/reasons.go":               "net/http",
@@ -210,17 +210,17 @@ var othersWords = map[string]string{
 }
 
 var (
-	// sentences are the methods and fields that hold what dlxtop says.
+	// sentences are the methods and fields that hold text which dlxtop shows.
 	sentences = []string{"Error", "Words", "Stopped", "Why"}
-	// asking are the functions of package strings that decide by a text, or take it apart.
+	// asking are the functions of package strings that decide by a text or take it apart.
 	asking = []string{
 		"Contains", "HasPrefix", "HasSuffix", "TrimPrefix", "TrimSuffix", "CutPrefix", "CutSuffix", "Index", "Cut",
 		"EqualFold", "Split", "Fields", "Count",
 	}
 )
 
-// TestDecisionsAreMadeOnValues: no code decides by a sentence. What one part of dlxtop has to know of another is a kind
-// with values.
+// TestDecisionsAreMadeOnValues: no code decides by a sentence. Parts of dlxtop tell each other facts as kinds with
+// values.
 func TestDecisionsAreMadeOnValues(t *testing.T) {
 	used := map[string]bool{}
 	for _, file := range goFiles {
@@ -253,9 +253,9 @@ func TestDecisionsOnSentencesAreFound(t *testing.T) {
 	}
 }
 
-// decisionsOnSentences are the places of a file that compare sentences or take them apart.
+// decisionsOnSentences returns the places of a file that compare sentences or take them apart.
 func decisionsOnSentences(file *ast.File) (found []token.Pos) {
-	holding := map[string]bool{} // variables of a function that were given one
+	holding := map[string]bool{} // variables of a function that were assigned a sentence
 	isSentence := func(e ast.Expr) bool {
 		switch e := e.(type) {
 		case *ast.CallExpr:

@@ -1,3 +1,3 @@
-// Package rules has no code: its tests read the repository as text, and say who may import whom, that code decides by
-// values, that sentences are plain and the pages in docs are what the code says.
+// Package rules has no code: its tests read the repository as text. They check which package may import which, that
+// code decides by values, that sentences are plain, and that the pages in docs match the code.
 package rules

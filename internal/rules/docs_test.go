@@ -30,7 +30,7 @@ import (
 
 var updateGoldens = flag.Bool("update", false, "rewrite the pages of docs that are made from the code")
 
-// TestDocsAreGenerated compares the parts of the documentation that the code knows best with the code.
+// TestDocsAreGenerated compares the generated parts of the documentation with the code.
 func TestDocsAreGenerated(t *testing.T) {
 	for _, page := range []struct {
 		path, part string
@@ -66,7 +66,7 @@ func TestDocsAreGenerated(t *testing.T) {
 func keysPage() string {
 	var b strings.Builder
 	for _, g := range ui.KeyHelp() {
-		if strings.HasPrefix(g.Place, "commands") { // words, which the line behind : lists
+		if strings.HasPrefix(g.Place, "commands") { // words, which the line after : lists
 			continue
 		}
 		fmt.Fprintf(&b, "## %s%s\n\n```text\n", strings.ToUpper(g.Place[:1]), g.Place[1:])
@@ -78,7 +78,7 @@ func keysPage() string {
 	return b.String()
 }
 
-// wholeProgram has what its help says of themes and scenarios.
+// wholeProgram returns the program with the themes and scenarios that its help mentions.
 func wholeProgram() *cli.Program {
 	program := cli.Program{Themes: ui.Themes(), Env: func(string) string { return "" }}
 	for _, s := range demo.Scenarios() {
@@ -87,7 +87,7 @@ func wholeProgram() *cli.Program {
 	return &program
 }
 
-// commandsPage names the commands and their flags: what these mean, --help and the man pages say.
+// commandsPage lists the commands and their flags; --help and the man pages explain them.
 func commandsPage() string {
 	var b strings.Builder
 	b.WriteString("```text\n")
@@ -133,7 +133,7 @@ func functionsPage() string {
 	return b.String() + "\n"
 }
 
-// The example of a configuration that `dlxtop config` prints names every theme.
+// The example configuration that `dlxtop config` prints names every theme.
 func TestExampleNamesThemes(t *testing.T) {
 	var out, errs bytes.Buffer
 	program := cli.Program{
@@ -156,7 +156,7 @@ var (
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestDocsLinks follows every relative link of the documentation: to a file that exists, and to a heading in it.
+// TestDocsLinks follows every relative link of the documentation: the file and the heading must exist.
 func TestDocsLinks(t *testing.T) {
 	pages := []string{
 		"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
@@ -192,7 +192,7 @@ func TestDocsLinks(t *testing.T) {
 	assert.That(t, seen >= 20, "only %d links were found", seen)
 }
 
-// hasHeading reports whether a heading of a page has this anchor, as GitHub and others make it.
+// hasHeading reports whether a heading of a page has this anchor, as GitHub and others derive it.
 func hasHeading(t *testing.T, page, anchor string) bool {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -209,7 +209,7 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 	return false
 }
 
-// TestTroubleshootingQuotes looks for what docs/troubleshooting.md says that dlxtop says: a reader searches for it.
+// TestTroubleshootingQuotes checks that dlxtop says what docs/troubleshooting.md quotes: readers search for it.
 func TestTroubleshootingQuotes(t *testing.T) {
 	var said strings.Builder
 	for _, file := range spokenFiles() {
@@ -230,11 +230,11 @@ func TestTroubleshootingQuotes(t *testing.T) {
 
 var (
 	quotedThere = regexp.MustCompile("(?m)^- `([^`]+)`:")
-	acrossLines = regexp.MustCompile(`"\s*\+\s*"`)                  // of a text on two lines
-	standIns    = regexp.MustCompile(`…|HOST(:\d+)?|\b[A-Z]\b|\d+`) // what stands for a name or a number
+	acrossLines = regexp.MustCompile(`"\s*\+\s*"`)                  // in a text split over two lines
+	standIns    = regexp.MustCompile(`…|HOST(:\d+)?|\b[A-Z]\b|\d+`) // placeholders for names and numbers
 )
 
-// jsonOutputs are the commands that write JSON, and the types that they write.
+// jsonOutputs are the commands that write JSON, with the types that they write.
 var jsonOutputs = []struct{ title, room, name string }{
 	{"`flows`", "cli", "flowsJSON"},
 	{"`peek`", "cli", "peekJSON"},
@@ -250,7 +250,7 @@ var jsonOutputs = []struct{ title, room, name string }{
 	{"`version`", "cli", "versionJSON"},
 }
 
-// jsonPage is what the commands write with -o json, read from the types and the comments on their fields.
+// jsonPage describes what the commands write with -o json, from the types and the comments on their fields.
 func jsonPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -286,22 +286,22 @@ func structsIn(room string) map[string]*ast.StructType {
 type jsonRoom struct {
 	t       *testing.T
 	structs map[string]*ast.StructType
-	said    map[string]bool // the fields that were described further up
+	said    map[string]bool // fields described further up
 }
 
-// fieldJSON is what is said of fields: those of one struct of which the same is said are in one line.
+// fieldJSON describes fields: those of one struct with the same description share a line.
 type fieldJSON struct {
 	names              []string
 	kind, what, within string
 }
 
-// fields are the fields of a struct, with those that are embedded in it.
+// fields returns the fields of a struct, including those of embedded structs.
 func (r jsonRoom) fields(name string) (all []fieldJSON) {
 	r.t.Helper()
 	s := r.structs[name]
 	must.That(r.t, s != nil, "there is no struct %s", name)
 	for _, f := range s.Fields.List {
-		if len(f.Names) == 0 { // embedded: its fields are as if they stood here
+		if len(f.Names) == 0 { // embedded: its fields belong to this struct
 			all = append(all, r.fields(f.Type.(*ast.Ident).Name)...)
 			continue
 		}
@@ -338,7 +338,7 @@ func (r jsonRoom) fields(name string) (all []fieldJSON) {
 	return all
 }
 
-// write writes a line for each field of a struct, and below it those of the structs in it.
+// write writes a line for each field of a struct, and below it those of nested structs.
 func (r jsonRoom) write(b *strings.Builder, indent, name string) {
 	r.t.Helper()
 	var again []string
@@ -363,7 +363,7 @@ func (r jsonRoom) write(b *strings.Builder, indent, name string) {
 	}
 }
 
-// jsonKind is what a field's type is in JSON, and the name of the struct in it, where that is one.
+// jsonKind returns the JSON type of a field, and the name of the struct in it, if it is one.
 func jsonKind(e ast.Expr) (kind, within string) {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -394,7 +394,7 @@ func jsonKind(e ast.Expr) (kind, within string) {
 	return "object", ""
 }
 
-// Each command's man page and its help say the same: its words, flags and examples.
+// A command's man page and its help agree on its words, flags and examples.
 func TestManualAndHelpAgree(t *testing.T) {
 	program := wholeProgram()
 	commands := program.Commands()
@@ -428,14 +428,14 @@ func TestManualAndHelpAgree(t *testing.T) {
 	}
 }
 
-// unescaped is what a reader of roff sees.
+// unescaped returns what a reader of roff sees.
 func unescaped(text string) string {
 	return strings.NewReplacer(`\e`, `\`, `\-`, "-", `\(ti`, "~", `\(ha`, "^", `\(aq`, "'", `\&`, "", `\fB`, "", `\fR`, "",
 		`\fI`, "").Replace(text)
 }
 
-// asksByHTTP are the files that send requests, and why their client follows no redirect: net/http does, and takes the
-// password along.
+// asksByHTTP are the files that send requests, with the reason why their client follows no redirect: net/http does, and
+// sends the password to the new address.
 var asksByHTTP = map[string]string{
 	"mgmt/client.go": "bound makes an error of a redirect",
 	"demo/await.go":  "CheckRedirect ends with the first one",
@@ -449,10 +449,10 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
-// spoken are the packages whose words people read.
+// spoken are the packages with text that users read.
 var spoken = []string{".", "model", "broker", "mgmt", "journal", "export", "ui", "cli", "demo"}
 
-// banned are words that no sentence has, as they read like a translation, each with what to write instead.
+// banned are words that read like a translation, each with what to write instead.
 var banned = map[string]string{
 	"nobody":               "who does not, or no queue, no consumer",
 	"somebody":             "someone, or who it is",
@@ -469,10 +469,10 @@ var banned = map[string]string{
 	"dead letter exchange": "dead-letter exchange",
 }
 
-// anyBanned finds them as words, not as parts of others.
+// anyBanned matches banned words, but not as parts of other words.
 var anyBanned = regexp.MustCompile(`(?i)\b(` + strings.Join(slices.Sorted(maps.Keys(banned)), "|") + `)\b`)
 
-// TestSentences refuses words that have a plainer one in what dlxtop says. `make words` writes all of it to a file, to
+// TestSentences refuses banned words in the text that dlxtop shows. `make words` writes all of that text to a file, to
 // be read in one sitting.
 func TestSentences(t *testing.T) {
 	var all strings.Builder
@@ -495,7 +495,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// spokenFiles are the files of the packages whose words people read, without tests.
+// spokenFiles returns the files of the packages in spoken, without tests.
 func spokenFiles() []goFile {
 	return slices.DeleteFunc(slices.Clone(goFiles), func(file goFile) bool {
 		room, _, inRoom := strings.Cut(file.path, "/")
@@ -506,13 +506,13 @@ func spokenFiles() []goFile {
 	})
 }
 
-// sentencesOf are the texts of two words or more that a file says, sorted, each once.
+// sentencesOf returns the texts of two words or more in a file, sorted and without duplicates.
 func sentencesOf(file *ast.File) (found []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
-		case *ast.Field: // its tag is not spoken
+		case *ast.Field: // its tag is not shown
 			return n.Tag == nil
 		case *ast.CallExpr:
 			return !compilesPattern(n)
@@ -529,7 +529,7 @@ func sentencesOf(file *ast.File) (found []string) {
 	return slices.Compact(found)
 }
 
-// compilesPattern reports whether a call takes a pattern, which is not for people.
+// compilesPattern reports whether a call compiles a pattern, which is not for people.
 func compilesPattern(call *ast.CallExpr) bool {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -539,7 +539,7 @@ func compilesPattern(call *ast.CallExpr) bool {
 	return ok && x.Name == "regexp"
 }
 
-// joined is a text that may be put together of several, with … for each value between them.
+// joined returns a text that may be concatenated from several, with … for each value between them.
 func joined(e ast.Expr) (text string, literal bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -561,11 +561,11 @@ func joined(e ast.Expr) (text string, literal bool) {
 	return "…", false
 }
 
-// forMachines are texts that no person reads: statements of SQL, JSON, shell scripts, files of configuration.
+// forMachines matches texts that no person reads: SQL statements, JSON, shell scripts, configuration files.
 var forMachines = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|DROP|BEGIN|WITH|r\.id|HEAD /` +
 	`|kill -|read -r|trap |RABBITMQ_|listeners\.|cluster_formation\.|\{|\[[\{"])`)
 
-// word is what a sentence has at least two of, without what fmt puts there.
+// word matches a word; a sentence has at least two of them, not counting those that fmt inserts.
 var word = regexp.MustCompile(`\pL[\pL'’]+`)
 
 // isSentence reports whether a text is for people: two words or more with a space between them.

@@ -16,11 +16,10 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// rooms are the packages that have a rule, with what they may import of dlxtop, and with the libraries that live in
-// them. A library that is named here lives where it is named and nowhere else.
+// rooms are the packages that have a rule, with the packages of dlxtop and the libraries that they may import. A
+// library named here may be imported only where it is named.
 //
-// The demo speaks AMQP by itself: it plays the applications, and its traffic must not pass through the code that is
-// tested with it.
+// The demo speaks AMQP by itself: it plays the applications, and its traffic must not pass through the code under test.
 var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model":         {nil, nil},
 	module + "/model/serial":  {nil, nil},
@@ -97,13 +96,13 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/internal/dial":  {of("internal/must"), []string{"github.com/rabbitmq/amqp091-go"}}, // the same
 }
 
-// seen is what screens show: no screen imports an adapter.
+// seen is what screens may import: no adapter.
 var seen = of("ui/term", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
 	"model/peek", "model/find", "model/story", "model/watch", "model/draft", "model/loss", "model/target", "model/plan",
 	"model/resume", "model/trace",
 	"model/findings", "model/ports", "docs")
 
-// charm are the libraries of screens. Lip Gloss, which makes their looks, lives in ui/term alone.
+// charm are the libraries for screens. Lip Gloss, which makes their styles, may be imported only in ui/term.
 var charm = []string{
 	"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/muesli/termenv",
 }
@@ -111,7 +110,7 @@ var charm = []string{
 // module is the path that all packages of dlxtop begin with.
 const module = "github.com/dlxtop/dlxtop"
 
-// of are packages of dlxtop. What they import in turn may be reached, too.
+// of returns packages of dlxtop. Their own imports may be reached, too.
 func of(names ...string) []string {
 	for i := range names {
 		names[i] = module + "/" + names[i]
@@ -119,7 +118,7 @@ func of(names ...string) []string {
 	return names
 }
 
-// closed are the packages that import no library but those which live in them.
+// closed are the packages that import no library except those named for them.
 var closed = of(
 	"model", "model/serial", "model/message", "model/filter", "model/body", "model/cause", "model/peek", "model/find",
 	"model/story", "model/watch", "model/mend", "model/draft", "model/loss",
@@ -128,10 +127,10 @@ var closed = of(
 	"broker/spool", "broker/wire", "broker/link", "broker/tap", "demo", "export", "kept", "docs",
 )
 
-// shared are libraries that may be used in more than one place.
+// shared are libraries that any package may use.
 var shared = []string{"golang.org/x/sync"}
 
-// goPackage is what the rule needs of a line of `go list -deps -json`.
+// goPackage is the part of a line of `go list -deps -json` that the rule needs.
 type goPackage struct {
 	ImportPath string
 	Standard   bool
@@ -162,7 +161,7 @@ func listed(t *testing.T) []goPackage {
 	}
 }
 
-// TestDependencyRule keeps the rooms apart: the model knows nobody, adapters never meet, and only main.go knows all.
+// TestDependencyRule keeps packages apart: the model imports no other, adapters never meet, only main.go imports all.
 func TestDependencyRule(t *testing.T) {
 	packages := listed(t)
 	standard := map[string]bool{}
@@ -199,7 +198,7 @@ func TestDependencyRule(t *testing.T) {
 	assert.That(t, seen >= len(rooms), "only %d rooms were found in %d packages", seen, len(packages))
 }
 
-// TestDependencyRuleIndirectly looks at everything that a room reaches, through whichever package.
+// TestDependencyRuleIndirectly checks all direct and indirect imports of a package.
 func TestDependencyRuleIndirectly(t *testing.T) {
 	for _, p := range listed(t) {
 		room, ruled := roomOf(p.ImportPath)
@@ -213,7 +212,7 @@ func TestDependencyRuleIndirectly(t *testing.T) {
 	}
 }
 
-// reachable reports whether a room may reach another one, by its own imports or by theirs.
+// reachable reports whether one package may reach another, by its own imports or by theirs.
 func reachable(room, other string) bool {
 	return slices.ContainsFunc(rooms[room].own, func(own string) bool { return own == other || reachable(own, other) })
 }
@@ -227,7 +226,7 @@ func roomOf(path string) (room string, ruled bool) {
 	return room, ruled
 }
 
-// livesSomewhere reports whether a library has a room of its own.
+// livesSomewhere reports whether a library is named for some package.
 func livesSomewhere(library string) bool {
 	for _, room := range rooms {
 		if slices.ContainsFunc(room.libraries, func(l string) bool { return within(library, l) }) {
@@ -237,13 +236,13 @@ func livesSomewhere(library string) bool {
 	return false
 }
 
-// within reports whether a package is another one or below it, major versions included.
+// within reports whether a package is another one or below it, including major versions.
 func within(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
 
-// byClusters are the functions that count the cells of grapheme clusters, or cut by them: on a terminal that draws rune
-// by rune a text is wider than they say. In ui, cut takes the place of TruncateWc, and behind that of TruncateLeftWc.
+// byClusters are the functions that count or cut by the cells of grapheme clusters: on a terminal that draws rune by
+// rune a text is wider than they say. In ui, cut replaces TruncateWc, and behind replaces TruncateLeftWc.
 var byClusters = regexp.MustCompile(
 	`\b(ansi\.(StringWidth|Truncate|TruncateWc|TruncateLeft|Wrap|Wordwrap|Hardwrap|Cut)` +
 		`|lipgloss\.(Width|Size|Place\w*|Join\w+))\(`)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// goFile is a file of Go, with its comments.
+// goFile is a Go file with its comments.
 type goFile struct {
 	*ast.File
 	path   string // from the root, with slashes
@@ -21,10 +21,10 @@ type goFile struct {
 
 var (
 	positions = token.NewFileSet()
-	goFiles   []goFile // of the repository and the modules in it, in order
+	goFiles   []goFile // of the repository and its nested modules, in order
 )
 
-// TestMain lets all tests see the repository from its root, and parses it.
+// TestMain runs all tests in the root of the repository, and parses it.
 func TestMain(m *testing.M) {
 	err := os.Chdir("../..")
 	if err == nil {

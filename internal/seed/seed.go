@@ -1,4 +1,4 @@
-// Package seed gives tests random numbers that can be had again.
+// Package seed gives tests reproducible random numbers.
 package seed
 
 import (
@@ -12,14 +12,14 @@ import (
 
 const variable = "DLXTOP_SEED"
 
-// Rand is a source of random numbers for one test, safe for concurrent use. The test's log, which is shown when it
-// fails, tells its seed: the same numbers come with DLXTOP_SEED set to it.
+// Rand returns a source of random numbers for one test, safe for concurrent use. The log of a failed test shows its
+// seed; set DLXTOP_SEED to it to get the same numbers again.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(&shared{source: rand.NewPCG(Number(t), 0)})
 }
 
-// Number is the seed itself, for a test that makes several sources of it.
+// Number returns the seed itself, for a test that makes several sources from it.
 func Number(t testing.TB) uint64 {
 	t.Helper()
 	number := rand.Uint64()
@@ -33,7 +33,7 @@ func Number(t testing.TB) uint64 {
 	return number
 }
 
-// Within is a duration of at least 0 and less than d.
+// Within returns a duration of at least 0 and less than d.
 func Within(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
 // shared is a source that several goroutines use.

@@ -1,4 +1,4 @@
-// Package shared is the RabbitMQ that the tests of a package have in common.
+// Package shared starts the RabbitMQ that the tests of a package share.
 package shared
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// Node is a node that the first test which asks for it starts. A package's TestMain calls Run.
+// Node is a node that starts when the first test asks for it. A package's TestMain calls Run.
 type Node struct {
 	demo.Options
 	begin sync.Once
@@ -20,14 +20,14 @@ type Node struct {
 	err   error
 }
 
-// Get is the node.
+// Get returns the node and starts it the first time.
 func (n *Node) Get(t testing.TB) *demo.Node {
 	t.Helper()
 	n.begin.Do(func() { n.node, n.err = demo.Start(context.Background(), n.Options) })
 	return must.Get(n.node, n.err)(t)
 }
 
-// Run runs the tests of a package, and stops the node, if there is one.
+// Run runs the tests of a package, and stops the node if it was started.
 func (n *Node) Run(m *testing.M) (status int) {
 	status = m.Run()
 	if n.node == nil {

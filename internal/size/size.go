@@ -1,6 +1,6 @@
-// Package size tells tests how much to do. Without DLXTOP_FULL, as in `make test`, they are a sample that proves the
-// same with less, and those that stop whole nodes wait for DLXTOP_FULL=0. DLXTOP_FULL=N is all of it, with N rounds of
-// what is random: `make matrix` sets 2, `make faults` 50.
+// Package size tells tests how much to do. Without DLXTOP_FULL, as in `make test`, tests run a sample that proves the
+// same with less, and tests that stop whole nodes are skipped unless DLXTOP_FULL=0. DLXTOP_FULL=N runs everything, with
+// N rounds of random tests: `make matrix` sets 2, `make faults` 50.
 package size
 
 import (
@@ -11,7 +11,7 @@ import (
 
 const variable = "DLXTOP_FULL"
 
-// Of is sample, and in a full run full.
+// Of returns sample, or full in a full run.
 func Of(sample, full int) int {
 	if rounds() > 0 {
 		return full
@@ -19,7 +19,7 @@ func Of(sample, full int) int {
 	return sample
 }
 
-// Rounds is sample, and in a full run how often to repeat what is random.
+// Rounds returns sample, or in a full run how often to repeat random tests.
 func Rounds(sample int) int {
 	if n := rounds(); n > 0 {
 		return n
@@ -27,7 +27,7 @@ func Rounds(sample int) int {
 	return sample
 }
 
-// Long leaves a test to the runs that set the variable, be it to 0, so that `make test` ends within 5 minutes.
+// Long skips a test unless the variable is set, even to 0, so that `make test` ends within 5 minutes.
 func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(variable) == "" {
@@ -35,7 +35,7 @@ func Long(t testing.TB) {
 	}
 }
 
-// rounds is 0 for a sample. A variable that is no number must not pass for one.
+// rounds returns 0 for a sample. It rejects a variable that is not a number.
 func rounds() int {
 	text := os.Getenv(variable)
 	if text == "" {

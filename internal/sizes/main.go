@@ -1,7 +1,7 @@
-// Command sizes refuses what is too large to be read: lines of more than 120 columns (but for text between backquotes
-// that reaches beyond them, and tables and code of Markdown, which are as they have to be), functions of more than 80
-// lines (tables of values do not count), files of more than 600, and packages of more than 6,000 whose doc.go does not
-// say why. `make lint` runs it.
+// Command sizes refuses code that is too large to read: lines of more than 120 columns (except for text in backquotes
+// that reaches beyond them, and for tables and code in Markdown), functions of more than 80 lines (tables of values do
+// not count), files of more than 600, and packages of more than 6,000 whose doc.go does not say why. `make lint` runs
+// it.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const columns, functionLines, fileLines, packageLines = 120, 80, 600, 6000
 
-// reason is how the sentence in a doc.go begins that says why a package is as large as it is.
+// reason begins the sentence in a doc.go that says why a package is that large.
 const reason = "It has more than 6,000 lines: "
 
 func main() {
@@ -91,7 +91,7 @@ func tooLarge(path string, text []byte) (found []string, err error) {
 		return nil, err
 	}
 	line := func(p token.Pos) int { return files.Position(p).Line }
-	raw := map[int]bool{} // lines with text between backquotes that does not end within the columns
+	raw := map[int]bool{} // lines with text in backquotes that does not end within the columns
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BasicLit:
@@ -118,7 +118,7 @@ func tooLarge(path string, text []byte) (found []string, err error) {
 	return found, nil
 }
 
-// tables is how many lines of a function are lists and maps of values.
+// tables returns how many lines of a function are lists and maps of values.
 func tables(function *ast.FuncDecl, line func(token.Pos) int) (lines int) {
 	ast.Inspect(function, func(n ast.Node) bool {
 		literal, ok := n.(*ast.CompositeLit)

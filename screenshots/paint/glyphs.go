@@ -17,14 +17,14 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// shades is how many steps there are from a character's background to its ink. Few make small files: with 16, the
-// colours of a screen fit into a palette.
+// shades is the number of steps from a character's background to its foreground. Few steps make small files: with 16,
+// the colours of a screen fit into a palette.
 const shades = 16
 
-// mask is how much of a cell's pixels a character covers, 0 to shades-1, row by row.
+// mask is how much a character covers each pixel of its cell, 0 to shades-1, row by row.
 type mask []uint8
 
-// glyphs draws single characters in cells of one size.
+// glyphs draws single characters in cells of the same size.
 type glyphs struct {
 	width, height int // of a cell, in pixels
 	baseline      int // from the cell's top
@@ -41,10 +41,10 @@ type glyph struct {
 	style style
 }
 
-// newGlyphs makes glyphs for cells that are this many pixels wide. The first font gives the size and the height.
+// newGlyphs makes glyphs for cells of this width in pixels. The first font determines the size and the height.
 func newGlyphs(fonts []cuts, width int) (*glyphs, error) {
 	g := &glyphs{width: width, fonts: fonts, faces: map[*sfnt.Font]font.Face{}, masks: map[glyph]mask{}}
-	const em = 1000 // pixels, to measure in
+	const em = 1000 // pixels, for measuring
 	first := fonts[0][style{}]
 	index, err := first.GlyphIndex(&g.buffer, '0')
 	if err != nil {
@@ -83,7 +83,7 @@ func (g *glyphs) of(c Cell) (mask, error) {
 	return made, nil
 }
 
-// written draws a character with the first font that has it; a shape or a box stands for what none has.
+// written draws a character with the first font that has it, or as a shape or a box when none has it.
 func (g *glyphs) written(of glyph) (mask, error) {
 	width := g.width * of.width
 	target := image.NewAlpha(image.Rect(0, 0, width, g.height))
@@ -96,10 +96,10 @@ func (g *glyphs) written(of glyph) (mask, error) {
 			return g.standIn(of), nil
 		}
 		drawer := font.Drawer{Dst: target, Src: image.Opaque, Face: face, Dot: fixed.P(0, g.baseline)}
-		if advance := drawer.MeasureString(string(r)); advance > fixed.I(width) { // of a font that is wider
+		if advance := drawer.MeasureString(string(r)); advance > fixed.I(width) { // the font is wider
 			drawer.Dot.X = (fixed.I(width) - advance) / 2
 		}
-		drawer.DrawString(string(r)) // a mark that combines is drawn over what it belongs to
+		drawer.DrawString(string(r)) // a combining mark is drawn over its base character
 	}
 	made := make(mask, len(target.Pix))
 	for i, alpha := range target.Pix {
@@ -135,11 +135,11 @@ func (g *glyphs) face(r rune, cut style) (font.Face, bool, error) {
 // style is one of the four cuts of a font.
 type style struct{ bold, italic bool }
 
-// family is the files of one font by their cuts. A cut that is missing is drawn as the ordinary one.
+// family maps the cuts of one font to files. A missing cut is drawn as the regular one.
 type family map[style]string
 
-// The fonts that are looked for, the first one first. What a font has no glyph for is drawn with the next; Go Mono,
-// which is part of the program, comes behind those that are made for terminals.
+// The fonts in order of preference. A character missing in one is drawn with the next; Go Mono, which is part of the
+// program, comes after the fonts made for terminals.
 var (
 	monospace = []family{
 		{
@@ -171,13 +171,13 @@ func fontFolders() []string {
 var fonts = sync.OnceValues(func() ([]cuts, error) { return findFonts(fontFolders()) })
 
 func findFonts(folders []string) ([]cuts, error) {
-	paths := map[string]string{} // by the file's name
+	paths := map[string]string{} // by file name
 	for _, folder := range folders {
 		_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() && paths[entry.Name()] == "" {
 				paths[entry.Name()] = path
 			}
-			return nil // a folder that cannot be read has no fonts
+			return nil // skip folders that cannot be read
 		})
 	}
 	var found []cuts
@@ -202,7 +202,7 @@ func findFonts(folders []string) ([]cuts, error) {
 	return found, err
 }
 
-// read reads the files of a family; nil when it is not installed.
+// read reads the files of a family; it returns nil when the family is not installed.
 func (f family) read(paths map[string]string) (cuts, error) {
 	if paths[f[style{}]] == "" {
 		return nil, nil

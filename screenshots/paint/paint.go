@@ -1,5 +1,5 @@
 // Package paint draws a terminal's screen as a picture, in the terminal's colours: as pixels (PNG, the documentation's
-// pictures) or as text (SVG). It reads what a program has written, and knows nothing of what stands there.
+// pictures) or as text (SVG). It reads a program's output, and knows nothing about its meaning.
 package paint
 
 import (
@@ -19,9 +19,9 @@ type Painter struct {
 	padding int // around the screen, in pixels
 }
 
-// New makes a painter whose cells are this many pixels wide, with a padding of pixels around the screen. It draws with
-// JetBrains Mono or DejaVu Sans Mono where they are installed, and with Go Mono, which it brings along. The error is
-// that of a font's file.
+// New makes a painter with cells of this width and a padding around the screen, both in pixels. It draws with JetBrains
+// Mono or DejaVu Sans Mono if they are installed, and with Go Mono, which it contains. It returns an error when a
+// font's file cannot be used.
 func New(cell, padding int) (*Painter, error) {
 	fonts, err := fonts()
 	if err != nil {
@@ -34,19 +34,19 @@ func New(cell, padding int) (*Painter, error) {
 	return &Painter{glyphs, padding}, nil
 }
 
-// Bounds is the size of a picture of a screen that has this many columns and rows.
+// Bounds returns the size of a picture of a screen with this many columns and rows.
 func (p *Painter) Bounds(columns, rows int) image.Rectangle {
 	return image.Rect(0, 0, columns*p.glyphs.width+2*p.padding, rows*p.glyphs.height+2*p.padding)
 }
 
-// Pixels is where an area of cells is drawn.
+// Pixels returns where an area of cells is drawn.
 func (p *Painter) Pixels(cells image.Rectangle) image.Rectangle {
 	g := p.glyphs
 	return image.Rect(cells.Min.X*g.width, cells.Min.Y*g.height, cells.Max.X*g.width, cells.Max.Y*g.height).
 		Add(image.Pt(p.padding, p.padding))
 }
 
-// Draw makes a screen's picture on a terminal's background. The error is that of a font.
+// Draw makes a picture of a screen on a terminal's background. It returns an error when a font fails.
 func (p *Painter) Draw(s Screen, background color.RGBA) (*image.RGBA, error) {
 	img := image.NewRGBA(p.Bounds(s.Width, s.Height))
 	fill(img, img.Rect, background)
@@ -62,7 +62,7 @@ func (p *Painter) Draw(s Screen, background color.RGBA) (*image.RGBA, error) {
 
 func (p *Painter) drawCell(img *image.RGBA, c Cell, x, y int) error {
 	if c.Width == 0 {
-		return nil // the second half of a wide one
+		return nil // the second half of a wide character
 	}
 	g := p.glyphs
 	area := p.Pixels(image.Rect(x, y, x+c.Width, y+1))
@@ -94,8 +94,8 @@ func fill(img *image.RGBA, area image.Rectangle, c color.RGBA) {
 	draw.Draw(img, area, image.NewUniform(c), image.Point{}, draw.Src)
 }
 
-// PaletteOf is the most frequent colours of pictures, at most as many as asked for. It is the same for the same
-// pictures.
+// PaletteOf returns the most frequent colours of pictures, up to a limit. The same pictures always give the same
+// palette.
 func PaletteOf(most int, pictures ...*image.RGBA) color.Palette {
 	uses := map[color.RGBA]int{}
 	for _, img := range pictures {
@@ -120,10 +120,10 @@ type Indexed struct {
 	nearest map[color.RGBA]uint8
 }
 
-// NewIndexed begins with no colour looked up.
+// NewIndexed returns an Indexed with an empty cache of colours.
 func NewIndexed(palette color.Palette) Indexed { return Indexed{palette, map[color.RGBA]uint8{}} }
 
-// Of is a picture in the palette's colours.
+// Of returns a picture in the palette's colours.
 func (n Indexed) Of(img *image.RGBA) *image.Paletted {
 	out := image.NewPaletted(img.Rect, n.palette)
 	for i := range out.Pix {

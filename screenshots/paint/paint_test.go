@@ -27,7 +27,7 @@ func testPainter(t *testing.T) *Painter {
 	return &Painter{glyphs, 4}
 }
 
-// screen is that of a terminal of this size that got a text.
+// screen returns the screen of a terminal of this size after a text.
 func screen(t *testing.T, text string, width, height int) Screen {
 	t.Helper()
 	emulator := vt.NewEmulator(width, height)
@@ -40,7 +40,7 @@ func (p *Painter) mustDraw(t *testing.T, s Screen) *image.RGBA {
 	return must.Get(p.Draw(s, Dark.Paper))(t)
 }
 
-// strongest is the colour of a cell's picture that is farthest from a background.
+// strongest returns the colour in a cell's picture that is farthest from a background.
 func (p *Painter) strongest(img *image.RGBA, x, y int, from color.RGBA) color.RGBA {
 	area := p.Pixels(image.Rect(x, y, x+1, y+1))
 	best, farthest := from, 0
@@ -59,7 +59,7 @@ func (p *Painter) strongest(img *image.RGBA, x, y int, from color.RGBA) color.RG
 	return best
 }
 
-// Faint, reversed and coloured text is seen, each in its own way.
+// Faint, reversed and coloured text is visible, and each looks different.
 func TestAttributesAreSeen(t *testing.T) {
 	s := screen(t, "H\x1b[2mH\x1b[0;7mH\x1b[0;31mH\x1b[0;2;7mH", 5, 1)
 	p := testPainter(t)
@@ -81,7 +81,7 @@ func TestAttributesAreSeen(t *testing.T) {
 	assert.That(t, faint != Dark.Ink && faint != Dark.Paper, "faint is %v", faint)
 }
 
-// An underline is below the text, and bold and italic ask for their own cuts.
+// An underline is below the text, and bold and italic use their own cuts.
 func TestStylesOfCells(t *testing.T) {
 	s := screen(t, "\x1b[4m \x1b[0;1mb\x1b[0;3mi\x1b[0;9ms", 4, 1)
 	assert.That(t, s.at(0, 0).Underline && s.at(1, 0).Bold && s.at(2, 0).Italic && s.at(3, 0).Struck,
@@ -91,7 +91,7 @@ func TestStylesOfCells(t *testing.T) {
 	assert.That(t, got == Dark.Ink, "the underline is %v", got)
 }
 
-// The terminal's own colours stand for the 16; all others are themselves.
+// The terminal's own colours replace the 16; all others are used as they are.
 func TestColours(t *testing.T) {
 	for _, test := range []struct{ given, want color.Color }{
 		{nil, Dark.Ink},
@@ -132,8 +132,8 @@ func TestLinesJoin(t *testing.T) {
 	}
 }
 
-// What no font has is a box and not nothing; a wide character takes two cells. Go Mono lacks some signs of the screens:
-// they are drawn.
+// A character that no font has is drawn as a box; a wide character takes two cells. Go Mono lacks some signs of the
+// screens: they are drawn.
 func TestOtherCharacters(t *testing.T) {
 	p := testPainter(t)
 	masks := map[string]bool{string(p.glyphs.standIn(glyph{text: "?", width: 1})): true}
@@ -149,7 +149,7 @@ func TestOtherCharacters(t *testing.T) {
 	}
 }
 
-// The same screen makes the same file, small and with the colours that were drawn.
+// The same screen gives the same file, small and with the colours that were drawn.
 func TestPicturesAreTheSame(t *testing.T) {
 	const styled = "\x1b[1mdlxtop\x1b[0m \x1b[2mfaint\x1b[0m \x1b[36mcyan\x1b[0m"
 	s := screen(t, styled+" ▁▂▃▄▅▆▇█ ├──▶", 30, 5)

@@ -9,13 +9,13 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// Screen is what stands on a terminal's screen at one moment, row by row.
+// Screen is a terminal's screen at one moment, row by row.
 type Screen struct {
 	Width, Height int
 	Cells         []Cell
 }
 
-// Cell is one character as it looks: its colours are those that are seen, after faint and reverse.
+// Cell is one character as it looks: its colours are the visible ones, after faint and reverse.
 type Cell struct {
 	Text                            string // "" is a blank, or the second half of a wide character
 	Width                           int    // in cells: 2 for a wide character, 0 for the second half of one
@@ -51,10 +51,10 @@ var (
 	}}
 )
 
-// faintPart is how much of a faint character's colour is left; the rest is its background.
+// faintPart is the share of a faint character's colour that remains; the rest is its background.
 const faintPart = 0.55
 
-// Screen is what stands on an emulator's screen.
+// Screen reads the screen of an emulator.
 func (l Look) Screen(e *vt.Emulator) Screen {
 	s := Screen{Width: e.Width(), Height: e.Height()}
 	for y := range s.Height {
@@ -64,7 +64,7 @@ func (l Look) Screen(e *vt.Emulator) Screen {
 				s.Cells = append(s.Cells, l.cell(c))
 				continue
 			}
-			half := s.at(x-1, y) // of a wide one
+			half := s.at(x-1, y) // of a wide character
 			half.Text, half.Width = "", 0
 			s.Cells = append(s.Cells, half)
 		}
@@ -91,7 +91,7 @@ func (l Look) cell(c *uv.Cell) Cell {
 	}
 }
 
-// resolve is the colour that is seen: the terminal's own where the program names one of the 16, or none.
+// resolve returns the visible colour: the terminal's own where the program uses one of the 16, or none.
 func (l Look) resolve(c color.Color, none color.RGBA) color.RGBA {
 	switch c := c.(type) {
 	case nil:
@@ -106,7 +106,7 @@ func (l Look) resolve(c color.Color, none color.RGBA) color.RGBA {
 	return color.RGBAModel.Convert(c).(color.RGBA)
 }
 
-// mix is part of a, and b for the rest.
+// mix mixes two colours: part is the share of a.
 func mix(a, b color.RGBA, part float64) color.RGBA {
 	of := func(a, b uint8) uint8 { return uint8(float64(a)*part + float64(b)*(1-part) + 0.5) }
 	return color.RGBA{of(a.R, b.R), of(a.G, b.G), of(a.B, b.B), 255}

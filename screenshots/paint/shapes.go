@@ -2,7 +2,7 @@ package paint
 
 import "math"
 
-// Lines, blocks and arrowheads are drawn here and not by a font: in a font they are not as high as a cell, and would
+// Lines, blocks and arrowheads are drawn here and not with a font: a font's glyphs are not as high as a cell, and would
 // leave gaps between the cells that they join.
 
 // arms are the thicknesses of the lines from a cell's middle to its sides: 0 is none, 1 is light, 2 is heavy.
@@ -16,12 +16,12 @@ var lines = map[string]arms{
 	"╴": {left: 1}, "╵": {up: 1}, "╶": {right: 1}, "╷": {down: 1},
 }
 
-// corners are the round ones: where the lines go to.
+// corners are the round corners, with the sides that their lines reach.
 var corners = map[string]arms{
 	"╭": {right: 1, down: 1}, "╮": {left: 1, down: 1}, "╰": {right: 1, up: 1}, "╯": {left: 1, up: 1},
 }
 
-// blocks are the parts of a cell that are filled, in eighths: from left, top to right, bottom.
+// blocks are the filled parts of a cell, in eighths: from left, top to right, bottom.
 var blocks = map[string][4]int{
 	"▁": {0, 7, 8, 8}, "▂": {0, 6, 8, 8}, "▃": {0, 5, 8, 8}, "▄": {0, 4, 8, 8},
 	"▅": {0, 3, 8, 8}, "▆": {0, 2, 8, 8}, "▇": {0, 1, 8, 8}, "█": {0, 0, 8, 8},
@@ -29,10 +29,10 @@ var blocks = map[string][4]int{
 	"▍": {0, 0, 3, 8}, "▎": {0, 0, 2, 8}, "▏": {0, 0, 1, 8}, "▐": {4, 0, 8, 8}, "▀": {0, 0, 8, 4},
 }
 
-// shading is how much of a cell is covered, evenly.
+// shading is the share of a cell that is covered evenly.
 var shading = map[string]float64{"░": 0.25, "▒": 0.5, "▓": 0.75}
 
-// heads are the arrowheads, by where they point.
+// heads are the arrowheads, by the side that they point to.
 var heads = map[string]arms{"▶": {right: 1}, "◀": {left: 1}, "▼": {down: 1}, "▲": {up: 1}}
 
 // drawn draws the characters that join; ok is false for all others.
@@ -59,8 +59,8 @@ func (g *glyphs) drawn(of glyph) (made mask, ok bool) {
 	return nil, false
 }
 
-// signs are characters that not every font has, by the strokes that draw them: from x, y to x, y, in parts of a square
-// as wide as a cell.
+// signs are characters that some fonts lack, as strokes: from x, y to x, y, as fractions of a square that is as wide as
+// a cell.
 var signs = map[string][][4]float64{
 	"✓": {{0.05, 0.55, 0.35, 0.9}, {0.35, 0.9, 0.95, 0.15}},
 	"✗": {{0.1, 0.1, 0.9, 0.9}, {0.1, 0.9, 0.9, 0.1}},
@@ -70,7 +70,7 @@ var signs = map[string][][4]float64{
 	},
 }
 
-// standIn draws what no font has: a sign by its strokes, and anything else as a box, as terminals do.
+// standIn draws a character that no font has: a sign by its strokes, and anything else as a box, as terminals do.
 func (g *glyphs) standIn(of glyph) mask {
 	strokes, ok := signs[of.text]
 	if !ok {
@@ -109,7 +109,7 @@ func (g *glyphs) box(width int) mask {
 	return made
 }
 
-// fill makes the mask of one cell from what covers the pixel whose middle is at x, y: 0 is nothing, 1 is all of it.
+// fill makes the mask of one cell. covers returns the covered share of the pixel with its middle at x, y.
 func (g *glyphs) fill(covers func(x, y float64) float64) mask {
 	made := make(mask, g.width*g.height)
 	for y := range g.height {
@@ -131,7 +131,7 @@ func inside(is bool) float64 {
 // thin is the thickness of a light line, in pixels.
 func (g *glyphs) thin() int { return max(1, int(math.Round(float64(g.width)/9))) }
 
-// middle is where lines cross. They lie on whole pixels, so that they are sharp.
+// middle returns the point where lines cross. It is on whole pixels, so that lines are sharp.
 func (g *glyphs) middle() (x, y float64) {
 	half := float64(g.thin()) / 2
 	return float64((g.width-g.thin())/2) + half, float64((g.height-g.thin())/2) + half
@@ -140,7 +140,7 @@ func (g *glyphs) middle() (x, y float64) {
 func (g *glyphs) line(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
 	half := float64(g.thin()) / 2
-	on := func(thickness int, along, across float64) bool { // a line to the side where along is negative
+	on := func(thickness int, along, across float64) bool { // on a line to the side where along is negative
 		reach := half * float64(thickness)
 		return thickness > 0 && along < half && math.Abs(across) <= reach
 	}
@@ -148,13 +148,13 @@ func (g *glyphs) line(a arms, x, y float64) float64 {
 		on(a.up, y-middleY, x-middleX) || on(a.down, middleY-y, x-middleX))
 }
 
-// corner is a quarter of a circle that is half a cell wide, and a straight line on to the top or the bottom.
+// corner draws a quarter of a circle half a cell wide, and a straight line on to the top or the bottom.
 func (g *glyphs) corner(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
-	if a.left > 0 { // as if it went to the right
+	if a.left > 0 { // mirror it to the right
 		x, middleX = float64(g.width)-x, float64(g.width)-middleX
 	}
-	if a.up > 0 { // as if it went down
+	if a.up > 0 { // mirror it down
 		y, middleY = float64(g.height)-y, float64(g.height)-middleY
 	}
 	radius, half := float64(g.width)-middleX, float64(g.thin())/2
@@ -165,7 +165,7 @@ func (g *glyphs) corner(a arms, x, y float64) float64 {
 	return half + 0.5 - math.Abs(fromCentre-radius)
 }
 
-// head is a triangle, with the rest of the line that comes to it.
+// head draws a triangle, with the rest of the line that leads to it.
 func (g *glyphs) head(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
 	along, across, length := x, y-middleY, float64(g.width)
