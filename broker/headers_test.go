@@ -361,7 +361,7 @@ func TestPropertiesByteForByte(t *testing.T) {
 		undo(t, c, j, dropped.JournalID, from)
 		check("drop and undo", from.Name)
 
-		messages := peekedAll(t, c, from)
+		messages := peekAt(t, c, planPeek(from, wholeQueue)).Messages
 		file := exported(t, messages)
 		execute(t, c, movePlan(t, messages, from, to))
 		check("move", to.Name, "expiration")
@@ -370,11 +370,6 @@ func TestPropertiesByteForByte(t *testing.T) {
 		imported(t, c, from, file)
 		check("export and import", from.Name)
 	})
-}
-
-func peekedAll(t *testing.T, c *broker.Client, q *model.Queue) []message.Message {
-	t.Helper()
-	return peekAt(t, c, planPeek(q, wholeQueue)).Messages
 }
 
 // imported publishes the lines of a file into a queue.

@@ -102,7 +102,8 @@ func killOnce(
 	path := filepath.Join(t.TempDir(), "journal.db")
 	from, to := a.moving(kind, numbered(n)...)
 	person, url := person(t)
-	cable, url := newVictimCable(t, url)
+	cable := &cable{random: seed.Rand(t)}
+	url = cable.throughAs(t, url)
 	ended = runVictimOn(t, cable, moment, victimOf(operation, kind, url, from.Name, to.Name, path))
 
 	// What it held is requeued when the broker has noticed.
@@ -172,12 +173,6 @@ func entriesIn(t *testing.T, j *journal.Journal) (n int) {
 	}
 	must.Do(t, err)
 	return n
-}
-
-// newVictimCable is a cable, and a URL with the same user that leads through it.
-func newVictimCable(t *testing.T, url string) (c *cable, through string) {
-	c = &cable{random: seed.Rand(t)}
-	return c, c.throughAs(t, url)
 }
 
 // runVictimOn runs a victim, kills it when it has sent this many bytes (0: never), and reports whether it ended by

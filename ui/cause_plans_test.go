@@ -35,17 +35,13 @@ func TestKeysWhileACauseIsRead(t *testing.T) {
 	assert.That(t, len(b.executed()) == 0, "it ran")
 }
 
-// froms are the queues of what was executed.
-func (b *recordedBroker) froms() (queues []string) {
-	for _, p := range b.executed() {
-		queues = append(queues, fmt.Sprint(p.From.Name, " ", p.Planned))
-	}
-	return queues
-}
-
+// wantFroms checks the queues of what was executed.
 func wantFroms(t *testing.T, b *recordedBroker, want ...string) {
 	t.Helper()
-	got := b.froms()
+	var got []string
+	for _, p := range b.executed() {
+		got = append(got, fmt.Sprint(p.From.Name, " ", p.Planned))
+	}
 	assert.That(t, strings.Join(got, ", ") == strings.Join(want, ", "), "it did %v, want %v", got, want)
 }
 
