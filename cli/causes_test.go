@@ -328,9 +328,8 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		found, _ = causes()
 		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 3 && len(found.Earlier) == 0 && found.Read == 3
 	})
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
-		t.Errorf("%d queues are kept: %v", len(files), err)
-	}
+	files, err := os.ReadDir(dir)
+	assert.That(t, err == nil && len(files) == 1, "%d queues are kept: %v", len(files), err)
 }
 
 // Marks made in the dashboard are in the list, updated by the cause's messages. An unreadable file is reported, and

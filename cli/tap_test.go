@@ -129,10 +129,10 @@ func TestTapEnds(t *testing.T) {
 	}
 	errs, status = v.tap(t.Context(), io.Discard, "dlx")
 	must.Do(t, v.channel.ExchangeDelete("dlx", false, false))
-	if code := status(); code != cli.ExitRefused || !strings.Contains(errs.String(),
-		"dlxtop: the tap has ended: there is no exchange dlx any more") {
-		t.Errorf("deleted: exit status %d: %s", code, errs.String())
-	}
+	code = status()
+	assert.That(t, code == cli.ExitRefused &&
+		strings.Contains(errs.String(), "dlxtop: the tap has ended: there is no exchange dlx any more"),
+		"deleted: exit status %d: %s", code, errs.String())
 }
 
 func TestTapRefused(t *testing.T) {

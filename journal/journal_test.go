@@ -287,9 +287,8 @@ func TestUnfinishedIsNotToldForEver(t *testing.T) {
 	want(later)
 	now = now.Add(8 * 24 * time.Hour)
 	want()
-	if r, err := j.Record(t.Context(), later); err != nil || !r.Unfinished() {
-		t.Errorf("%+v %v", r, err)
-	}
+	r, err := j.Record(t.Context(), later)
+	assert.That(t, err == nil && r.Unfinished(), "%+v %v", r, err)
 }
 
 // Reading only leaves no file behind.

@@ -180,9 +180,8 @@ func TestChangesAtTheSameTimeAreAllKept(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if text, err := (kept.File{Path: path}).Load(); string(text) != strconv.Itoa(each*writers) || err != nil {
-		t.Errorf("it has %q: %v", text, err)
-	}
+	text, err := (kept.File{Path: path}).Load()
+	assert.That(t, string(text) == strconv.Itoa(each*writers) && err == nil, "it has %q: %v", text, err)
 }
 
 // A damaged file is set aside, whole, and a new one is begun.

@@ -312,9 +312,8 @@ func TestFindingBlockedHead(t *testing.T) {
 	found := findings.In(topology, falling, lookAt(now, messages...))
 	assert.That(t, len(found) == 1 && found[0].Code == "head-of-line-blocked" &&
 		strings.Contains(found[0].Message, "2 messages"), "two messages wait for the first: %+v", found)
-	if found := findings.In(topology, falling, lookAt(now, messages[2:]...)); len(found) != 0 {
-		t.Errorf("nothing is before the last one: %+v", found)
-	}
+	found = findings.In(topology, falling, lookAt(now, messages[2:]...))
+	assert.That(t, len(found) == 0, "nothing is before the last one: %+v", found)
 }
 
 // lookAt is a look that found these messages.
@@ -360,9 +359,8 @@ func TestFindingCopies(t *testing.T) {
 	topology := model.NewTopology(poll(t, s.poll))
 	found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
 	assert.That(t, len(found) == 1 && found[0].Code == "copies", "a message with CC: %+v", found)
-	if found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a")))); len(found) != 0 {
-		t.Errorf("a message without: %+v", found)
-	}
+	found = findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
+	assert.That(t, len(found) == 0, "a message without: %+v", found)
 }
 
 // copyKeys declares two workers whose failures wait in one buffer that they reach through CC, and leave by their first

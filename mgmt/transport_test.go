@@ -88,9 +88,8 @@ func TestOneRequestAtATime(t *testing.T) {
 	for range 3 {
 		poll(t, c)
 	}
-	if n, at := asked.Load(), most.Load(); n < 3*5 || at != 1 {
-		t.Errorf("of %d requests %d were in flight at once", n, at)
-	}
+	n, at := asked.Load(), most.Load()
+	assert.That(t, n >= 3*5 && at == 1, "of %d requests %d were in flight at once", n, at)
 }
 
 func TestRefusalsKeepTheConnection(t *testing.T) {

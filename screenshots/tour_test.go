@@ -34,9 +34,8 @@ func TestAnimation(t *testing.T) {
 	}
 	moving := must.Get(animation(p, frames, paint.Dark))(t)
 	var file bytes.Buffer
-	if err := gif.EncodeAll(&file, moving); err != nil {
-		t.Fatal(err)
-	}
+	err := gif.EncodeAll(&file, moving)
+	must.Do(t, err)
 	back := must.Get(gif.DecodeAll(&file))(t)
 	got := back.Delay
 	assert.That(t, len(got) == 3 && got[0] == 50 && got[1] == 20 && got[2] == 100, "the delays are %v", got)

@@ -137,9 +137,8 @@ func TestNearest(t *testing.T) {
 	for i := range many {
 		many[i] = name{shown: fmt.Sprint("queue", i)}
 	}
-	if found, all := nearest(many, "queue"); len(found) != mostNames || all != len(many) {
-		t.Errorf("offers %d of %d", len(found), all)
-	}
+	found, all = nearest(many, "queue")
+	assert.That(t, len(found) == mostNames && all == len(many), "offers %d of %d", len(found), all)
 }
 
 func TestPressOfEveryKey(t *testing.T) {

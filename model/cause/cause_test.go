@@ -211,9 +211,8 @@ func TestRecent(t *testing.T) {
 	want := []float64{1, 0, 0, 0, 1, 3}
 	assert.That(t, len(recent) == 1 && slices.Equal(recent[id], want), "it is %v, not %v", recent, want)
 	g.Forget(queue)
-	if recent := g.Recent(now, time.Hour, 6); len(recent) != 0 {
-		t.Errorf("without messages it is %v", recent)
-	}
+	recent = g.Recent(now, time.Hour, 6)
+	assert.That(t, len(recent) == 0, "without messages it is %v", recent)
 }
 
 // errorGroup are texts of errors with one cause.

@@ -240,9 +240,9 @@ func TestPlansIntoQueuesThatAreDown(t *testing.T) {
 		func(w plan.Warning) bool { return strings.Contains(w.Words(), "it receives nothing until then") }),
 		"refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
 	want.Mode, want.Fixed = target.ToQueue, model.Address{RoutingKey: "other"}
-	if p := plan.New(topology, want); p.Refusal.Refused() || len(p.Warnings) > 1 {
-		t.Errorf("refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
-	}
+	p = plan.New(topology, want)
+	assert.That(t, !p.Refusal.Refused() && len(p.Warnings) <= 1,
+		"refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
 }
 
 // Every plan that publishes warns that publishers are blocked; a drop does not publish.

@@ -156,9 +156,8 @@ func TestLaravel(t *testing.T) {
 	left := model.Table{"laravel": model.Table{"attempts": int64(0), "x": "y"}}
 	assert.Equal(t, cmp.Diff(want, resets)+cmp.Diff(left, got.Headers), "")
 	assert.Equal(t, m.FrameworkWords(), `Laravel: App\Jobs\Invoice, counts 2`)
-	if _, resets := m.Reset(ResetWish{KeepTries: true}); len(resets) != 1 || resets[0].Is != 2 {
-		t.Error(resets)
-	}
+	_, resets = m.Reset(ResetWish{KeepTries: true})
+	assert.That(t, len(resets) == 1 && resets[0].Is == 2, "%v", resets)
 }
 
 // Errors as applications write them: in headers of any known name, in a table, or in the body when no header has one.

@@ -90,9 +90,8 @@ func TestParseDeaths(t *testing.T) {
 	} {
 		check(c.name, c.header, c.deaths, c.problem)
 	}
-	if deaths, problem := ParseDeaths(nil); deaths != nil || problem != "" {
-		t.Errorf("without headers: %v, %q", deaths, problem)
-	}
+	deaths, problem := ParseDeaths(nil)
+	assert.That(t, deaths == nil && problem == "", "without headers: %v, %q", deaths, problem)
 }
 
 func TestParseDeathsOfManyEntries(t *testing.T) {

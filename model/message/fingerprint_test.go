@@ -200,9 +200,8 @@ func TestEasyNetQEnvelope(t *testing.T) {
 			test.want.BodyBytes = len(test.want.Body)
 			assert.NoDiff(t, cmp.Diff(test.want, e.Original, sameMessage))
 			m.Properties.Type = "" // recognized without it
-			if again, ok := m.Envelope(); !ok || !cmp.Equal(e, again, sameMessage) {
-				t.Errorf("without the type: %v %+v", ok, again)
-			}
+			again, ok := m.Envelope()
+			assert.That(t, ok && cmp.Equal(e, again, sameMessage), "without the type: %v %+v", ok, again)
 		})
 	}
 }

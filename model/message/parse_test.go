@@ -163,13 +163,13 @@ func TestWriteJSONIsJSON(t *testing.T) {
 		must.Do(t, head.WriteJSON(&line, BodyOf(MessageList{m}, 0), "", ""))
 		must.That(t, bytes.Equal(line.Bytes(), want), "%q\n%q", line.Bytes(), want)
 		line.Reset()
-		if err := m.WriteJSON(&line, nil, "", ""); err != nil || !bytes.Equal(line.Bytes(), want) {
-			t.Fatalf("of what is in memory: %v\n%q\n%q", err, line.Bytes(), want)
-		}
+		err := m.WriteJSON(&line, nil, "", "")
+		must.That(t, err == nil && bytes.Equal(line.Bytes(), want),
+			"of what is in memory: %v\n%q\n%q", err, line.Bytes(), want)
 		must.Do(t, head.WriteJSON(&indented, BodyOf(MessageList{m}, 0), "    ", "  "))
-		if err := json.Indent(&wanted, want, "    ", "  "); err != nil || indented.String() != wanted.String() {
-			t.Fatalf("%v\n%s\n%s", err, indented.String(), wanted.String())
-		}
+		err = json.Indent(&wanted, want, "    ", "  ")
+		must.That(t, err == nil && indented.String() == wanted.String(),
+			"%v\n%s\n%s", err, indented.String(), wanted.String())
 	})
 }
 

@@ -157,9 +157,8 @@ func TestPicturesAreTheSame(t *testing.T) {
 	for i := range files {
 		p := testPainter(t)
 		var file bytes.Buffer
-		if err := PNG(&file, p.mustDraw(t, s)); err != nil {
-			t.Fatal(err)
-		}
+		err := PNG(&file, p.mustDraw(t, s))
+		must.Do(t, err)
 		data := file.Bytes()
 		files[i] = data
 		back := must.Get(png.Decode(bytes.NewReader(data)))(t)
@@ -188,7 +187,6 @@ func TestFonts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "DejaVuSansMono.ttf"), []byte("no font"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := findFonts([]string{folder}); err == nil || !strings.Contains(err.Error(), "DejaVuSansMono.ttf") {
-		t.Errorf("a damaged font: %v", err)
-	}
+	_, err = findFonts([]string{folder})
+	assert.That(t, err != nil && strings.Contains(err.Error(), "DejaVuSansMono.ttf"), "a damaged font: %v", err)
 }
