@@ -80,6 +80,7 @@ type source struct {
 	again bool
 
 	anchor anchor       // of a classic queue
+	silent atomic.Bool  // the queue did not answer in time
 	asking atomic.Int32 // passive declares without an answer
 	open   atomic.Bool  // a page is: messages may be under way
 
@@ -181,12 +182,19 @@ func (s *source) ready() (int64, error) {
 }
 
 // awaitLeast counts the messages that are ready. A quorum queue whose leader has just died says that it is empty
-// (3.10.8): it is asked again, for a while, until it has what it should have.
+// (3.10.8), or has messages back late that a look returned: it is asked again, for a while, until it has what it should
+// have.
 func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
+	least := s.plan.Least
+	if s.plan.Acts {
+		s.client.mu.Lock()
+		least = max(least, s.client.late[s.plan.Queue])
+		delete(s.client.late, s.plan.Queue)
+		s.client.mu.Unlock()
+	}
 	for began := time.Now(); ; {
 		depth, err = s.ready()
-		enough := depth >= s.plan.Least || s.plan.Type != model.Quorum
-		if err != nil || enough || time.Since(began) > settling {
+		if err != nil || depth >= least || s.plan.Type != model.Quorum || time.Since(began) > settling {
 			return depth, err
 		}
 		select {
@@ -216,9 +224,12 @@ func (s *source) inTime(request func() error) error {
 	if s.plan.Type == model.Quorum {
 		return request()
 	}
-	silent := time.AfterFunc(s.plan.Timeout, s.hangUp)
+	limit := time.AfterFunc(s.plan.Timeout, func() {
+		s.silent.Store(true)
+		s.hangUp()
+	})
 	err := request()
-	if !silent.Stop() {
+	if !limit.Stop() {
 		return model.ErrQueueSilent
 	}
 	return err

@@ -72,6 +72,9 @@ func (s *source) most() int {
 
 // reason is why the holding channel was closed, when amqp091-go only says that it is.
 func (s *source) reason(err error) error {
+	if s.silent.Load() {
+		return model.ErrQueueSilent
+	}
 	if s.holding.IsClosed() && s.why.Load() == nil {
 		select {
 		case why := <-s.closed: // sent, or closed, a moment after the channel counts as closed

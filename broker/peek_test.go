@@ -90,6 +90,28 @@ func TestPeekWaitsForWhatShouldBeThere(t *testing.T) {
 	assert.Equal(t, len(p.Messages), 3, "messages")
 }
 
+// TestActionWaitsForWhatWasReturned: a look that decides about an action waits for messages that an earlier look
+// returned and that the queue has not shown since. Here a consumer unknown to the plan holds one of them for a while.
+func TestActionWaitsForWhatWasReturned(t *testing.T) {
+	t.Parallel()
+	a, c := newApp(t), client(t)
+	q := described(a.queue("q", model.Quorum), model.Quorum)
+	a.publish(q.QueueRef, numbered(3)...)
+	channel := a.open()
+	must.Do(t, channel.Qos(1, 0, false))
+	read := 0
+	_, err := c.Read(t.Context(), planPeek(q, peek.Want{Limit: 3}), func(*message.Message) error {
+		if read++; read == 1 {
+			_, err := channel.Consume(q.Name, "", false, false, false, false, nil)
+			return err
+		}
+		return nil
+	})
+	must.That(t, err == nil && read == 3, "%d read: %v", read, err)
+	time.AfterFunc(time.Second, func() { _ = channel.Close() })
+	assert.Equal(t, len(peekAt(t, c, planPeek(q, peek.Want{ForAction: true, Limit: 3})).Messages), 3, "messages")
+}
+
 func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)

@@ -41,8 +41,8 @@ var (
 	ErrQueueExclusive = errors.New("the queue is exclusive to another connection: only that connection can read it")
 	ErrConsumeRefused = errors.New("a consumer with exclusive access is attached")
 	ErrQueueBusy      = errors.New("the broker refused the read")
-	ErrQueueSilent    = errors.New("the queue does not answer: its broker is very busy, or it has no leader now: try " +
-		"again in a moment")
+	ErrQueueSilent    = errors.New("the queue does not answer: its broker is very busy, its node went down, or it has " +
+		"no leader now: try again in a moment")
 	ErrBeingRead = errors.New("another dlxtop on this machine is reading it, and looks at it take turns: try " +
 		"again when that has ended")
 )
