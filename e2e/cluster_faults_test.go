@@ -30,10 +30,10 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// struckNode is the one that a fault strikes; dlxtop is connected to another one.
+// struckNode is the node that a fault strikes; dlxtop is connected to another one.
 const struckNode = 1
 
-// standsStill is longer than net_ticktime of the cluster, which then gives the node up.
+// standsStill exceeds the cluster's net_ticktime, so the other nodes consider the struck one down.
 const standsStill = 25 * time.Second
 
 var (
@@ -45,17 +45,17 @@ var (
 	pacedActions   = clusterActions[:3:3]
 )
 
-// trialsAtOnce is how many commands run while a node is struck: most of a trial's time goes to the node.
+// trialsAtOnce is how many commands run while a node is struck: the node takes up most of a trial's time.
 const trialsAtOnce = 56
 
-// clusterTrial is one command of dlxtop in a cluster one of whose nodes is struck meanwhile.
+// clusterTrial is one dlxtop command in a cluster, one of whose nodes is struck meanwhile.
 type clusterTrial struct {
 	*cluster
 	place, action  string
 	kinds          [2]string // of the queues
-	rejects        bool      // what is too much for the target
+	rejects        bool      // the target rejects messages beyond its limit
 	source, target string
-	n, rate        int // messages, and how many a second; 0: as fast as it can
+	n, rate        int // messages, and messages per second; 0: no limit
 	home           string
 	record         int // of the command, in the journal
 	args           []string
@@ -63,14 +63,14 @@ type clusterTrial struct {
 	ended          func() bool
 	stdout         *bytes.Buffer
 
-	forgets        bool // its classic queue may, of what it acknowledged before the kill: docs/promises.md
-	struck         bool // before its end
+	forgets        bool // its classic queue may forget acknowledgements from before the kill: docs/promises.md
+	struck         bool // before the command ended
 	twice, unknown int
 }
 
-// TestClusterFaults strikes a node while dlxtop, connected to another one, moves messages between queues that are there
-// or elsewhere. No message is lost, and the journal is true of each of them: what it calls moved or dropped has left
-// its queue, and only what it calls unknown may be in two places.
+// TestClusterFaults strikes a node while dlxtop, connected to another one, moves messages between queues on that node
+// or elsewhere. No message is lost, and the journal is right about each of them: those it calls moved or dropped have
+// left their queue, and only those it calls unknown may be in two places.
 func TestClusterFaults(t *testing.T) {
 	size.Long(t)
 	nodes := must.Get(demo.StartCluster(t.Context(), 3, demo.Options{Settings: "net_ticktime = 15\n"}))(t)
@@ -79,7 +79,7 @@ func TestClusterFaults(t *testing.T) {
 	})
 	faults := clusterFaults
 	if inMnesia(nodes[0]) {
-		faults = faults[:3] // a link that was lost parts all three
+		faults = faults[:3] // losing one link separates all three
 	}
 	r := seed.Rand(t)
 	var sum struct{ trials, messages, struck, twice, unknown int }
@@ -89,7 +89,7 @@ func TestClusterFaults(t *testing.T) {
 		fault := faults[(i+2)%len(faults)]
 		var these []*clusterTrial
 		switch i {
-		case 0: // the acknowledgements that went nowhere
+		case 0: // acknowledgements that no queue received
 			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000, rate: 1000}}
 		case 1:
 			fault = faults[len(faults)-1]
@@ -142,7 +142,7 @@ func TestClusterFaults(t *testing.T) {
 		sum.trials, sum.messages, sum.struck, sum.twice, sum.unknown)
 }
 
-// shuffledTrials are each action at each place with each kinds of queues once: 112.
+// shuffledTrials are all 112 combinations of action, place and queue types, in random order.
 func shuffledTrials(r *rand.Rand) []*clusterTrial {
 	var trials []*clusterTrial
 	kinds := []string{"classic", "quorum"}
@@ -164,7 +164,7 @@ func shuffledTrials(r *rand.Rand) []*clusterTrial {
 	return trials
 }
 
-// strike starts the commands, strikes the node, and waits until all have ended and the cluster is whole.
+// strike starts the commands, strikes the node, and waits until all commands have ended and the cluster is whole.
 func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	c := trials[0]
 	t := c.t
@@ -172,14 +172,14 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	if fault == "kill" || fault == "stop" {
 		process = c.process(struckNode)
 	}
-	if fault == "link" { // rabbitmqctl takes its time
+	if fault == "link" { // rabbitmqctl is slow: this schedules the fault
 		c.eval(0, fmt.Sprintf("[timer:apply_after(%d, erlang, disconnect_node, [N]) || N <- ['%s', '%s']].",
 			4000+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
 	}
 	connection, channel := c.connect()
 	ended := make(chan error, len(trials))
 	within := []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[r.IntN(2)]
-	for _, paced := range []bool{true, false} { // the others take no time
+	for _, paced := range []bool{true, false} { // the others are over quickly
 		var begun []func() bool
 		for _, c := range trials {
 			if (c.rate > 0) != paced {
@@ -221,8 +221,8 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	c.whole()
 }
 
-// acting returns a check: has the command, which starts after this call, begun to move messages? A look holds at most
-// 100.
+// acting returns a check whether the command, which starts after this call, has begun to move messages. A look holds at
+// most 100.
 func (c *clusterTrial) acting(channel *amqp.Channel) func() bool {
 	source, target := depth.Of(c.t, channel, c.source), depth.Of(c.t, channel, c.target)
 	return func() bool {
@@ -233,7 +233,7 @@ func (c *clusterTrial) acting(channel *amqp.Channel) func() bool {
 	}
 }
 
-// fill publishes the messages, on disk: those in memory alone are gone with their node.
+// fill publishes the messages as persistent: transient ones would be lost with their node.
 func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
 	c.t.Helper()
 	messages := make([]amqp.Publishing, c.n)
@@ -243,7 +243,7 @@ func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
 	dial.Publish(c.t, channel, queue, messages...)
 }
 
-// prepare makes what the command needs: its queues, their messages, an earlier record.
+// prepare creates what the command needs: its queues, their messages, an earlier record.
 func (c *clusterTrial) prepare() {
 	c.record = 1
 	for i, queue := range []string{c.source, c.target} {
@@ -263,7 +263,7 @@ func (c *clusterTrial) prepare() {
 	c.args = c.arguments()
 }
 
-// arguments are those of the command.
+// arguments returns the command's arguments, after it has run what must precede the command.
 func (c *clusterTrial) arguments() []string {
 	move := []string{"move", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json"}
 	rate := strconv.Itoa(cmp.Or(c.rate, 200)) + "/s"
@@ -278,7 +278,7 @@ func (c *clusterTrial) arguments() []string {
 		}
 	case "drop":
 		return []string{"drop", c.source, "--yes", "-o", "json"}
-	case "undo": // it takes from the source what was moved there, and brings it back to the target
+	case "undo": // it brings back to the target what was moved to the source
 		c.must("move", c.target, "--to", "queue:"+c.source, "--yes")
 		c.record = 2
 		return []string{"journal", "undo", "1", "--yes", "-o", "json"}
@@ -298,7 +298,7 @@ func (c *clusterTrial) arguments() []string {
 	return paced
 }
 
-// hit strikes the node, and lets it come back.
+// hit strikes the node, and brings it back.
 func (c *clusterTrial) hit(fault string, process int) {
 	c.t.Helper()
 	var err error
@@ -317,10 +317,10 @@ func (c *clusterTrial) hit(fault string, process int) {
 	}
 }
 
-// inMnesia reports whether the metadata are there: nodes that were out of sight then stay apart until one is restarted.
+// inMnesia reports whether the metadata is in Mnesia: nodes that lost contact then stay apart until one is restarted.
 func inMnesia(n *demo.Node) bool { return !model.ParseVersion(n.Version()).AtLeast(4, 3) }
 
-// start starts dlxtop with a home that is kept.
+// start starts dlxtop with the trial's home directory.
 func (c *clusterTrial) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	c.t.Helper()
 	out := &bytes.Buffer{}
@@ -351,7 +351,7 @@ func (c *clusterTrial) whole() {
 	})
 }
 
-// settle waits until both queues have their messages.
+// settle waits until both queues are available and their message counts are stable.
 func (c *clusterTrial) settle() {
 	c.t.Helper()
 	last, since := -1, time.Now()
@@ -380,7 +380,7 @@ func (c *clusterTrial) settle() {
 	})
 }
 
-// outcomes are those of the messages, by their ids. A message that was untouched has "".
+// outcomes returns the outcomes by message id; "" means untouched.
 func (c *clusterTrial) outcomes() map[string]string {
 	c.t.Helper()
 	recorded := map[string]string{}
@@ -408,7 +408,7 @@ func (c *clusterTrial) readOutcomes(record int, recorded map[string]string) {
 	}
 }
 
-// find counts the messages of both queues by their ids, and leaves them there.
+// find counts the messages of both queues by id, and leaves them there.
 func (c *clusterTrial) find() (found [2]map[string]int) {
 	c.t.Helper()
 	for i, queue := range []string{c.source, c.target} {
@@ -427,7 +427,7 @@ func (c *clusterTrial) find() (found [2]map[string]int) {
 	return found
 }
 
-// read is what one consumer gets of a queue. A broker that was struck may leave a consumer waiting, and not the next.
+// read counts what one consumer receives from a queue. After a fault, one consumer may hang and the next may not.
 func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete bool) {
 	c.t.Helper()
 	connection, channel := c.connect()
@@ -463,7 +463,7 @@ func (c *clusterTrial) clear() error {
 	return nil
 }
 
-// judge compares where each message is with what the journal says of it, and goes on with what was struck.
+// judge compares where each message is with what the journal says, and resumes a command that was struck.
 func (c *clusterTrial) judge(mustBeUnknown bool) {
 	c.t.Helper()
 	found, recorded := c.find(), map[string]int{}
@@ -483,7 +483,7 @@ func (c *clusterTrial) judge(mustBeUnknown bool) {
 	}
 }
 
-// compare counts in twice how many messages are in two places.
+// compare checks each message against its outcome, and counts in twice how many messages are in two places.
 func (c *clusterTrial) compare(outcomes map[string]string, recorded map[string]int, found [2]map[string]int) {
 	c.t.Helper()
 	wrong := map[string]int{}
@@ -491,7 +491,7 @@ func (c *clusterTrial) compare(outcomes map[string]string, recorded map[string]i
 		id := strconv.Itoa(i)
 		in, out, outcome := found[0][id], found[1][id], outcomes[id]
 		if c.action == "import" {
-			in = 0 // the file has them, and the queue that they were read from
+			in = 0 // the queue that they were exported from still has them
 		}
 		dropped := c.action == "drop" && outcome != ""
 		switch {
@@ -520,10 +520,10 @@ func (c *clusterTrial) compare(outcomes map[string]string, recorded map[string]i
 	assert.That(c.t, len(wrong) == 0, "of %d messages, %v: %v", c.n, recorded, wrong)
 }
 
-// goOn goes on with what ended early: everything is then where it belongs, once.
+// goOn resumes a command that ended early: then every message is where it belongs, once.
 func (c *clusterTrial) goOn(status, twice int) {
 	c.t.Helper()
-	if status == cli.ExitDone || len(c.outcomes()) == 0 { // or it had not begun
+	if status == cli.ExitDone || len(c.outcomes()) == 0 { // or it never began
 		return
 	}
 	record, second := c.record, map[string]string{}
@@ -548,7 +548,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 			wrong["twice"]++
 		}
 	}
-	left, untold := 0, 0 // a queue whose node is down is no target: what is returned stays, as the record says
+	left, untold := 0, 0 // a queue whose node is down is no target: returned messages stay, as the record says
 	for i, outcomes := 0, c.outcomes(); i < c.n; i++ {
 		id := strconv.Itoa(i)
 		there := found[0][id] > 0

@@ -31,8 +31,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// cluster is three nodes with a queue of each kind, seen from the first one. One of the queues has the worker's failed
-// messages.
+// cluster is three nodes with queues of each type, accessed through the first node. One of the queues has the worker's
+// failed messages.
 type cluster struct {
 	t     *testing.T
 	nodes []*demo.Node
@@ -54,7 +54,7 @@ func (c *cluster) send(method, path string, body any) {
 	manage.Do(c.t, c.nodes[0].API(), method, path, string(text))
 }
 
-// declare makes a durable queue, led by a node.
+// declare declares a durable queue that the given node leads.
 func (c *cluster) declare(name string, at int, arguments map[string]any) {
 	c.t.Helper()
 	if arguments == nil {
@@ -72,7 +72,7 @@ func (c *cluster) channel() *amqp.Channel {
 	return dial.Channel(c.t, c.nodes[0].AMQP())
 }
 
-// connect is a connection to the first node, and a channel with confirms on it.
+// connect opens a connection to the first node, and a channel with confirms on it.
 func (c *cluster) connect() (*amqp.Connection, *amqp.Channel) {
 	c.t.Helper()
 	connection := must.Get(dial.AMQP(c.nodes[0].AMQP()))(c.t)
@@ -117,7 +117,7 @@ func (c *cluster) run(args ...string) (status int, out, errs string) {
 	return built.Run(c.t, built.In(c.t.TempDir(), args...))
 }
 
-// about are the findings of a code: what they are about, sorted.
+// about lists what the findings with a code are about, sorted.
 func about(t *model.Topology, code string) string {
 	var places []string
 	for _, f := range findings.Of(t) {
@@ -149,8 +149,8 @@ func TestCluster(t *testing.T) {
 	t.Run("the network breaks", func(t *testing.T) { (&cluster{t, nodes}).breakNetwork() })
 }
 
-// holdMember suspends the member of a quorum queue that delivers to dlxtop, while the leader says that nothing is left:
-// an action must wait for it.
+// holdMember suspends the member of a quorum queue that delivers to dlxtop, while the leader reports that nothing is
+// left: an action must wait for it.
 func (c *cluster) holdMember() {
 	const n = 2000
 	c.declare("late", 1, map[string]any{"x-queue-type": "quorum"})
@@ -168,8 +168,8 @@ func (c *cluster) holdMember() {
 	must.Do(c.t, err)
 }
 
-// killNode kills the node of a classic queue that messages are dropped from, and starts it again only when that has
-// ended: it does not wait until the broker has looked for the queue in vain.
+// killNode kills the node of a classic queue during a drop, and restarts it only after the drop has ended: the drop
+// must not wait until the broker gives up looking for the queue.
 func (c *cluster) killNode() {
 	const n = 20000
 	c.declare("killed", 1, nil)
@@ -200,7 +200,7 @@ func (c *cluster) killNode() {
 	must.Do(c.t, err)
 }
 
-// stopNode stops a node: its queues are told as what they are, everywhere, and none as gone or as empty.
+// stopNode stops a node: dlxtop reports its queues as down everywhere, and none as deleted or empty.
 func (c *cluster) stopNode() {
 	t, gone := c.t, c.nodes[2].Name()
 	c.declareForStop()
@@ -244,7 +244,7 @@ func (c *cluster) stopNode() {
 	screen.WaitForEnd(cli.ExitDone)
 }
 
-// declareForStop declares queues on each node, some with messages, and a user who is told less than guest.
+// declareForStop declares queues on each node, some with messages, and a user who may see less than guest.
 func (c *cluster) declareForStop() {
 	c.t.Helper()
 	c.declare("orders", 0, nil)
@@ -263,7 +263,7 @@ func (c *cluster) declareForStop() {
 	c.send(http.MethodPut, "permissions/%2f/manager", map[string]any{"configure": ".*", "write": ".*", "read": ".*"})
 }
 
-// checkStoppedQueues wants the queues of the stopped node to be told as down, and none of them to be looked at.
+// checkStoppedQueues checks that the stopped node's queues are reported as down, and that none may be looked at.
 func (c *cluster) checkStoppedQueues(gone string) {
 	c.t.Helper()
 	t := c.t
@@ -275,7 +275,7 @@ func (c *cluster) checkStoppedQueues(gone string) {
 		assert.Equal(t, about(down, "queue-down"), "error one, error orders.failed, error two", "%s: down", user)
 		nodes := "error " + gone
 		if user != "guest:guest" {
-			nodes = "" // the tag management does not tell of nodes
+			nodes = "" // the tag management does not show nodes
 		}
 		assert.Equal(t, about(down, "node-down"), nodes, "%s: nodes down", user)
 		for _, name := range []string{"orders.failed", "two", "one"} {
@@ -289,7 +289,7 @@ func (c *cluster) checkStoppedQueues(gone string) {
 	}
 }
 
-// checkStoppedErrors looks with a plan that was made when the node still ran.
+// checkStoppedErrors looks with a plan that was made while the node was still running.
 func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 	c.t.Helper()
 	client, err := broker.New(broker.Options{URL: c.nodes[0].AMQP()})
@@ -334,7 +334,7 @@ func (c *cluster) checkStoppedCommands(gone string) {
 		strings.Contains(out, `"queue": "orders.failed"`), "findings: %d %s %s", status, out, errs)
 }
 
-// An alarm of the broker is told before a replay starts and while it waits, on the screen and on the command line.
+// TestAlarm: a broker alarm is shown before a replay starts and while it waits, on screen and on the command line.
 func TestAlarm(t *testing.T) {
 	built.Scenario(t)
 	control := func(command ...string) {
@@ -383,8 +383,8 @@ func TestAlarm(t *testing.T) {
 	screen.WaitForEnd(cli.ExitDone)
 }
 
-// cut cuts the third node off from the others, as a broken network does, until mend is called. RabbitMQ (3.10.8, 4.0.5)
-// may cut off the second one, too, as it saw both sides for a moment.
+// cut cuts the third node off from the others, like a network failure, until mend is called. RabbitMQ (3.10.8, 4.0.5)
+// may cut off the second one, too, because it briefly saw both sides.
 func (c *cluster) cut() (mend func()) {
 	c.t.Helper()
 	between := func(cookie, then string) {
@@ -404,8 +404,8 @@ func (c *cluster) eval(node int, expression string) {
 	must.That(c.t, err == nil, "%v %v", out, err)
 }
 
-// breakNetwork: a network that was broken and is whole again leaves a partition where the metadata are in Mnesia
-// (3.10.8, 4.0.5): each side goes on alone until it is restarted, and that is told. With Khepri (4.3) there is none.
+// breakNetwork: where metadata is in Mnesia (3.10.8, 4.0.5), a network failure leaves a partition even when it is over:
+// each side runs alone until it is restarted, and dlxtop reports that. With Khepri (4.3) there is none.
 func (c *cluster) breakNetwork() {
 	t := c.t
 	well := c.poll("guest:guest", "all nodes run", func(t *model.Topology) bool { return running(t) == 3 })
@@ -421,7 +421,7 @@ func (c *cluster) breakNetwork() {
 	})
 }
 
-// process is that of a node.
+// process is a node's process id.
 func (c *cluster) process(node int) int {
 	c.t.Helper()
 	out := must.Get(c.nodes[node].Control(c.t.Context(), "eval", "list_to_integer(os:getpid())."))(c.t)

@@ -40,7 +40,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m, "-race")) }
 
-// system is the pubsub scenario, looked at past dlxtop's own code.
+// system is the pubsub scenario, examined without dlxtop's own code.
 type system struct {
 	t      testing.TB
 	queues []string
@@ -71,7 +71,7 @@ func (s *system) look() map[string][]amqp.Delivery {
 	return found
 }
 
-// written is a message as its publisher wrote it, in one comparable text.
+// written is a message as its publisher wrote it, as one comparable string.
 func written(d amqp.Delivery) string {
 	var headers []string
 	for _, key := range slices.Sorted(maps.Keys(d.Headers)) {
@@ -81,7 +81,7 @@ func written(d amqp.Delivery) string {
 		d.ReplyTo, d.Expiration, d.Timestamp, d.Type, d.UserId, d.AppId, headers, string(d.Body))
 }
 
-// TestReplayInTheDashboard is the main job: find the failed message, read it, replay it, and see on the broker that
+// TestReplayInTheDashboard does the main job: find the failed message, read it, replay it, and see on the broker that
 // exactly this message is in the worker's queue, cleaned, and that nothing else changed.
 func TestReplayInTheDashboard(t *testing.T) {
 	s := newSystem(t)
@@ -143,7 +143,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 	screen.WaitForEnd(cli.ExitDone)
 }
 
-// bringBack undoes the replay of a message: it is what it was, at the end of its queue of n messages.
+// bringBack undoes the replay of a message, which returns unchanged to the end of its queue of n messages.
 func (s *system) bringBack(screen *built.Terminal, failed string, chosen amqp.Delivery, n int) {
 	s.t.Helper()
 	screen.Press("u").WaitFor("bring back 1 message", "the replay of "+failed)
@@ -177,7 +177,7 @@ func TestEndsOfTheDashboard(t *testing.T) {
 			modes := screen.Modes()
 			assert.That(t, modes.Alt && !modes.Cursor, "the dashboard does not have the terminal: %+v", modes)
 			if !strings.Contains(screen.Rendered(), "\x1b[38;") {
-				t.Error("the dashboard has no colours") // as it has none where CI is set: see internal/unasked
+				t.Error("the dashboard has no colours") // as where CI is set: see internal/unasked
 			}
 			test.end(screen)
 			screen.WaitForEnd(test.status)
@@ -185,7 +185,7 @@ func TestEndsOfTheDashboard(t *testing.T) {
 	}
 }
 
-// TestBrokerLost: a broker that goes away is said to be lost, and comes back by itself.
+// TestBrokerLost: the loss of the broker is reported, and its return is noticed.
 func TestBrokerLost(t *testing.T) {
 	built.Scenario(t)
 	screen := built.Open(t, built.ToNode()...)
@@ -205,7 +205,7 @@ func TestBrokerLost(t *testing.T) {
 	screen.WaitForEnd(cli.ExitDone)
 }
 
-// TestErrorsLeaveTheTerminal: what is wrong before the dashboard opens is one line, and the terminal was never taken.
+// TestErrorsLeaveTheTerminal: an error before the dashboard opens prints one line and never takes over the terminal.
 func TestErrorsLeaveTheTerminal(t *testing.T) {
 	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	nobody := listener.Addr().String()
@@ -231,7 +231,7 @@ func TestErrorsLeaveTheTerminal(t *testing.T) {
 	}
 }
 
-// TestKilledTap kills the program in the middle of a tap: the broker has nothing of it afterwards.
+// TestKilledTap kills the program in the middle of a tap: nothing of it is left on the broker.
 func TestKilledTap(t *testing.T) {
 	channel := dial.Channel(t, built.Node.AMQP())
 	worker := must.Get(channel.QueueDeclare("", false, false, true, false, nil))(t)
@@ -288,7 +288,7 @@ func TestDemo(t *testing.T) {
 	screen.WaitForEnd(cli.ExitDone)
 }
 
-// TestDemoWithoutDashboard prints where it is, and an interrupt is its normal end.
+// TestDemoWithoutDashboard: without a dashboard, the demo prints its URLs, and an interrupt is its normal end.
 func TestDemoWithoutDashboard(t *testing.T) {
 	size.Long(t)
 	command := exec.Command(built.Program, "demo", "--no-ui", "--scenario", "pubsub")
@@ -321,8 +321,8 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	}
 }
 
-// Commands that draw nothing ask the terminal nothing: one that does not answer would hold each of them for 5 s, and
-// one that answers late would type its answer into the shell.
+// TestCommandsAskTheTerminalNothing: a command that draws nothing sends the terminal no query. A terminal that never
+// answers would delay it by 5 s, and a late answer would end up as input of the shell.
 func TestCommandsAskTheTerminalNothing(t *testing.T) {
 	for _, args := range []string{"version", "--version", "--help", "version -o json", "help flows", "nonsense"} {
 		for _, variable := range []string{"DLXTOP=", "NO_COLOR=1", "CI=", "CI=1"} {
@@ -430,7 +430,7 @@ management.ssl.keyfile = %s
 		name   string
 		query  string
 		status int
-		says   string // and, when it fails, --url
+		says   string // on a failure also --url
 	}{
 		{"the name of the AMQP certificate", query + "&server_name_indication=amqp.example", cli.ExitDone, ""},
 		{"no name", query, cli.ExitConnect, "for another name"},
@@ -451,8 +451,8 @@ management.ssl.keyfile = %s
 	}
 }
 
-// Without a broker on this machine, a first start asks for one, tries each answer, and saves a context. The password is
-// seen nowhere but in that.
+// TestFirstStartAsks: without a broker on this machine, the first start asks for one, tries each answer, and saves a
+// context. The password appears only there.
 func TestFirstStartAsks(t *testing.T) {
 	if there, err := net.Dial("tcp", "localhost:5672"); err == nil {
 		there.Close()

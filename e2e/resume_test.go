@@ -20,8 +20,8 @@ import (
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
-// TestEndsOfAReplay: however a terminal goes, the replay on it is gone on with by the next program, and each message
-// is there once. Only a kill leaves an action that the journal does not know the end of.
+// TestEndsOfAReplay: however its terminal goes away, a replay can be resumed by the next program, and each message is
+// there once. Only a kill leaves an action without an end in the journal.
 func TestEndsOfAReplay(t *testing.T) {
 	t.Parallel()
 	for _, end := range []struct {
@@ -69,7 +69,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			_, out, said := act("journal", "-o", "json")
 			assert.That(t, strings.Contains(said, "`dlxtop journal resume 1` looks for them") == end.killed &&
 				strings.Contains(out, `"unfinished"`) == end.killed, "the journal says %s%s", out, said)
-			for i := range 2 { // after the first one the broker has all that the program had sent, and knows that it is gone
+			for i := range 2 { // by the second the broker has all that was sent, and knows that the program is gone
 				status, out, said := act("journal", "resume", "1", "--dry-run")
 				if now := depth.Of(t, channel, worker); status != cli.ExitDone || i > 0 && now != moved {
 					t.Errorf("a dry run: %d %s%s", status, out, said)
@@ -111,21 +111,21 @@ func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
 	dial.Publish(t, channel, queue, messages...)
 }
 
-// TestLostAcknowledgements: while a quorum queue stands still, its channel holds acknowledgements back, and a kill of
-// dlxtop loses them. What the journal calls moved is in its queue again then. A resume and an undo notice it, so that
-// no message is there twice without being named.
+// TestLostAcknowledgements: while a quorum queue is suspended, its channel buffers acknowledgements, and killing dlxtop
+// loses them. Messages that the journal calls moved are then in their queue again. A resume and an undo notice this, so
+// that no message is there twice without being reported.
 func TestLostAcknowledgements(t *testing.T) {
 	t.Parallel()
 	for _, then := range []string{"resume", "undo"} {
 		t.Run(then, func(t *testing.T) {
 			t.Parallel()
-			const n = 240 // one page: all are held before the queue stands still
+			const n = 240 // one page: all are held before the queue is suspended
 			channel := dial.Channel(t, built.Node.AMQP())
 			failed := dial.Queue(t, channel, "lost "+then+".failed", amqp.Table{"x-queue-type": "quorum"})
 			worker := dial.Queue(t, channel, "lost "+then+".worker", nil)
 			messages, want := make([]amqp.Publishing, n), map[string]int{}
 			for i := range messages {
-				id := fmt.Sprint(i - i%8/7) // with a twin behind each seventh
+				id := fmt.Sprint(i - i%8/7) // every seventh is followed by its twin
 				messages[i] = amqp.Publishing{MessageId: id}
 				want[id]++
 			}
@@ -137,7 +137,7 @@ func TestLostAcknowledgements(t *testing.T) {
 				command.Env = append(built.Environment(), state)
 				return command
 			}
-			process := "%2F_" + failed // of the queue
+			process := "%2F_" + failed // the queue's Erlang process
 			eval := func(expression string) {
 				_, err := built.Node.Control(t.Context(), "eval", expression)
 				must.Do(t, err)
@@ -168,7 +168,7 @@ func TestLostAcknowledgements(t *testing.T) {
 			for id, times := range want {
 				missing, twice = missing+max(times-got[id], 0), twice+max(got[id]-times, 0)
 			}
-			if then == "undo" { // it leaves the copies of what came back, and of what was unknown, and says so
+			if then == "undo" { // it leaves and reports the copies of messages that came back or were unknown
 				back, unknown := told(out, "in the queue again"), told(out, "already in the queue")
 				assert.That(t, back > 0 && twice >= back && twice <= back+unknown, "%d are there twice\n%s", twice, out)
 				assert.Contains(t, string(out), "a copy stays in "+worker, "undo")

@@ -29,7 +29,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
-// fresh are the settings of a terminal that nobody has changed.
+// fresh returns the settings of an unchanged terminal.
 func fresh(t *testing.T) *term.State {
 	t.Helper()
 	master, tty, err := pty.Open()
@@ -40,8 +40,8 @@ func fresh(t *testing.T) *term.State {
 	return state
 }
 
-// restored reports whether the terminal is as a shell wants it: on the main screen, with a cursor, and its settings as
-// before.
+// restored reports whether the terminal is as a shell expects it: on the main screen, with a cursor, and with its
+// settings as before.
 func restored(s *built.Terminal, want *term.State) bool {
 	state, err := term.GetState(s.PTY.Fd())
 	return err == nil && reflect.DeepEqual(state, want) && hasShell(s)
@@ -60,7 +60,7 @@ func taken(s *built.Terminal, usual *term.State) bool {
 	return err == nil && !reflect.DeepEqual(state, usual) && modes.Alt && !modes.Cursor
 }
 
-// foreground is the process group that has the terminal.
+// foreground is the foreground process group of the terminal.
 func foreground(t *testing.T, s *built.Terminal) (group int) {
 	t.Helper()
 	var g int32
@@ -69,7 +69,7 @@ func foreground(t *testing.T, s *built.Terminal) (group int) {
 	return int(g)
 }
 
-// inShell starts dlxtop in a shell with job control, which tells when it is stopped, and continues it at each line.
+// inShell starts dlxtop in a shell with job control, which reports when it is stopped, and continues it at each line.
 func (s *system) inShell(args ...string) *built.Terminal {
 	s.t.Helper()
 	const script = `"$@"; while [ $? -gt 128 ] && [ -n "$(jobs -s)" ]; do echo STOPPED; read -r; fg; done
@@ -80,7 +80,7 @@ func (s *system) inShell(args ...string) *built.Terminal {
 	return built.Start(s.t, exec.Command("bash", args...))
 }
 
-// TestKillsLeaveTheTerminal: whatever signal ends the program, the shell gets the terminal as it was.
+// TestKillsLeaveTheTerminal: whatever signal ends the program, the shell gets the terminal back as it was.
 func TestKillsLeaveTheTerminal(t *testing.T) {
 	built.Scenario(t)
 	usual := fresh(t)
@@ -93,7 +93,7 @@ func TestKillsLeaveTheTerminal(t *testing.T) {
 			screen.WaitUntil("the terminal is as before", func() bool { return restored(screen, usual) })
 			status := cli.ExitInterrupted
 			if signal == syscall.SIGQUIT || signal == syscall.SIGABRT {
-				status = 2 // Go's, with a trace of each goroutine
+				status = 2 // Go's, with a stack trace of each goroutine
 			}
 			screen.WaitForEnd(status)
 			text := screen.Text()
@@ -102,7 +102,7 @@ func TestKillsLeaveTheTerminal(t *testing.T) {
 	}
 }
 
-// TestParentKilled: when what started the program is killed, the program ends, and the shell gets its terminal.
+// TestParentKilled: when the parent process is killed, the program ends, and the shell gets its terminal back.
 func TestParentKilled(t *testing.T) {
 	built.Scenario(t)
 	pid := filepath.Join(t.TempDir(), "pid")
@@ -120,8 +120,8 @@ func TestParentKilled(t *testing.T) {
 	screen.WaitUntil("the shell has its screen", func() bool { return hasShell(screen) })
 }
 
-// TestTerminalClosed: a terminal that closes ends the program, even where what leads the session, as make does in
-// `tmux new 'make demo'`, waits for it and keeps the signal to itself.
+// TestTerminalClosed: closing the terminal ends the program, even where the session leader waits for it and does not
+// pass on the signal, like make in `tmux new 'make demo'`.
 func TestTerminalClosed(t *testing.T) {
 	built.Scenario(t)
 	pid := filepath.Join(t.TempDir(), "pid")
@@ -133,14 +133,14 @@ func TestTerminalClosed(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Kill(dashboard, syscall.SIGKILL) })
 	must.Do(t, screen.PTY.Close())
 	select {
-	case <-screen.Ended: // the leader, since the dashboard has ended
+	case <-screen.Ended: // the leader ends after the dashboard
 	case <-time.After(built.Patience):
 		t.Errorf("%s after its terminal has closed it still runs", built.Patience)
 	}
 }
 
-// TestSuspend: ctrl-z and the signals of job control give the terminal to the shell and take it back, and what is shown
-// then is new.
+// TestSuspend: ctrl-z and the signals of job control give the terminal to the shell and take it back, and then the
+// dashboard shows current data.
 func TestSuspend(t *testing.T) {
 	s := newSystem(t)
 	usual := fresh(t)
@@ -150,7 +150,7 @@ func TestSuspend(t *testing.T) {
 	for i, stop := range []func(){
 		func() { screen.Press("\x1a") },
 		func() { _ = syscall.Kill(-foreground(t, screen), syscall.SIGTSTP) },
-		func() { screen.Press("/u\x1a") }, // in a text
+		func() { screen.Press("/u\x1a") }, // in a text field
 	} {
 		screen.WaitForPoll("FLOW")
 		screen.WaitUntil("the dashboard has the terminal", func() bool { return taken(screen, usual) })
@@ -158,7 +158,7 @@ func TestSuspend(t *testing.T) {
 		screen.WaitUntil("the shell has the terminal", func() bool {
 			return strings.Count(screen.Text(), "STOPPED") == i+1 && restored(screen, usual)
 		})
-		// What was shown becomes old.
+		// This makes the screen stale.
 		dial.Publish(t, channel, "ucenter@user@failed", amqp.Publishing{})
 		screen.Press("\r")
 		screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
@@ -167,10 +167,10 @@ func TestSuspend(t *testing.T) {
 			return slices.Contains(row(screen, "ucenter@user"), fmt.Sprint(failed))
 		})
 	}
-	// SIGSTOP cannot be seen coming: the shell gets a screen that is not its own, and the dashboard its own again.
+	// SIGSTOP cannot be caught: the shell gets the dashboard's screen, and the dashboard restores its own.
 	group := foreground(t, screen)
 	must.Do(t, syscall.Kill(-group, syscall.SIGSTOP))
-	// When it says so it has set the terminal, too: before, enter is no end of a line.
+	// By the time the shell says so it has also reset the terminal: before that, enter does not end a line.
 	screen.WaitUntil("the shell has the terminal", func() bool {
 		return foreground(t, screen) != group && strings.Contains(screen.Text(), "STOPPED")
 	})
@@ -181,7 +181,7 @@ func TestSuspend(t *testing.T) {
 	assert.That(t, restored(screen, usual), "the terminal is not as before")
 }
 
-// row is what a list shows of a flow or a queue, in words.
+// row returns the words of a flow's or a queue's row in a list.
 func row(s *built.Terminal, name string) []string {
 	for line := range strings.Lines(s.Text()) {
 		if fields := strings.Fields(line); slices.Contains(fields[:min(3, len(fields))], name) {
@@ -191,7 +191,7 @@ func row(s *built.Terminal, name string) []string {
 	return nil
 }
 
-// TestSuspendWithoutShell: where nobody could continue the program it goes on.
+// TestSuspendWithoutShell: without a shell that could continue it, the program keeps running.
 func TestSuspendWithoutShell(t *testing.T) {
 	built.Scenario(t)
 	screen := built.Open(t, built.ToNode()...)
@@ -216,8 +216,8 @@ func TestSuspendOfACommand(t *testing.T) {
 	assert.That(t, left == 0, "%d of %d are left", left, n)
 }
 
-// TestKilledBesideAnEditor: what is being written is not thrown away: the program ends when the editor has, and does
-// nothing with what it left.
+// TestKilledBesideAnEditor: text being edited is not thrown away: the program ends when the editor has, and does not
+// act on the result.
 func TestKilledBesideAnEditor(t *testing.T) {
 	s := newSystem(t)
 	usual := fresh(t)
@@ -251,7 +251,7 @@ func command(t *testing.T, before []string, args ...string) *exec.Cmd {
 	return command
 }
 
-// A pipe whose reader is gone, as that of `| head`, ends no dlxtop that holds messages: it gives them back.
+// When the reader of a pipe is gone, as with `| head`, a dlxtop that holds messages is not killed: it gives them back.
 func TestPipeThatNobodyReads(t *testing.T) {
 	const n = 20_000
 	channel := dial.Channel(t, built.Node.AMQP())
@@ -278,7 +278,7 @@ func TestPipeThatNobodyReads(t *testing.T) {
 	}
 }
 
-// What nohup starts goes on when the terminal hangs up.
+// A command started with nohup continues when the terminal hangs up.
 func TestHangUpThatIsIgnored(t *testing.T) {
 	const n = 20
 	channel := dial.Channel(t, built.Node.AMQP())
@@ -300,8 +300,8 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 	assert.That(t, err == nil && depth.Of(t, channel, worker) == n, "%v\n%s", err, said.String())
 }
 
-// machine is a file system of its own with dlxtop in it, built without cgo as releases are, and a database of users:
-// what dlxtop writes into a home directory must not be that of the person who runs this test.
+// machine is a separate file system with dlxtop in it, built without cgo like releases, and a user database: dlxtop
+// must not write into the home directory of the person who runs this test.
 type machine struct {
 	t    *testing.T
 	root string
@@ -331,9 +331,9 @@ func released(t *testing.T) (program string) {
 func (m machine) run(dir string, env []string, args ...string) (text string, status int) {
 	m.t.Helper()
 	command := exec.Command("/dlxtop", args...)
-	command.Dir, command.Env = dir, append([]string{"PATH="}, env...) // an empty one would be this process's
+	command.Dir, command.Env = dir, append([]string{"PATH="}, env...) // an empty Env would inherit this process's
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: m.root}
-	if os.Geteuid() != 0 { // a user may change the root in a namespace of its own
+	if os.Geteuid() != 0 { // an unprivileged user may chroot in a user namespace
 		command.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
@@ -357,10 +357,10 @@ func (m machine) written() (files []string) {
 	return files
 }
 
-// TestWithoutHome: what is dropped in one directory is brought back from another, whatever HOME and XDG_STATE_HOME do
-// not say.
+// TestWithoutHome: a drop in one directory is undone from another, even where HOME and XDG_STATE_HOME are unset, empty
+// or relative.
 func TestWithoutHome(t *testing.T) {
-	size.Long(t) // it compiles all of the program a second time, without cgo
+	size.Long(t) // it compiles the whole program again, without cgo
 	channel := dial.Channel(t, built.Node.AMQP())
 	queue := must.Get(channel.QueueDeclare("without-home", false, true, false, false, nil))(t)
 	defer func() { _, _ = channel.QueueDelete(queue.Name, false, false, false) }()
@@ -384,7 +384,7 @@ func TestWithoutHome(t *testing.T) {
 		must.That(t, status == cli.ExitDone && count() == 1, "%v: exit status %d: %s", env, status, text)
 		must.Get(channel.QueuePurge(queue.Name, false))(t)
 	}
-	// Nobody knows of a home: one sentence, and nothing is done or written.
+	// Without any home directory: one sentence, and nothing is done or written.
 	m = newMachine(t, program, "")
 	must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("stays")}))
 	must.Await(t, "the message is there", func() bool { return count() == 1 })

@@ -18,13 +18,13 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
-// tunnel leads to the node. Frozen, it carries nothing more to it, and does not let the broker know that its client is
-// gone, as a network that is cut.
+// tunnel is a proxy for connections to the node. Once frozen it forwards nothing more, and the broker does not notice
+// that its client is gone, as when a network is cut.
 type tunnel struct {
 	address string
-	limit   atomic.Int64 // bytes to the node, after which it is frozen; 0: it never is
+	limit   atomic.Int64 // bytes to the node, after which it freezes; 0: never
 	carried atomic.Int64
-	frozen  chan struct{} // closed when it is
+	frozen  chan struct{} // closed when it freezes
 	freeze  sync.Once
 	mu      sync.Mutex
 	far     []net.Conn
@@ -74,8 +74,7 @@ func newTunnel(t *testing.T) *tunnel {
 	return c
 }
 
-// take takes over the connections to the node until now: who closes them lets the broker know that their clients are
-// gone.
+// take takes over the connections to the node so far: closing them lets the broker notice that their clients are gone.
 func (c *tunnel) take() (taken []net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,8 +88,8 @@ func closeAll(connections []net.Conn) {
 	}
 }
 
-// An undo waits until the broker has noticed that the program which acted is gone: what that held is in its queue only
-// then, and would be brought back a second time.
+// An undo waits until the broker has noticed that the program that acted is gone: only then does the queue have the
+// messages that it held, and an earlier undo would bring these back a second time.
 func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	const n = 5000
 	channel := dial.Channel(t, built.Node.AMQP())
@@ -124,7 +123,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	select {
 	case <-ended:
 		t.Fatalf("it did not wait, while messages were held\n%s", said.String())
-	case <-time.After(3 * time.Second): // it needs less to bring them back
+	case <-time.After(3 * time.Second): // more than enough to bring them back
 	}
 	closeAll(dead)
 	select {
