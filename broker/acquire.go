@@ -18,45 +18,45 @@ import (
 )
 
 const (
-	// tick is how long nothing must arrive before the broker is asked whether there is anything left.
+	// tick is how long deliveries may pause before the broker is asked whether the queue has more.
 	tick = 25 * time.Millisecond
-	// late is how long an action, or a look that prepares one, waits for messages that a quorum queue has just counted
-	// and not delivered: the leader counts, and another member may deliver, later (3.10.8, 4.3.6).
+	// late is how long an action, or a look that prepares one, waits for messages that a quorum queue counted as ready but
+	// did not deliver: the leader counts, and another member may deliver later (3.10.8, 4.3.6).
 	late = 2 * time.Second
-	// settling bounds how long a page that is ended early waits for what is under way to it.
+	// settling bounds how long a page that is ended early waits for deliveries in flight.
 	settling = 5 * time.Second
-	// streamStart is how long a stream may take to deliver its first message, and streamPause a further one.
+	// streamStart is how long a stream may take to deliver its first message, streamPause each further one.
 	streamStart, streamPause = 2 * time.Second, 250 * time.Millisecond
-	// stashLimit is how many acknowledgements may be under way to a quorum queue so that none is put aside: from 32 on a
-	// channel keeps them, and forgets them when it is closed (3.10.8 to 4.3.6; rabbitmq-server issue 10327).
+	// stashLimit is how many acknowledgements to a quorum queue may be in flight without being buffered: from 32 on, a
+	// channel buffers them and drops them when it is closed (3.10.8 to 4.3.6; rabbitmq-server issue 10327).
 	stashLimit = 16
-	// comeback bounds the wait until what was given back to a quorum queue is there again, and brinkComeback that where
-	// one more return would lose some of it: RabbitMQ takes what is on its way to a consumer that is cancelled for a
-	// return (3.10.8), and the next look may be such a consumer.
+	// comeback bounds the wait until messages returned to a quorum queue are ready again, and brinkComeback the same wait
+	// where one more return would lose some of them: when a consumer is cancelled, RabbitMQ counts messages in flight to
+	// it as returned (3.10.8), and the next look may be such a consumer.
 	comeback      = 500 * time.Millisecond
 	brinkComeback = turn
 )
 
-// From 33 consumers on, a quorum queue gets their messages back in no order (3.10.8, 4.0.5). An execution uses maxPages
-// of them; some are left for what extend takes.
+// With 33 consumers or more, their messages return to a quorum queue out of order (3.10.8, 4.0.5). An execution uses
+// maxPages of them, which leaves some for extend.
 const (
 	maxPages     = 20
 	maxConsumers = 31
 )
 
-// errNothingComes is why a page ends although messages are ready: others are served first.
+// errNothingComes ends a page although messages are ready: the queue serves other consumers first.
 var errNothingComes = errors.New("messages are ready, but none came: consumers of the queue are served first")
 
 // source takes messages from the head of one queue, page by page, and holds them until they are acknowledged or given
 // back.
 //
-// Each page has a consumer of its own, with the page's size as its prefetch, that is cancelled when it is full or the
-// queue is empty; only then may its messages be acknowledged. This keeps the order on quorum queues: a consumer that is
-// cancelled while messages are under way to it lets them return at once, before those that are held, and an
-// acknowledgement makes room for more (3.10.8, 4.0.5, 4.3.6). Up to 32 such consumers on a channel give their messages
-// back in order, further ones do not.
+// Each page has its own consumer, with the page's size as its prefetch. The consumer is cancelled when the page is full
+// or the queue is empty; only then may the messages be acknowledged. This keeps the order on quorum queues: when a
+// consumer is cancelled, messages in flight to it return at once, ahead of those still held, and an acknowledgement
+// makes room for more (3.10.8, 4.0.5, 4.3.6). Up to 32 such consumers on a channel return their messages in order,
+// further ones do not.
 //
-// Pages are taken by one goroutine; acknowledge and sync may be called by another.
+// One goroutine takes pages; another may call acknowledge and sync.
 type source struct {
 	client  *Client
 	plan    peek.Plan
@@ -64,45 +64,45 @@ type source struct {
 	holding *amqp.Channel
 	probe   *amqp.Channel // counts: an error on it must not void what is held
 	closed  chan *amqp.Error
-	why     atomic.Pointer[amqp.Error] // that closed holding; nil while it is open
-	depth   int64                      // ready when it was opened
+	why     atomic.Pointer[amqp.Error] // the error that closed holding; nil while it is open
+	depth   int64                      // ready messages when the source was opened
 
 	disconnect func() // closes the channels
 	hangUp     func() // ends their connection
-	released   func() // tells that nothing is held any more
+	released   func() // records that nothing is held any more
 	unlock     func() // lets others look at the queue
 
 	calls    sync.Mutex // one synchronous call at a time on holding
 	prefetch int
 	pages    int // consumers so far
 	taken    int // messages so far
-	// again tells that the last message had been given back before: there may be more of these behind it.
+	// again: the last message had been returned before, so there may be more of these behind it.
 	again bool
 
 	anchor anchor       // of a classic queue
 	silent atomic.Bool  // the queue did not answer in time
 	asking atomic.Int32 // passive declares without an answer
-	open   atomic.Bool  // a page is: messages may be under way
+	open   atomic.Bool  // a page is open: messages may be in flight
 
 	brink   *brink
 	rescuer *rescuer      // nil: nothing had to be rescued yet
 	acts    bool          // messages are acknowledged
 	version model.Version // of the broker
-	noted   bool          // that this look counts
-	highest int64         // delivery count that a message of the queue may have, when all was given back
+	noted   bool          // this look was counted
+	highest int64         // highest delivery count that a message may have after the release
 
 	acknowledged atomic.Int64 // messages
 	commands     atomic.Int64 // acknowledgements sent
-	applied      atomic.Int64 // of these, how many a quorum queue has certainly taken in
+	applied      atomic.Int64 // of these, how many a quorum queue has certainly applied
 	through      int64        // of these, how many were sent before the last consumer
 }
 
-// eachTaken gets the messages that a source takes, in their order, with their delivery tags and without fingerprints.
+// eachTaken receives the messages that a source takes, in order, with delivery tags and without fingerprints.
 type eachTaken func(tag uint64, m *message.Message)
 
-// openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as
-// held by dlxtop. acts: messages will be acknowledged. An error is a *peek.LimitReached or a
-// *peek.RescueImpossible where messages could be lost by being taken.
+// openSource opens the queue and counts its messages; it takes none yet. Until its release the queue counts as held by
+// dlxtop. acts: messages will be acknowledged. The error is a *peek.LimitReached or a *peek.RescueImpossible where
+// taking messages could lose them.
 func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (*source, error) {
 	s := &source{client: c, plan: plan, acts: acts, brink: &brink{plan: plan}}
 	unlock, err := c.lock(ctx, s)
@@ -116,7 +116,7 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (*so
 		unlock()
 		return nil, err
 	}
-	if plan.Careful() { // with its own channels open: it has to be possible beside them
+	if plan.Careful() { // a rescue must be possible while the source's channels are open
 		err = c.canRescue(ctx, plan)
 	}
 	if err == nil {
@@ -132,7 +132,7 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan, acts bool) (*so
 	return s, nil
 }
 
-// connect opens both channels, before anything is held on them, and counts.
+// connect opens both channels, before any message is held on them, and counts the queue's messages.
 func (s *source) connect(ctx context.Context) error {
 	held, release, err := s.client.Hold(ctx, s.plan.Queue.VHost)
 	if err != nil {
@@ -165,8 +165,8 @@ func (s *source) connect(ctx context.Context) error {
 	return nil
 }
 
-// ready counts the messages that are ready, and waits for a queue that does not answer as long as for messages. A
-// stream has no such count: it says 0 (all versions).
+// ready counts the ready messages. It waits for a queue that does not answer as long as for messages. A stream has no
+// such count and reports 0 (all versions).
 func (s *source) ready() (int64, error) {
 	for began := time.Now(); ; {
 		q, answered, err := s.declared(s.probe)
@@ -181,9 +181,8 @@ func (s *source) ready() (int64, error) {
 	}
 }
 
-// awaitLeast counts the messages that are ready. A quorum queue whose leader has just died says that it is empty
-// (3.10.8), or has messages back late that a look returned: it is asked again, for a while, until it has what it should
-// have.
+// awaitLeast counts the ready messages. A quorum queue whose leader has just died reports 0 (3.10.8), and messages that
+// a look returned may be back late: the queue is asked again, for a while, until it has as many as it should.
 func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 	least := s.plan.Least
 	if s.plan.Acts {
@@ -205,7 +204,7 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 	}
 }
 
-// declared declares the queue passively, as Client.Declared has it.
+// declared declares the queue passively, like Client.Declared.
 func (s *source) declared(channel *amqp.Channel) (q amqp.Queue, answered bool, err error) {
 	s.asking.Add(1)
 	err = s.inTime(func() (err error) {
@@ -218,8 +217,8 @@ func (s *source) declared(channel *amqp.Channel) (q amqp.Queue, answered bool, e
 	return q, answered, err
 }
 
-// inTime sends a request that needs the queue, and ends the connection when no answer comes: while RabbitMQ looks for a
-// classic queue whose node was killed, the channel answers nothing for 70 to 104 s (4.3.6).
+// inTime sends a request that needs the queue, and closes the connection when no answer comes in time: while RabbitMQ
+// looks for a classic queue whose node was killed, the channel answers nothing for 70 to 104 s (4.3.6).
 func (s *source) inTime(request func() error) error {
 	if s.plan.Type == model.Quorum {
 		return request()
@@ -235,8 +234,8 @@ func (s *source) inTime(request func() error) error {
 	return err
 }
 
-// take takes the next n messages, up to 65,535, with one consumer; with 0 it only consumes and cancels, and takes what
-// comes meanwhile: one message at most. Whatever a delivery limit says: page heeds that.
+// take takes the next n messages, up to 65,535, with one consumer. With 0 it only consumes and cancels, and takes what
+// arrives meanwhile: at most one message. It ignores delivery limits: page respects them.
 func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	switch {
 	case s.plan.Method == peek.Get:
@@ -252,10 +251,10 @@ func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, er
 	return taken + last, err
 }
 
-// takeWith takes the next n messages with one consumer. An anchor's stays.
+// takeWith takes the next n messages with one consumer, which stays if it is an anchor.
 func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTaken) (taken int, err error) {
 	sent, stashed := s.commands.Load(), s.stashed()
-	tag := fmt.Sprintf("%s%04d", model.ConsumerTag, s.pages) // quorum queues give back in the order of the tags
+	tag := fmt.Sprintf("%s%04d", model.ConsumerTag, s.pages) // quorum queues return messages in the order of the tags
 	s.pages++
 	deliveries, err := s.consume(tag, n)
 	if err != nil {
@@ -280,7 +279,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 			return taken, err
 		}
 	}
-	// What is still under way is taken too: a message that nobody receives would stay unacknowledged.
+	// Deliveries still in flight are taken too: a message that is not received would stay unacknowledged.
 	cancelled := make(chan error, 1)
 	go func() {
 		s.calls.Lock()
@@ -297,12 +296,12 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if e := <-cancelled; e != nil {
 		return taken, link.QueueError("cancel the consumer of", s.plan.Queue, s.reason(e))
 	}
-	if anchors && held != 0 { // not before: what the earlier anchor held, acknowledged, would make room for another one
+	if anchors && held != 0 { // only now: acknowledging the old anchor's message would let it receive another
 		s.anchor.holds.Store(held)
 	}
 	s.open.Store(false)
-	// Consume and cancel went through the queue's log, behind what was sent before. What the channel had put aside
-	// follows it, and is there when the next ones went through.
+	// Consume and cancel went through the queue's log, behind what was sent before. What the channel had buffered follows,
+	// and is applied once the next consume and cancel have gone through.
 	through := s.through
 	if s.through = sent; !stashed {
 		through = sent
@@ -320,11 +319,11 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 		arguments = amqp.Table{"x-stream-offset": "first"} // a stream refuses a priority (406)
 	}
 	if s.anchors() {
-		arguments["x-cancel-on-ha-failover"] = true // 3.10 would make it again, without a word
+		arguments["x-cancel-on-ha-failover"] = true // 3.10 would silently register it again
 	}
 	s.calls.Lock()
 	defer s.calls.Unlock()
-	s.prefetch = max(n, 1) // 0 would be no limit
+	s.prefetch = max(n, 1) // 0 means no limit
 	if err := s.holding.Qos(s.prefetch, 0, false); err != nil {
 		return nil, s.reason(err)
 	}
@@ -339,8 +338,7 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 	return deliveries, nil
 }
 
-// receive takes deliveries until there are n, the queue has no more, or ctx ends. ended tells that the broker ended the
-// consumer.
+// receive takes deliveries until there are n, the queue has no more, or ctx ends. ended: the broker ended the consumer.
 func (s *source) receive(
 	ctx context.Context, deliveries <-chan amqp.Delivery, n int, taken *int, each func(*amqp.Delivery),
 ) (ended bool, err error) {
@@ -383,7 +381,7 @@ func (s *source) receive(
 			switch {
 			case err != nil:
 				return false, link.QueueError("count", s.plan.Queue, err)
-			case !answered, s.plan.Type == model.Quorum && q.Consumers == 0: // it has us
+			case !answered, s.plan.Type == model.Quorum && q.Consumers == 0: // 0 is wrong: we are one
 				if idle > s.plan.Timeout {
 					return false, link.QueueError("read", s.plan.Queue, model.ErrQueueSilent)
 				}
@@ -395,7 +393,7 @@ func (s *source) receive(
 			default:
 				empty++
 				missing := s.plan.Acts && s.plan.Type == model.Quorum && int64(s.taken) < s.depth
-				if empty > 1 && (!missing || idle > late) { // empty for a tick, and nothing was under way to us
+				if empty > 1 && (!missing || idle > late) { // empty for a tick, and nothing in flight to us
 					return false, nil
 				}
 			}
@@ -404,7 +402,7 @@ func (s *source) receive(
 	return false, nil
 }
 
-// took hands a delivery on as a message.
+// took passes a delivery on as a message.
 func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	s.taken++
 	m := s.wire.Message(d)
@@ -412,7 +410,7 @@ func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	each(d.DeliveryTag, &m)
 }
 
-// get takes messages one by one, without being a consumer.
+// get takes messages one by one with basic.get.
 func (s *source) get(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	for taken < n && ctx.Err() == nil {
 		s.calls.Lock()
@@ -430,24 +428,24 @@ func (s *source) get(ctx context.Context, n int, each eachTaken) (taken int, err
 	return taken, nil
 }
 
-// held is how many messages are neither acknowledged nor given back.
+// held is the number of messages that are neither acknowledged nor given back.
 func (s *source) held() int { return s.taken - int(s.acknowledged.Load()) }
 
-// acknowledge takes a message out of the queue for good, and with multiple all that are held before it: n together. The
+// acknowledge removes a message from the queue for good, and with multiple all that are held before it: n in total. The
 // tag must be held. It does not wait: sync does.
 func (s *source) acknowledge(tag uint64, multiple bool, n int) error {
 	s.acknowledged.Add(int64(n))
 	err := s.holding.Ack(tag, multiple)
-	s.commands.Add(1) // not before: what it counts goes before the next consumer
+	s.commands.Add(1) // after the Ack: what it counts was sent before the next consumer
 	if err == nil {
 		s.brink.acknowledged(tag, multiple)
 	}
 	return err
 }
 
-// sync returns when everything that was sent before has reached the broker, and a classic queue that still knows what
-// is held. The channel notices that a queue was out of sight before it has that queue's answer, and says so before its
-// next answer.
+// sync returns when everything sent before has reached the broker, and a classic queue that still knows which messages
+// are held. The channel notices that a queue was unreachable before it gets that queue's answer, and reports it before
+// its own next answer.
 func (s *source) sync() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
@@ -462,21 +460,21 @@ func (s *source) sync() error {
 	return s.forgotten()
 }
 
-// stashed reports whether acknowledgements may wait in a channel of a quorum queue.
+// stashed reports whether a channel may be buffering acknowledgements to a quorum queue.
 func (s *source) stashed() bool {
 	return s.plan.Type == model.Quorum && s.commands.Load()-s.applied.Load() > stashLimit
 }
 
-// flush makes sure that the queue has taken in all acknowledgements.
+// flush makes sure that the queue has applied all acknowledgements.
 //
-// Of one that is read by basic.get, which no consumer watches, only the count shows that it gave them back: others may
-// have published what is more, so it has to be much.
+// A queue read with basic.get has no consumer that would notice if it took the messages back; only its count shows
+// that. Others may have published some of the surplus, so it has to be large.
 //
-// While a quorum queue has no leader, the channel keeps them for the next one, and forgets them when it is closed. A
-// count of 0 is what a queue without a leader has, too (4.3.6); with another one the leader answered, and what was kept
-// is on its way to it. Else, and where some were put aside, more consumers go through the queue's log behind them.
-// Where messages are left each takes and holds one of them, as a cancel while that is under way would change their
-// order.
+// While a quorum queue has no leader, the channel buffers acknowledgements for the next one, and drops them when it is
+// closed. A queue without a leader also reports a count of 0 (4.3.6); any other count means that a leader answered, and
+// that the buffered ones are on their way to it. With 0, or where the channel buffered some, more consumers go through
+// the queue's log behind them. While messages are left, each takes and holds one, because a cancel with a message in
+// flight would change the order.
 func (s *source) flush() error {
 	if s.commands.Load() == s.applied.Load() || s.plan.Type != model.Quorum && s.plan.Method != peek.Get {
 		return nil

@@ -47,7 +47,7 @@ func (s *source) replaceAnchor(
 	return cancel, rest
 }
 
-// raiseAnchor ends the anchor, so that its message can be acknowledged and it receives no other.
+// raiseAnchor cancels the anchor, so that its message can be acknowledged and it receives no other.
 func (s *source) raiseAnchor() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
@@ -70,10 +70,10 @@ func (s *source) forgotten() error {
 	return s.gone()
 }
 
-// forgets reports whether a queue may have forgotten what was held of it, and what was not on disk, when an
-// acknowledgement fails: its node was lost, or the connection was, perhaps with the node. It has not when the broker
-// closed the channel for another reason, and a deleted queue has nothing to forget. A quorum queue forgets nothing, but
-// the last commands may not have reached a leader.
+// forgets reports whether a failed acknowledgement may mean that the queue forgot which messages were held, and lost
+// those not on disk: its node was lost, or the connection was, perhaps with the node. Any other reason for which the
+// broker closed the channel rules this out, and a deleted queue has nothing to forget. A quorum queue forgets nothing,
+// but the last commands may not have reached a leader.
 func (s *source) forgets(err error) bool {
 	var closed *amqp.Error
 	switch {
@@ -85,5 +85,5 @@ func (s *source) forgets(err error) bool {
 	return !errors.As(s.reason(err), &closed) || !closed.Server || closed.Code == amqp.InternalError
 }
 
-// errForgotten means that a queue has forgotten what was held of it.
+// errForgotten means that a queue has forgotten which of its messages are held.
 var errForgotten = errors.New("the broker ended the consumer")

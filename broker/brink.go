@@ -11,8 +11,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// carefulPages are the sizes of the first pages where the delivery limit of a queue may end a look: the first message
-// shows how much of it is left, and as few further ones as possible are taken before one is found that has used it up.
+// carefulPages are the sizes of the first pages where a queue's delivery limit may end a look: the first message shows
+// how much of the limit is left, and as few more as possible are taken before one that has used it up.
 var carefulPages = []int{1, 8, 64}
 
 // brink knows which held messages of a source are at their delivery limit: returning them in any way loses them.
@@ -22,12 +22,12 @@ type brink struct {
 	mu      sync.Mutex
 	doomed  map[uint64]*message.Message // by delivery tag, complete
 	claimed map[uint64]bool             // those of them that are acted on
-	met     bool                        // there was one
+	met     bool                        // one was seen
 	highest int64                       // the highest delivery count of the others
 	counted int                         // messages
 }
 
-// note examines a message before anything else gets it. It keeps nothing of m except what that points to.
+// note examines a message before it is passed on. It copies m, and keeps only what m points to.
 func (b *brink) note(tag uint64, m *message.Message, position int) {
 	if !b.plan.Limited() {
 		return
@@ -96,7 +96,7 @@ func (b *brink) message(tag uint64) *message.Message {
 	return b.doomed[tag]
 }
 
-// end is the cost of the look.
+// end reports what the look cost.
 func (b *brink) end(s *source) (end peek.LookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,17 +117,17 @@ func (b *brink) end(s *source) (end peek.LookEnd) {
 	return end
 }
 
-// given is the highest delivery count of the messages when they are returned.
+// given is the highest delivery count of the messages once they are returned.
 func (b *brink) given() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.plan.Carries {
-		return b.highest // a nack does not count
+		return b.highest // a nack does not increase it
 	}
 	return b.highest + 1
 }
 
-// weigh is why nothing more may be taken; nil when it may.
+// weigh is the reason not to take any more messages, or nil.
 func (b *brink) weigh() error {
 	doomed := len(b.unclaimed()) > 0
 	b.mu.Lock()
@@ -140,16 +140,16 @@ func (b *brink) weigh() error {
 		return nil
 	}
 	if reached := b.plan.Weigh(count); reached != nil {
-		reached.Left = max(reached.Left-1, 0) // it is returned
+		reached.Left = max(reached.Left-1, 0) // its return counts, too
 		return reached
 	}
 	return nil
 }
 
-// page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each always gets
-// all that were taken. Where the delivery limit may end it, or the broker did, it takes one message first, then a few;
-// the error is then a *peek.LimitReached or a *peek.LookEnded. With --insist, messages at their limit are rescued as
-// they arrive.
+// page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each receives every
+// message taken, even then. Where the delivery limit may end the look, or the broker has ended one, page takes one
+// message first, then a few; the error is then a *peek.LimitReached or a *peek.LookEnded. With --insist, messages at
+// their limit are rescued as they arrive.
 func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	for taken < n && err == nil {
 		part, rest := n-taken, s.most()

@@ -16,33 +16,33 @@ import (
 )
 
 const (
-	actionFirstPage = 250  // a chosen message is mostly near the head
-	actionPage      = 4000 // what is taken ahead of the publishing
-	// at a rate, how long a page takes: three are held at most, and RabbitMQ closes the channel of who holds a message
+	actionFirstPage = 250  // chosen messages are mostly near the head
+	actionPage      = 4000 // messages taken ahead of publishing
+	// how long a page takes at a limited rate: at most three are held, and RabbitMQ closes a channel that holds a message
 	// for 30 minutes (consumer_timeout, all versions)
 	pageAtRate    = 5 * time.Minute
 	progressEvery = 100 * time.Millisecond
 )
 
-// operations are what Execute does.
+// operations are those that Execute can run.
 var operations = []plan.Operation{plan.Replay, plan.Move, plan.Drop, plan.Undo}
 
-// errCancelled is why an execution ends when its context was cancelled.
+// errCancelled ends an execution whose context was cancelled.
 var errCancelled = errors.New("on request")
 
-// Execute runs a plan. It acts on messages that were ready when it started, each at most once: what comes in meanwhile,
-// and what it publishes into the queue itself, is not chased. An original is acknowledged only after its publish was
-// confirmed and not returned; what is not acknowledged goes back in its order. progress is called from another
-// goroutine, about ten times a second and once at the end; nil is fine.
+// Execute runs a plan. It acts on messages that were ready when it started, each at most once. Messages that arrive
+// meanwhile, including those that it publishes into the queue itself, are left alone. An original is acknowledged only
+// after its copy was confirmed and not returned; what is not acknowledged goes back in order. progress may be nil; it
+// is called from another goroutine, about ten times a second and once at the end.
 //
-// An error means that nothing was done. What ends a running execution early, a cancelled context too, is in
+// An error means that nothing was done. What ends a running execution early, including a cancelled context, is in
 // Account.Stopped.
 func (c *Client) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
 	account, _, err := c.execute(ctx, run, progress)
 	return account, err
 }
 
-// execute is Execute. left is what an undo was given and did not find.
+// execute is Execute. left is the part of an undo's claim that was not found.
 func (c *Client) execute(
 	ctx context.Context, r plan.Run, progress func(plan.Account),
 ) (account plan.Account, left plan.Claim, err error) {
@@ -95,11 +95,11 @@ func (c *Client) execute(
 	return account, left, nil
 }
 
-// execution is a plan while it runs. One goroutine takes messages, page by page; another writes what is intended with
-// the chosen ones into the journal; a third publishes them; the window settles them when their confirms come; the
-// acknowledger takes the settled ones out of the queue. So nothing is published or acknowledged that is not on disk,
-// and nobody waits for the disk but the journal's goroutine, which is ahead of the publishing. With a canary all of
-// this happens in stages, and nothing is held between them.
+// execution is a plan while it runs. One goroutine takes messages, page by page; another journals what will be done
+// with the chosen ones; a third publishes them; the window settles them when their confirms arrive; the acknowledger
+// removes settled ones from the queue. So nothing is published or acknowledged before it is on disk, and only the
+// journal's goroutine waits for the disk, ahead of the publishing. With a canary all of this happens in stages, and
+// nothing is held between them.
 type execution struct {
 	client *Client
 	run    *plan.Run
@@ -110,29 +110,29 @@ type execution struct {
 	window *window // nil for a drop
 	acks   *acknowledger
 	canary *canary // nil without one
-	guard  *guard  // nil when nothing can change that matters
-	// finds copies of what was replayed; nil: they are replayed, too
+	guard  *guard  // nil when no relevant change is possible
+	// finds copies of replayed messages; nil: they are replayed, too
 	doubling *plan.Doubling
-	// of an undo that takes messages back, after it was granted them; else nil
+	// for an undo that takes messages back, once they are granted to it; otherwise nil
 	retrieval *plan.Retrieval
 	outcome   plan.Outcome
 	stop      context.CancelCauseFunc // ends taking and publishing
-	kept      int64                   // bytes of the bodies that were chosen so far
-	// messages of this stage so far, behind those that are gone: the position of the last one
+	kept      int64                   // bytes of the bodies chosen so far
+	// position of the last message taken in this stage, counting those that are gone
 	taken    int
-	last     int   // the last position that was given to a chosen message
-	left     int64 // messages that were ready at the start and have not been moved or dropped
-	gone     int   // messages that were taken out from in front of them by a record that this one goes on with
+	last     int   // the last position given to a chosen message
+	left     int64 // messages ready at the start and not yet moved or dropped
+	gone     int   // messages ahead of them that the resumed record removed
 	short    bool  // the queue had fewer messages than were counted at the start
-	finished bool  // the window is
-	most     int   // messages that may have been picked when this stage is over; 0: all
-	// with a canary, the messages that the program cannot change: how many, and those that a stage meets again
+	finished bool  // the window is finished
+	most     int   // messages that may have been picked by the end of this stage; 0: all
+	// with a canary, the messages that cannot be changed: how many, and which ones a stage meets again
 	stay    int
 	staying map[message.Fingerprint]int
-	again   map[message.Fingerprint]int // of staying, what this stage has not met yet
+	again   map[message.Fingerprint]int // those of staying that this stage still expects
 }
 
-// work does the work. An error means that it did not begin.
+// work runs the plan. An error means that nothing was done.
 func (x *execution) work(ctx context.Context, progress func(plan.Account)) error {
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -183,7 +183,7 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 	return nil
 }
 
-// begin begins the record. An undo is then left with what no other undo has claimed.
+// begin begins the record. It reduces an undo to what no other undo has claimed.
 func (x *execution) begin(ctx context.Context) (err error) {
 	record := recordOf(x.plan, x.source.depth)
 	switch g := x.plan.Resuming; {
@@ -209,8 +209,8 @@ func (x *execution) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// stages acts on everything, or, with a canary, stage by stage. It reports whether it has seen all that were there at
-// the start.
+// stages acts on everything at once or, with a canary, stage by stage. It reports whether it saw all messages that were
+// there at the start.
 func (x *execution) stages(ctx context.Context) (complete bool) {
 	for number := 0; ; number++ {
 		n, watched := x.plan.Canary.Stage(number)
@@ -238,8 +238,8 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 	}
 }
 
-// reopen starts taking messages again. Those that were ready at the start, and were not moved, are in front, and a
-// quorum queue may get them back late. One that stays empty is an error: the messages are not gone.
+// reopen starts taking messages again. Those that were ready at the start and were not moved are at the head, and a
+// quorum queue may get them back late. A queue that stays empty is an error: the messages are not gone.
 func (x *execution) reopen(ctx context.Context) (err error) {
 	again := x.plan.Acquire
 	again.Least = x.left
@@ -254,7 +254,7 @@ func (x *execution) reopen(ctx context.Context) (err error) {
 	return nil
 }
 
-// stage acts until most messages were picked in all (0: all that are left), and gives back what it holds.
+// stage acts until most messages have been picked in total (0: all that are left), and gives back what it holds.
 func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	x.most, x.again = most, maps.Clone(x.staying)
 	before := x.ledger.done()
@@ -276,7 +276,7 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	if err := x.settle(most == 0); err != nil {
 		x.end(err)
 	}
-	// A quorum queue that is being deleted may say that it is empty (3.10.8); it is gone when all is settled.
+	// A quorum queue that is being deleted may report that it is empty (3.10.8); it is gone once all is settled.
 	if x.short {
 		if _, err := x.source.ready(); err != nil {
 			x.end(err)
@@ -297,8 +297,8 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	return complete
 }
 
-// has reports whether that many messages are ready, or come back in a moment. What the leader of a quorum queue sends
-// to a node that is out of sight does not come, and counts as taken until the channel is closed (4.3.6).
+// has reports whether n messages are ready, or will be in a moment. What the leader of a quorum queue sends to an
+// unreachable node never arrives, and counts as taken until the channel is closed (4.3.6).
 func (c *Client) has(queue model.QueueRef, n int64) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), c.comeback)
 	defer cancel()
@@ -315,7 +315,7 @@ func (c *Client) has(queue model.QueueRef, n int64) bool {
 	}
 }
 
-// settle waits until everything that was published is settled. The error is why it ended early, if it did.
+// settle waits until everything published is settled. The error is why the window ended early, if it did.
 func (x *execution) settle(last bool) error {
 	switch {
 	case x.window == nil:
@@ -328,10 +328,10 @@ func (x *execution) settle(last bool) error {
 	return x.window.why()
 }
 
-// act publishes the chosen messages, or hands them to be acknowledged, in their order.
+// act publishes the chosen messages, or passes them to the acknowledger, in order.
 func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
 	defer func() {
-		for range batches { // nobody must wait for us
+		for range batches { // so that the sender never blocks
 		}
 	}()
 	pace := pace{rate: x.plan.Rate}
@@ -341,7 +341,7 @@ func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
 				return
 			}
 			c := batch[i]
-			batch[i] = chosen{} // lets go of the body as soon as it is settled
+			batch[i] = chosen{} // frees the body as soon as the message is settled
 			if c.publishing == nil {
 				c.message.DropBody()
 				x.acks.add(c.tag, c.message)
@@ -359,7 +359,7 @@ func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
 	}
 }
 
-// end stops taking and publishing, and notes why.
+// end stops taking and publishing, and records why.
 func (x *execution) end(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = errCancelled
@@ -387,7 +387,7 @@ func (x *execution) close(complete bool) {
 	}
 }
 
-// report tells the progress until it is ended; nil is fine.
+// report calls progress regularly until end is called; progress may be nil.
 func report(l *ledger, progress func(plan.Account)) (end func()) {
 	if progress == nil {
 		return func() {}

@@ -26,8 +26,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// TestPeekKeepsTheOrderOfPriorities: from 4.0 quorum queues serve higher priorities earlier; what was looked at comes
-// again as it came.
+// TestPeekKeepsTheOrderOfPriorities: from 4.0 on, quorum queues serve higher priorities first; messages that were
+// looked at come again in the same order.
 func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 	t.Parallel()
 	const n = 300
@@ -72,8 +72,8 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 	})
 }
 
-// TestPeekWaitsForWhatShouldBeThere: a quorum queue that says that it is empty is asked again where a record knows
-// better.
+// TestPeekWaitsForWhatShouldBeThere: a quorum queue that reports itself empty is asked again when a record expects
+// messages in it.
 func TestPeekWaitsForWhatShouldBeThere(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -91,7 +91,7 @@ func TestPeekWaitsForWhatShouldBeThere(t *testing.T) {
 }
 
 // TestActionWaitsForWhatWasReturned: a look that decides about an action waits for messages that an earlier look
-// returned and that the queue has not shown since. Here a consumer unknown to the plan holds one of them for a while.
+// returned and the queue does not show yet. Here a consumer unknown to the plan holds one of them for a while.
 func TestActionWaitsForWhatWasReturned(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
@@ -165,7 +165,7 @@ func TestPeekOfAStream(t *testing.T) {
 	q := a.queue("q", model.Stream)
 	a.send("", q.Name, numbered(50)...)
 	plan := planPeek(described(q, model.Stream), peek.Want{Limit: 30})
-	// A stream that delivers nothing for a moment may have come to its end, or stand still.
+	// A stream that pauses may have reached its end, or may be stalled.
 	for range 2 {
 		a.until(func() error {
 			peeked := peekAt(t, c, plan)
@@ -206,14 +206,14 @@ func TestPeekErrors(t *testing.T) {
 	assert.That(t, errors.Is(err, model.ErrQueueExclusive), "exclusive queue: %v", err)
 	_, err = c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{model.Saidf("there is no such queue")}})
 	assert.That(t, err != nil, "a refused plan ran")
-	// The client goes on after each of these.
+	// The client still works after each of these.
 	q := a.queue("q", model.Classic)
 	a.publish(q, numbered(1)...)
 	peeked := peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{}))
 	assert.That(t, len(peeked.Messages) == 1, "%d messages", len(peeked.Messages))
 }
 
-// everyType is a value of each type that AMQP knows, nested ones too.
+// everyType has a value of each AMQP type, including nested ones.
 func everyType() amqp.Table {
 	return amqp.Table{
 		"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16),
@@ -344,13 +344,13 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 	must.Do(t, channel.Qos(5, 0, false))
 	must.Get(channel.Consume(q.Name, "active", false, false, false, false, nil))(t)
 	a.await(q, 15)
-	// Planned without knowing that it has a single active consumer: another one gets nothing.
+	// Planned without knowing that the queue has a single active consumer: a second one receives nothing.
 	peeked := peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Timeout: 200 * time.Millisecond}))
 	assert.That(t, len(peeked.Messages) == 0 && peeked.Stopped != "",
 		"%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 }
 
-// peekerVariable makes the test's program a process that looks at a queue until it is killed: "type url queue".
+// peekerVariable turns the test binary into a process that looks at a queue until it is killed: "type url queue".
 const peekerVariable = "DLXTOP_TEST_PEEKER"
 
 func peeker() int {
@@ -370,8 +370,8 @@ func peeker() int {
 	return 0
 }
 
-// TestKilledPeek kills a process that holds messages. All of them come back as they were; nothing of what it kept on
-// disk has a name.
+// TestKilledPeek kills a process that holds messages. All of them come back unchanged, and no file that it kept on disk
+// still has a name.
 func TestKilledPeek(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	forEachKindAlone(t, func(t *testing.T, kind model.QueueType) {
@@ -424,7 +424,7 @@ func TestKilledPeek(t *testing.T) {
 	})
 }
 
-// TestPeekEndsInTime stops at the time that the plan allows, says so, and leaves order, content and counts as they
+// TestPeekEndsInTime: a look stops at the plan's time limit, says so, and leaves order, content and counts as they
 // were.
 func TestPeekEndsInTime(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
@@ -445,12 +445,12 @@ func TestPeekEndsInTime(t *testing.T) {
 	})
 }
 
-// TestLooksInARow: what one look gives back is there for the next one, which comes at once.
+// TestLooksInARow: what one look gives back is there for the next, which follows at once.
 func TestLooksInARow(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(2000, 20_000)
 		a, c := newApp(t), client(t)
-		c.SetComeback(patience) // nobody takes them meanwhile
+		c.SetComeback(patience) // no consumer takes them meanwhile
 		q := a.queue("q", kind)
 		messages := numbered(n)
 		for i := range messages {
@@ -470,8 +470,8 @@ func TestLooksInARow(t *testing.T) {
 	})
 }
 
-// Messages of a classic queue that were counted, and that somebody else takes while a look is under way, are told: the
-// look ends early, and says why.
+// TestPeekSaysWhyItEndsBesideOthers: when another client takes messages of a classic queue that a look has counted, the
+// look ends early and says why.
 func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
@@ -485,7 +485,7 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 		go func() {
 			channel := a.open()
 			defer channel.Close()
-			for depth.Of(t, channel, queue.Name) == messages { // until the look has some of them
+			for depth.Of(t, channel, queue.Name) == messages { // until the look holds some of them
 				select {
 				case <-looked:
 					purged <- 0

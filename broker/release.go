@@ -13,13 +13,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// giveBack gives back what a source holds, in its order, whatever ended the work with it. What would be lost by that is
+// giveBack gives back what a source holds, in order, whatever ended its work. Messages that would be lost by this are
 // rescued.
 func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
 	quorum := s.plan.Type == model.Quorum
 	s.brink.unclaim()
 	rescued = s.rescueAll()
-	// Further messages may be at their limit, too, or end the look.
+	// Further messages may also be at their limit, or end the look.
 	ends := rescued.Any() && s.plan.Careful() || s.plan.Ended.Sure()
 	if quorum && s.held() > 0 && !s.holding.IsClosed() && !ends {
 		c.mu.Lock()
@@ -46,9 +46,9 @@ func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
 	return rescued, err
 }
 
-// extend takes what a quorum queue got back before and holds in front of its other messages. It puts what it gets back
-// behind the earlier ones (3.10.8, 4.0.5, 4.3.6): taking only a part of these would change the order. expected is how
-// many they probably are, 0 when that is not known.
+// extend takes the messages that a quorum queue got back before, which it keeps ahead of its others. The queue puts
+// returned messages behind those returned earlier (3.10.8, 4.0.5, 4.3.6), so taking only some of them would change the
+// order. expected is how many there probably are, 0 when unknown.
 func (s *source) extend(ctx context.Context, expected int) error {
 	for n := 1; s.again && s.taken != expected && s.pages < maxConsumers && ctx.Err() == nil &&
 		len(s.brink.unclaimed()) == 0; n = min(2*n, peek.MaxPage) {
@@ -56,7 +56,7 @@ func (s *source) extend(ctx context.Context, expected int) error {
 			n = min(expected-s.taken, peek.MaxPage)
 		}
 		if s.plan.Counts {
-			// A consumer that gets all that it wants cannot be cancelled while something is on the way to it.
+			// A consumer that receives all it asks for has nothing in flight when it is cancelled.
 			ready, err := s.ready()
 			if err != nil || ready == 0 {
 				return err
@@ -70,8 +70,8 @@ func (s *source) extend(ctx context.Context, expected int) error {
 	return nil
 }
 
-// release gives back everything that is held, as the plan says, and closes. It depends on no context: whatever ended
-// the work, the messages go back.
+// release gives back everything held, in the way the plan says, and closes the source. It takes no context: the
+// messages go back whatever ended the work.
 func (s *source) release() error {
 	defer s.released()
 	s.calls.Lock()
@@ -88,7 +88,7 @@ func (s *source) release() error {
 		}
 	}
 	if s.plan.Release == peek.ReleaseNack && s.plan.Method != peek.Stream {
-		if err := s.holding.Nack(0, true, true); err != nil { // 0 is all
+		if err := s.holding.Nack(0, true, true); err != nil { // 0: all
 			return s.reason(err)
 		}
 	}
@@ -101,10 +101,10 @@ func (s *source) release() error {
 	return nil
 }
 
-// awaitReturn waits until a queue shows what it got back: that takes a moment (3.10.8, classic and quorum), and a look
-// at once would not find all. It does not wait long, because consumers may take the messages meanwhile; but where some
-// of it is at its delivery limit now, it lets the next look wait, and a queue that does not answer has no time yet to
-// take anything back. An action, or a look that decides about one, waits for the rest.
+// awaitReturn waits until a queue counts the returned messages again: that takes a moment (3.10.8, classic and quorum),
+// and an immediate look would miss some. The wait is short, because consumers may take the messages meanwhile. It is
+// longer where some of them are now at their delivery limit, and the time starts only when the queue answers. An
+// action, or a look that decides about one, waits for the rest.
 func (s *source) awaitReturn(want int64) {
 	limit := s.client.comeback
 	if s.plan.Doomed(s.brink.given()) {

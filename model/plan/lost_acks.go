@@ -11,15 +11,15 @@ import (
 // messages a second loses this many.
 const lostMost = 10_000
 
-// LostAcks finds messages that a killed program recorded as moved or dropped, although they are in their queue again.
-// While a quorum queue lags, the channel buffers acknowledgements, and drops them when it is closed (3.10.8 to 4.3.6;
+// LostAcks finds messages that a killed program recorded as moved or dropped, but that are in their queue again. While
+// a quorum queue lags, the channel buffers acknowledgements, and drops them when it is closed (3.10.8 to 4.3.6;
 // rabbitmq-server issue 10327). So the last ones are lost, and their messages come back as redelivered.
 type LostAcks struct {
 	recorded []message.Fingerprint       // in order
 	times    map[message.Fingerprint]int // how often each was recorded
-	there    map[message.Fingerprint]int // how many of each are in the queue, and were delivered before
+	there    map[message.Fingerprint]int // how many of each are in the queue, redelivered
 	again    []message.Fingerprint       // the same, in the order of the queue
-	more     int64                       // messages in the queue, beyond what the record has left there
+	more     int64                       // messages in the queue beyond those that the record left there
 }
 
 // LostAcks prepares the search in the queue that the record's messages come from; nil when none can be lost.
@@ -68,14 +68,14 @@ func (l *LostAcks) See(m *message.Message) {
 	}
 }
 
-// Back are the last messages of the record that are in the queue again. They are sure where two of them have no twin.
-// Otherwise they may be others of the same content, and are at most as many as the queue has more than it should.
+// Back returns the last messages of the record that are in the queue again. It is sure if two of them have no twin.
+// Otherwise they may be other messages of the same content, and are at most as many as the queue has in excess.
 func (l *LostAcks) Back() (back []message.Fingerprint, sure bool) {
 	if l == nil {
 		return nil, false
 	}
 	most := l.inAnyOrder()
-	n := most // from the first one on that has no twin: of twins, only the order tells which one came back
+	n := most // start at one without a twin: among twins, only the order shows which came back
 	for n > 0 && !l.alone(l.recorded[len(l.recorded)-n]) {
 		n--
 	}
@@ -98,7 +98,7 @@ func (l *LostAcks) lastRecorded(n int) []message.Fingerprint { return l.recorded
 // alone reports whether a message has no twin.
 func (l *LostAcks) alone(f message.Fingerprint) bool { return l.times[f] == 1 && l.there[f] == 1 }
 
-// inOrder is how many of the last ones the queue has in front of all their twins.
+// inOrder is how many of the last recorded messages the queue has in that order, ahead of all their twins.
 func (l *LostAcks) inOrder() int {
 	n := min(len(l.recorded), len(l.again))
 	for ; n > 0 && !slices.Equal(l.again[:n], l.lastRecorded(n)); n-- {
@@ -106,7 +106,7 @@ func (l *LostAcks) inOrder() int {
 	return n
 }
 
-// inAnyOrder is how many of the last ones the queue has, be they in another order as after many pages.
+// inAnyOrder is how many of the last recorded messages the queue has in any order: many pages may change it.
 func (l *LostAcks) inAnyOrder() (n int) {
 	found := map[message.Fingerprint]int{}
 	for _, f := range slices.Backward(l.recorded) {

@@ -11,14 +11,14 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// resumption finds out what happened to the messages of a record whose outcome is unknown.
+// resumption works out what happened to the messages of a record whose outcome is unknown.
 type resumption struct {
 	topology *model.Topology
 	want     *Want
 	intent   *plan.Intent // of the first record; nil: not kept
 	source   model.QueueRef
 	planWas  int         // messages to act on when the first record began
-	looked   []peek.Plan // what was read
+	looked   []peek.Plan // looks that were made
 
 	items   []item // what may still be in the source, in the order of acquisition
 	pending []*pending
@@ -26,17 +26,17 @@ type resumption struct {
 	lost    *plan.LostAcks        // for the last record; nil: none are possible
 	done    []*pending            // the last messages recorded as moved or dropped
 	back    []message.Fingerprint // those of them that are in the source again
-	// sureBack: they are, and not others of the same content
+	// sureBack: back are these messages, not others of the same content
 	sureBack bool
 	copies   map[string]*targetCopies // by target
 	rank     int
-	depth    int64                       // messages of the source
+	depth    int64                       // messages in the source
 	held     bool                        // a consumer may hold further messages of the source
-	undo     plan.UndoWant               // for an undo: what it undoes, and which of that is in the queue now
+	undo     plan.UndoWant               // for an undo: what it undoes, and which of it the queue has now
 	lines    map[int]message.Fingerprint // for an import: the messages that were acted on, by their number in the file
 }
 
-// tally counts the messages that are not left to do.
+// tally counts the messages that need no more work.
 type tally struct {
 	gone      int                         // messages removed for good
 	acted     int                         // messages that were acted on
@@ -49,7 +49,7 @@ func (t *tally) clone() *tally {
 	return &tally{t.gone, t.acted, maps.Clone(t.originals), maps.Clone(t.stay), maps.Clone(t.numbers)}
 }
 
-// add counts a message that is not left to do.
+// add counts a message that needs no more work.
 func (t *tally) add(original message.Fingerprint, position int) {
 	t.acted++
 	t.originals[original]++
@@ -86,7 +86,7 @@ type sighting struct {
 // item is a message that was acted on.
 type item struct {
 	fingerprint message.Fingerprint
-	pending     *pending // nil: it was refused or returned, and is where it was
+	pending     *pending // nil: it was refused or returned, and is still in place
 }
 
 // verdict is what is known about a message.
@@ -107,7 +107,7 @@ type pending struct {
 	sent     *message.Fingerprint // nil: it was dropped, not published
 	reached  []string
 	rank     int     // in the order of publishing
-	undoes   int     // for an undo: the position of what it undoes
+	undoes   int     // for an undo: the position of the entry it undoes
 	arrived  verdict // whether it is in its target
 	there    verdict // whether it is in its source
 	unread   string  // why its target could not be read; "" when it was
@@ -182,7 +182,7 @@ func (f *resumption) copiesIn(queue string) *targetCopies {
 	return c
 }
 
-// find examines the source and, where that leaves something open, the targets.
+// find examines the source and, if questions remain, the targets.
 func (f *resumption) find() error {
 	if len(f.pending) == 0 && len(f.done) == 0 {
 		return nil
@@ -204,7 +204,7 @@ func (f *resumption) find() error {
 	return nil
 }
 
-// takeBack corrects the last messages recorded as moved or dropped: they are in their queue again, or may be.
+// takeBack corrects the last messages recorded as moved or dropped: they are, or may be, in their queue again.
 func (f *resumption) takeBack() {
 	back := f.done[len(f.done)-len(f.back):]
 	for _, p := range back {
@@ -314,7 +314,7 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 }
 
 // untouched reports whether nothing can have been taken from a target that has no consumers now: it had none when the
-// record began, nothing was taken since by the broker's counts, and no copy that has certainly arrived is missing.
+// record began, the broker's counts show that nothing was taken since, and no copy certain to have arrived is missing.
 func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
 	s := f.topology.Settings(q.QueueRef)
 	drops := s.TTL.Set || s.Bounded() && s.Overflow.Value == model.DropHead // without a consumer
@@ -329,8 +329,8 @@ func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
 	return !known || q.Taken().Or(before) <= before
 }
 
-// verdict is whether a message has arrived: it has if any of its target queues has it, and it has not if that is
-// certain for one of them.
+// verdict is whether a message has arrived: yes if any of its target queues has it, no if it is certainly missing from
+// one of them.
 func (f *resumption) verdict(p *pending) verdict {
 	v := maybe
 	for _, to := range p.reached {

@@ -38,7 +38,7 @@ func (f *resumption) place(seen []sighting) {
 	}
 }
 
-// left are the messages that would be at the head of the source if the first k of those that have arrived were
+// left returns the messages that would be at the head of the source if the first k of those that have arrived were
 // acknowledged.
 func (f *resumption) left(k int) (left []item) {
 	acknowledged := map[*pending]bool{}
@@ -64,7 +64,7 @@ func (f *resumption) fits(seen []sighting, k int) bool {
 }
 
 // exceeds reports whether the source has fewer messages than would be left if the first k were acknowledged. It can
-// decide that when the record acts on everything: then the messages still to do are there, too.
+// only decide that when the record acts on everything: then the messages still to do are there, too.
 func (f *resumption) exceeds(k int) bool {
 	if f.intent == nil || !f.intent.Selection.All() {
 		return false
@@ -96,8 +96,8 @@ func (f *resumption) scattered(seen []sighting, k int) bool {
 // byChance is how many messages in a row may have indistinguishable twins.
 const byChance = 3
 
-// lastByTwins is the highest possible answer. There is more than the first one only if messages in the source may be
-// twins of missing ones: there are other twins, or they have no message_id, and they are few.
+// lastByTwins is the highest possible answer. It exceeds the first only if messages in the source may be twins of
+// missing ones: those have other twins, or they have no message_id and are few.
 func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
 	times := maps.Clone(f.certain.originals)
 	for _, p := range f.pending {
@@ -119,7 +119,7 @@ func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
 	return last
 }
 
-// placeByCount decides when the order of the source has changed: by how many of each there are.
+// placeByCount decides by how many of each message there are, when the order of the source has changed.
 func (f *resumption) placeByCount(seen []sighting) {
 	there, all := map[message.Fingerprint]int{}, map[message.Fingerprint]int{}
 	for _, s := range seen {
