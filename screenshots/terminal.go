@@ -23,7 +23,7 @@ type terminal struct {
 	look    paint.Look
 	ended   chan struct{} // closed when the program's output has ended
 
-	mu       sync.Mutex // held while the program's output changes the screen, so that nobody sees half a change
+	mu       sync.Mutex // held while the program's output changes the screen, so that no reader sees half a change
 	emulator *vt.Emulator
 	changed  time.Time
 }

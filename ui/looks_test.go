@@ -268,7 +268,7 @@ func TestMoreIsOfferedAgain(t *testing.T) {
 	}
 }
 
-// endlessBroker looks until it is told to end.
+// endlessBroker looks until its test ends it.
 type endlessBroker struct {
 	*recordedBroker
 	began, ended chan struct{}

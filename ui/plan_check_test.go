@@ -23,7 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// watched plays a canary of 47 that waits until it is told to continue, and some of which come back.
+// watched plays a canary of 47 that waits for the order to continue, and some of which come back.
 func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
 	a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: 1}
 	a.Canary = plan.CanaryState{

@@ -313,7 +313,7 @@ func TestTheAgeOfThePicture(t *testing.T) {
 	term.awaitGone("slow")
 }
 
-// hanging is a source that answers when it is told to.
+// hanging is a source that answers when its test lets it.
 type hanging struct {
 	recorded
 	turn chan struct{}

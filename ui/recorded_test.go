@@ -287,7 +287,7 @@ func (b *recordedBroker) Probe(
 	return b.probe(plan, tell)
 }
 
-// recording is what a broker told that has these parts, written down in the language of model/build.
+// recording is what a broker with these parts reported, written down in the language of model/build.
 func recording(parts ...build.Part) *model.Snapshot {
 	s := build.Broker("4.0.5", parts...)
 	s.TakenAt, s.Overview.Node, s.Overview.User = newClock().now(), "rabbit@mq1", "guest"

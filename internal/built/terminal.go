@@ -84,7 +84,7 @@ func (s *Terminal) draw() {
 		s.mu.Lock()
 		_, _ = s.emulator.Write(buffer[:n])
 		s.mu.Unlock()
-		if err != nil { // EIO: nobody has the other end open any more
+		if err != nil { // EIO: the other end is closed
 			_ = s.emulator.InputPipe().(*io.PipeWriter).Close()
 			return
 		}

@@ -21,15 +21,41 @@ var (
 	namedFile  = regexp.MustCompile(`[\w/]*\w\.go\b`)
 )
 
-// TestCommentsNameWhatExists checks names in comments: code moves, and the compiler does not check comments.
-func TestCommentsNameWhatExists(t *testing.T) {
-	declared := map[string]map[string]bool{} // by the name of a package
+// TestComments checks names in comments, because code moves and the compiler does not check comments, and refuses words
+// that read like a translation, unless the package declares such a name.
+func TestComments(t *testing.T) {
+	declared := declaredNames()
 	var paths strings.Builder
-	var comments []*ast.CommentGroup
 	for _, file := range goFiles {
 		paths.WriteString("/" + file.path + "\n")
-		comments = append(comments, file.Comments...)
-		in := strings.TrimSuffix(file.Name.Name, "_test")
+	}
+	for _, file := range goFiles {
+		for _, c := range file.Comments {
+			at, text := positions.Position(c.Pos()), c.Text()
+			for _, n := range namedThing.FindAllStringSubmatch(text, -1) {
+				d := declared[n[1]]
+				assert.That(t, d == nil || d[n[2]], "%s: there is no %s", at, n[0])
+			}
+			for _, name := range namedFile.FindAllString(text, -1) {
+				if name[0] != '/' && !strings.Contains(paths.String(), "/"+name+"\n") { // other paths are examples
+					t.Errorf("%s: there is no file %s", at, name)
+				}
+			}
+			for _, word := range anyBanned.FindAllString(text, -1) {
+				assert.That(t, declared[packageOf(file)][word], "%s has %q; write %s", at, word, banned[strings.ToLower(word)])
+			}
+		}
+	}
+}
+
+// packageOf is the name of a file's package, without the suffix of external tests.
+func packageOf(file goFile) string { return strings.TrimSuffix(file.Name.Name, "_test") }
+
+// declaredNames are the names that packages declare, fields and parameters among them, by the name of the package.
+func declaredNames() map[string]map[string]bool {
+	declared := map[string]map[string]bool{}
+	for _, file := range goFiles {
+		in := packageOf(file)
 		if declared[in] == nil {
 			declared[in] = map[string]bool{}
 		}
@@ -51,18 +77,7 @@ func TestCommentsNameWhatExists(t *testing.T) {
 			return true
 		})
 	}
-	for _, c := range comments {
-		at, text := positions.Position(c.Pos()), c.Text()
-		for _, n := range namedThing.FindAllStringSubmatch(text, -1) {
-			d := declared[n[1]]
-			assert.That(t, d == nil || d[n[2]], "%s: there is no %s", at, n[0])
-		}
-		for _, file := range namedFile.FindAllString(text, -1) {
-			if file[0] != '/' && !strings.Contains(paths.String(), "/"+file+"\n") { // other paths are examples
-				t.Errorf("%s: there is no file %s", at, file)
-			}
-		}
-	}
+	return declared
 }
 
 // TestLocalsDoNotShadowImports: a package's name means that package in the whole file. The tests of ui do not follow
@@ -219,7 +234,7 @@ var (
 	}
 )
 
-// TestDecisionsAreMadeOnValues: no code decides by a sentence. Parts of dlxtop tell each other facts as kinds with
+// TestDecisionsAreMadeOnValues: no code decides by a sentence. Parts of dlxtop exchange facts as kinds with
 // values.
 func TestDecisionsAreMadeOnValues(t *testing.T) {
 	used := map[string]bool{}

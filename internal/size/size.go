@@ -1,4 +1,4 @@
-// Package size tells tests how much to do. Without DLXTOP_FULL, as in `make test`, tests run a sample that proves the
+// Package size says how much tests do. Without DLXTOP_FULL, as in `make test`, tests run a sample that proves the
 // same with less, and tests that stop whole nodes are skipped unless DLXTOP_FULL=0. DLXTOP_FULL=N runs everything, with
 // N rounds of random tests: `make matrix` sets 2, `make faults` 50.
 package size

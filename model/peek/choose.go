@@ -113,7 +113,7 @@ func (p *peekPlanner) cost(format string, values ...any) {
 
 func (p *peekPlanner) refuse(o model.Said) { p.against = append(p.against, o) }
 
-// unless makes an objection final when the connection is read-only: then nobody can agree to go on.
+// unless makes an objection final when the connection is read-only: then no one can agree to go on.
 func unless(readOnly bool, r model.Said) model.Said {
 	if readOnly {
 		r.Insist = ""

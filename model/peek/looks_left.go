@@ -72,7 +72,7 @@ type LimitReached struct {
 	Left  int64 // of the limit, for the message returned most often
 	// the queue whose message arrived with a count above the limit; zero: returns count
 	Carried model.Carried
-	Final   bool // the connection is read-only, so nobody can agree to go on
+	Final   bool // the connection is read-only, so no one can agree to go on
 }
 
 // Error says why it ended.
@@ -97,7 +97,7 @@ func LooksLeft(left, limit int64) string {
 type RescueImpossible struct {
 	Queue model.QueueRef
 	Why   string // one sentence
-	Final bool   // the connection is read-only, so nobody can agree to go on
+	Final bool   // the connection is read-only, so no one can agree to go on
 }
 
 // Error says why.

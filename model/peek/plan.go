@@ -96,7 +96,7 @@ type Plan struct {
 	Budget   int64         // the delivery limit, when returns count or messages carry a count
 	TakesAll bool          // nothing taken is to be returned, so that the limit stops nothing
 	Agreed   bool          // someone agreed: the limit stops nothing, and messages at it are rescued
-	Final    bool          // nobody can agree to that: the connection is read-only
+	Final    bool          // no one can agree to that: the connection is read-only
 	Cost     string        // in words, for the user
 	Ended    model.Ended   // how the last peek ended, if not by dlxtop
 	Scarce   bool          // one that ends so again may lose what is held

@@ -134,7 +134,7 @@ func TestBackIsWhatCannotBeAnother(t *testing.T) {
 		{"abcd", "bc", "", "", 0, false}, // none of the last ones
 		{"abcd", "d", "", "d", 0, false},
 		{"abcd", "d", "", "", 1, false},          // the twin of the last one
-		{"abcd", "cd", "d", "", 0, false},        // somebody published it
+		{"abcd", "cd", "d", "", 0, false},        // it was published again
 		{"abccde", "ccdec", "", "ccde", 1, true}, // twins, and one that was not taken
 		{"abccde", "cdec", "", "cde", 1, true},
 		{"abccde", "edc", "", "de", 1, true},

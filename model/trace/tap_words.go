@@ -78,7 +78,7 @@ type PassedJSON struct {
 	Behind     model.Opt[int64] `json:"behind_ms,omitzero"`
 	Tries      model.Opt[int64] `json:"tries,omitzero"`
 	MessageID  string           `json:"message_id,omitempty"`
-	Problem    string           `json:"problem,omitempty"` // why "from" cannot be told
+	Problem    string           `json:"problem,omitempty"` // why "from" is unknown
 	BodyBytes  int              `json:"body_bytes"`
 }
 

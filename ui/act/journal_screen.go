@@ -20,7 +20,7 @@ const (
 	journalPatience = 10 * time.Second
 )
 
-// JournalScreen lists what was done: by whom, when, to how many messages, and the outcome.
+// JournalScreen lists what was done: who did it, when, to how many messages, and the outcome.
 type JournalScreen struct {
 	shell.Listing[int64, plan.Record]
 	Request shell.Request // the reading in flight; 0: none
