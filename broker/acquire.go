@@ -187,7 +187,9 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 	least := s.plan.Least
 	if s.plan.Acts {
 		s.client.mu.Lock()
-		least = max(least, s.client.late[s.plan.Queue])
+		if returned := s.client.late[s.plan.Queue]; time.Since(returned.at) < settling {
+			least = max(least, returned.messages)
+		}
 		delete(s.client.late, s.plan.Queue)
 		s.client.mu.Unlock()
 	}

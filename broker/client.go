@@ -40,8 +40,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	returned map[model.QueueRef]int // how many messages were last returned to a quorum queue: see source.extend
-	// late is how many messages a quorum queue should have, which showed fewer after its messages were returned
-	late map[model.QueueRef]int64
+	late     map[model.QueueRef]lateReturn
 
 	looks       Looks
 	looksFailed error // why they are no longer used; nil while they are
@@ -61,7 +60,7 @@ func New(o Options) (*Client, error) {
 	return &Client{
 		Pool: pool, journal: o.Journal, reread: o.Reread, full: o.Full,
 		patience: defaultPatience, spoolMemory: spool.Memory, comeback: comeback,
-		returned: map[model.QueueRef]int{}, late: map[model.QueueRef]int64{},
+		returned: map[model.QueueRef]int{}, late: map[model.QueueRef]lateReturn{},
 		looks: o.Looks, rescues: map[string]bool{},
 		own:     &ownLooks{looked: map[model.QueueRef]model.Looked{}, locks: map[model.QueueRef]chan struct{}{}},
 		holds:   holds{now: map[model.QueueRef]int{}, ended: map[model.QueueRef]time.Time{}},
