@@ -23,6 +23,8 @@ const (
 	// late is how long an action, or a look that prepares one, waits for messages that a quorum queue counted as ready but
 	// did not deliver: the leader counts, and another member may deliver later (3.10.8, 4.3.6).
 	late = 2 * time.Second
+	// silentFor is how long a request that needs a classic queue may remain without an answer.
+	silentFor = 10 * time.Second
 	// settling bounds how long a page that is ended early waits for deliveries in flight.
 	settling = 5 * time.Second
 	// streamStart is how long a stream may take to deliver its first message, streamPause each further one.
@@ -225,7 +227,7 @@ func (s *source) inTime(request func() error) error {
 	if s.plan.Type == model.Quorum {
 		return request()
 	}
-	limit := time.AfterFunc(s.plan.Timeout, func() {
+	limit := time.AfterFunc(silentFor, func() {
 		s.silent.Store(true)
 		s.hangUp()
 	})

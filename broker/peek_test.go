@@ -101,7 +101,7 @@ func TestActionWaitsForWhatWasReturned(t *testing.T) {
 	must.Do(t, channel.Qos(1, 0, false))
 	read := 0
 	_, err := c.Read(t.Context(), planPeek(q, peek.Want{Limit: 3}), func(*message.Message) error {
-		if read++; read == 1 {
+		if read++; read == 3 { // all are held
 			_, err := channel.Consume(q.Name, "", false, false, false, false, nil)
 			return err
 		}
