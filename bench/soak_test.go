@@ -60,7 +60,7 @@ func TestSoak(t *testing.T) {
 	after := watch(t, broker, part(shareAlone))
 
 	none := (alone + after) / 2
-	tell("nobody connected", 0, none)
+	tell("no client is connected", 0, none)
 	tell("Flows", onFlows[0], onFlows[1])
 	tell("one flow", onFlow[0], onFlow[1])
 	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows "+
@@ -93,6 +93,6 @@ func goroutines(t *testing.T, screen *built.Terminal) int {
 	<-screen.Ended
 	said := must.Get(os.ReadFile(screen.Command.Stderr.(*os.File).Name()))(t)
 	n := len(oneGoroutine.FindAll(said, -1))
-	must.That(t, n != 0, "the program told no goroutines")
+	must.That(t, n != 0, "the program reported no goroutines")
 	return n
 }

@@ -62,7 +62,7 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 			assert.That(t, l.account.Unknown == test.want && l.account.Moved == 250*test.batches-test.want,
 				"%d uncertain, want %d; %d moved", l.account.Unknown, test.want, l.account.Moved)
 			a.doubt(test.err)
-			assert.Equal(t, l.account.Unknown, test.want, "after it was told again")
+			assert.Equal(t, l.account.Unknown, test.want, "after it was reported again")
 		})
 	}
 }

@@ -287,7 +287,7 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 		}
 	}
 	assert.That(s, len(got) == n && total == n,
-		"%d different messages of %d came back; the undos tell of %d: %v", len(got), n, total, back)
+		"%d different messages of %d came back; the undos report %d: %v", len(got), n, total, back)
 	return refused
 }
 

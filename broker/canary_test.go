@@ -268,7 +268,7 @@ func TestCanaryOfSomeFailures(t *testing.T) {
 }
 
 // The target has no consumers. The canary says so, ends when it is stopped, and continues on order.
-func TestCanaryNobodyTakes(t *testing.T) {
+func TestCanaryWithoutATaker(t *testing.T) {
 	a, c := newApp(t), client(t)
 	from, to := canaryStage(t, a, model.Classic)
 	a.publish(from.QueueRef, numbered(20)...)

@@ -478,6 +478,6 @@ func TestReplayByAnExpression(t *testing.T) {
 		a.drain(from.QueueRef, 2)
 
 		_, err := c.Execute(t.Context(), p.On(nil), nil)
-		assert.That(t, err != nil, "it runs without a topology, and nobody could tell where its messages go")
+		assert.That(t, err != nil, "it runs without a topology, so where its messages go is unknown")
 	})
 }

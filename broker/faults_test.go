@@ -313,7 +313,7 @@ const blocked = "blocks publishers" // reported during an alarm
 // wentOn checks that a blocked stage was reported as waiting, and continued.
 func wentOn(s *stage) {
 	assert.That(s, s.account.Complete() && s.account.Waiting == "", "it did not go on: %+v", s.account)
-	assert.That(s, strings.Contains(s.under.waited, blocked), "it was told to wait for %q", s.under.waited)
+	assert.That(s, strings.Contains(s.under.waited, blocked), "it reported that it waits for %q", s.under.waited)
 }
 
 // fault is something that happens to a broker, or to the connection, while messages are moved or dropped.
@@ -438,7 +438,7 @@ func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueTyp
 	return v
 }
 
-func TestCancelledReplayTellsTheTruth(t *testing.T) {
+func TestAccountOfACancelledReplay(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, after := range []int{0, 1, 300, 1000} {
 			t.Run(fmt.Sprint(after), func(t *testing.T) {

@@ -143,7 +143,7 @@ func killOnce(
 		switch {
 		case inSource && inTarget:
 			if v.twice++; moved[id] || !kept[id] {
-				t.Errorf("%s is in both queues, and nobody knows", id)
+				t.Errorf("%s is in both queues, and not reported", id)
 			}
 		case inSource:
 			assert.That(t, !moved[id], "%s is in its queue, and the journal says that it is not", id)

@@ -166,7 +166,7 @@ func TestCountMakesDoWithFewChannels(t *testing.T) {
 	lost, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	err = c.Lost(lost)
-	assert.That(t, err == nil, "the broker is told as lost: %v", err)
+	assert.That(t, err == nil, "the broker is reported as lost: %v", err)
 }
 
 // Limits in the node's configuration.

@@ -169,7 +169,7 @@ func TestPeekOfAStream(t *testing.T) {
 	for range 2 {
 		a.until(func() error {
 			peeked := peekAt(t, c, plan)
-			assert.That(t, !peeked.Depth.Known(), "nobody counts the messages of a stream")
+			assert.That(t, !peeked.Depth.Known(), "the messages of a stream are not counted")
 			if diff := cmp.Diff(count(30), messageIDs(peeked.Messages)); diff != "" {
 				return errors.New(diff)
 			}

@@ -261,7 +261,7 @@ func lostIsTold(t *testing.T, n *demo.Node) {
 		assert.That(t, err != nil, "nothing was lost")
 		t.Log(err)
 	case <-time.After(patience):
-		t.Error("the connection is gone since the broker was stopped, and that was not told")
+		t.Error("the connection is gone since the broker was stopped, and that was not reported")
 	}
 	must.Do(t, n.Resume(ctx))
 	go wait()
@@ -271,7 +271,7 @@ func lostIsTold(t *testing.T, n *demo.Node) {
 	(&app{TB: t}).until(func() error { return allGone(t, n, "guest") })
 	cancel()
 	err := <-told
-	assert.That(t, err == nil, "a connection that was closed is told as lost: %v", err)
+	assert.That(t, err == nil, "a connection that was closed is reported as lost: %v", err)
 }
 
 // Ways of returning a message differ in whether they count towards the delivery limit of a quorum queue. What the

@@ -306,7 +306,7 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	must.That(t, err == nil && !made.Refusal.Refused() && account.Stopped == "",
 		"%v %q %+v", err, made.Refusal.Words(), account)
 	unfinished, err := j.Unfinished(t.Context())
-	assert.That(t, err == nil && len(unfinished) == 0, "still told as unfinished: %+v %v", unfinished, err)
+	assert.That(t, err == nil && len(unfinished) == 0, "still reported as unfinished: %+v %v", unfinished, err)
 	r, err := j.Record(t.Context(), id)
 	assert.That(t, err == nil && r.ResumedBy != 0 && !r.Unfinished(), "%+v %v", r, err)
 	return made, account

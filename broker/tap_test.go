@@ -323,7 +323,7 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 		case <-back:
 			return nil
 		case <-time.After(time.Second):
-			return fmt.Errorf("the key that nobody has any more is not given back")
+			return fmt.Errorf("the key that no queue has any more is not unbound")
 		}
 	})
 

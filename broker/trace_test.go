@@ -69,7 +69,7 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 				continue
 			}
 			due, ok := row.Due.Get()
-			must.That(t, ok && row.Known == trace.WaitTapped, "nobody knows when it was due: %+v", row)
+			must.That(t, ok && row.Known == trace.WaitTapped, "when it was due is unknown: %+v", row)
 			if row.Behind.Or(0) > 0 {
 				behind++
 			}
@@ -213,7 +213,8 @@ func TestTapOfBadMessages(t *testing.T) {
 			"%d: %+v", i, row)
 		waited, known := row.Waited.Get()
 		assert.That(t, !known, "%q waited %v", bad[i].MessageId, waited)
-		assert.That(t, row.Message.Properties.MessageID != "text" || row.Unclear != "", "an unreadable x-death is not told")
+		assert.That(t, row.Message.Properties.MessageID != "text" || row.Unclear != "",
+			"an unreadable x-death is not reported")
 	}
 	tap.end()
 }

@@ -340,7 +340,7 @@ func (w *world) judge(s *situation) {
 	must.Await(w, "the findings are those of "+s.from, func() bool {
 		topology, known := w.topology()
 		if !known {
-			wrong = []string{"statistics do not tell all of every queue"}
+			wrong = []string{"statistics do not yet have all of every queue"}
 			return false
 		}
 		found = findings.Of(topology)

@@ -112,7 +112,7 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 		k.answer("y")
 		k.asked(question, 2)
 		want := "changed since you were asked: exchange master, key k now also reaches " + v.name + "/audit"
-		assert.Contains(t, k.shown.String(), want, "the change is not told")
+		assert.Contains(t, k.shown.String(), want, "the change is not shown")
 		must.Equal(t, counts(), "3 0 0", "before it was agreed to there")
 		k.answer(test.answer)
 		status := <-k.done
@@ -179,7 +179,7 @@ func (v *vhost) policyOf(queue string) string {
 }
 
 // With --yes a change is refused, and named.
-func TestChangedWithNobodyToAsk(t *testing.T) {
+func TestChangedWhereNoQuestionIsPossible(t *testing.T) {
 	v := newVHost(t)
 	v.boundWorker("direct", 3)
 	r := v.runProgram(func(p *cli.Program) {

@@ -201,7 +201,7 @@ func TestHostileText(t *testing.T) {
 }
 
 // If a look counts against the delivery limit of a quorum queue, it says how much is left.
-func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
+func TestPeekShowsTheDeliveriesLeft(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
 	v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(10)})

@@ -394,9 +394,9 @@ func (try *tryOfRights) refused(what string, words ...string) {
 	}
 	told := r.stderr + r.out
 	for _, word := range words {
-		assert.That(t, strings.Contains(told, word), "%s: %q is not told, status %d: %s", what, word, r.status, told)
+		assert.That(t, strings.Contains(told, word), "%s: %q is not said, status %d: %s", what, word, r.status, told)
 	}
-	assert.That(t, !strings.Contains(told, "s3cr3t"), "%s: the password is told: %s", what, told)
+	assert.That(t, !strings.Contains(told, "s3cr3t"), "%s: the password is shown: %s", what, told)
 	assert.That(t, row.connections == 0 || row.channels <= 0 || r.status != cli.ExitDone,
 		"%s: it was done nevertheless: %s", what, told)
 }

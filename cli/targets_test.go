@@ -113,7 +113,7 @@ func TestTargetsFromEvidence(t *testing.T) {
 			"",
 			[]string{"Watermill", "mails_topic", "gone", "orders"},
 		},
-		{"the name, when nothing tells otherwise", "orders_poison", nil, "queue:orders", nil},
+		{"the name, without other evidence", "orders_poison", nil, "queue:orders", nil},
 		{"the whole name behind a prefix", "error.billing.q", nil, "queue:billing.q", nil},
 		{
 			"Symfony's delay queue is gone", "failed",
@@ -157,7 +157,7 @@ func TestTargetsFromEvidence(t *testing.T) {
 			defer func() {
 				assert.Equal(t, wrong, "")
 			}()
-			must.Await(t, "what is certain is told, once the statistics know the consumers", right)
+			must.Await(t, "what is certain is said, once the statistics know the consumers", right)
 		})
 	}
 }
@@ -184,7 +184,7 @@ func (test *targetTest) differs(t *testing.T, r result) string {
 	}
 	for _, part := range test.tells {
 		if !strings.Contains(told, part) {
-			return fmt.Sprintf("%q is not told: %s", part, told)
+			return fmt.Sprintf("%q is not said: %s", part, told)
 		}
 	}
 	return ""
@@ -230,7 +230,7 @@ func TestWorkerThatHasJustStarted(t *testing.T) {
 	})
 	v.fill("orders", 3)
 	stuck := func() bool { return strings.Contains(v.run("findings").out, "orders has no consumers") }
-	must.Await(t, "the statistics tell that nothing consumes it", stuck)
+	must.Await(t, "the statistics say that nothing consumes it", stuck)
 	v.consume("orders", func(amqp.Delivery) {})
 	for {
 		began := time.Now()

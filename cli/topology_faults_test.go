@@ -336,7 +336,7 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 		}
 		switch {
 		case e.account.Unguarded != "":
-			what = append(what, "not known whom the last reached")
+			what = append(what, "not known which queues the last reached")
 		case told < len(found):
 			t.Errorf("%d are in %s, which the plan does not name, and the account says %d", len(found), queue, told)
 		}

@@ -204,7 +204,7 @@ func (c *cluster) killNode() {
 func (c *cluster) stopNode() {
 	t, gone := c.t, c.nodes[2].Name()
 	c.declareForStop()
-	well := c.poll("guest:guest", "all nodes run and have told of their queues", func(t *model.Topology) bool {
+	well := c.poll("guest:guest", "all nodes run and have reported their queues", func(t *model.Topology) bool {
 		q, _ := t.Queue(model.QueueRef{VHost: "/", Name: "three"})
 		return running(t) == 3 && len(t.Snapshot.Queues) == 6 && q != nil && len(q.Online) == 3
 	})
@@ -306,7 +306,7 @@ func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {
 	c.t.Helper()
 	screen.WaitFor("orders.failed", "classic", "down", "its node "+gone+" is down")
 	screen.Press("\r").WaitFor("not read: its node " + gone + " is down")
-	assert.That(c.t, !strings.Contains(screen.Text(), "does not exist"), "the queue is told as gone:\n%s",
+	assert.That(c.t, !strings.Contains(screen.Text(), "does not exist"), "the queue is shown as gone:\n%s",
 		screen.Text())
 	screen.Press("q")
 	screen.Press("4")
@@ -347,7 +347,7 @@ func TestAlarm(t *testing.T) {
 	t.Cleanup(func() { control("set_vm_memory_high_watermark", noLimit) })
 	screen := built.Open(t, built.ToNode()...)
 	screen.WaitForPoll("ucenter@user")
-	assert.That(t, !strings.Contains(screen.Text(), "alarm"), "an alarm is shown that there is not:\n%s", screen.Text())
+	assert.That(t, !strings.Contains(screen.Text(), "alarm"), "an alarm is shown where there is none:\n%s", screen.Text())
 	control("set_vm_memory_high_watermark", limit)
 	screen.WaitFor("✗ memory alarm")
 	screen.Press("4").WaitFor("memory-alarm", "RabbitMQ blocks every connection")
@@ -409,14 +409,14 @@ func (c *cluster) eval(node int, expression string) {
 func (c *cluster) breakNetwork() {
 	t := c.t
 	well := c.poll("guest:guest", "all nodes run", func(t *model.Topology) bool { return running(t) == 3 })
-	must.Equal(t, about(well, "partition"), "", "%v", "told where there is none: ")
+	must.Equal(t, about(well, "partition"), "", "%v", "reported where there is none: ")
 	if well.Snapshot.Overview.Version.AtLeast(4, 3) {
 		return
 	}
 	mend := c.cut()
 	c.poll("guest:guest", "nodes are out of sight", func(t *model.Topology) bool { return running(t) < 3 })
 	mend()
-	c.poll("guest:guest", "the partition is told", func(t *model.Topology) bool {
+	c.poll("guest:guest", "the partition is reported", func(t *model.Topology) bool {
 		return strings.Contains(about(t, "partition"), "error "+c.nodes[0].Name())
 	})
 }

@@ -78,7 +78,7 @@ func TestEndsOfAReplay(t *testing.T) {
 				}
 				for _, queue := range []string{failed, worker} {
 					looks := strings.Count(said, "looked at all of "+queue)
-					assert.That(t, looks <= 1, "it tells %d looks at %s: %s", looks, queue, said)
+					assert.That(t, looks <= 1, "it reports %d looks at %s: %s", looks, queue, said)
 				}
 			}
 			if status, out, said := act("journal", "resume", "1", "--yes"); status != cli.ExitDone {

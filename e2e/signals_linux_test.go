@@ -97,7 +97,7 @@ func TestKillsLeaveTheTerminal(t *testing.T) {
 			}
 			screen.WaitForEnd(status)
 			text := screen.Text()
-			assert.That(t, status != 2 || strings.Contains(text, "goroutine"), "it does not tell where it was: %s", text)
+			assert.That(t, status != 2 || strings.Contains(text, "goroutine"), "it does not say where it was: %s", text)
 		})
 	}
 }
@@ -116,7 +116,7 @@ func TestParentKilled(t *testing.T) {
 	if strings.TrimSpace(string(text)) == "" || syscall.Kill(group, syscall.SIGKILL) != nil { // the shell leads its group
 		t.Fatalf("the parent %s cannot be killed", text)
 	}
-	screen.WaitUntil("nobody of them is left", func() bool { return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) })
+	screen.WaitUntil("none of them is left", func() bool { return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) })
 	screen.WaitUntil("the shell has its screen", func() bool { return hasShell(screen) })
 }
 
@@ -252,7 +252,7 @@ func command(t *testing.T, before []string, args ...string) *exec.Cmd {
 }
 
 // When the reader of a pipe is gone, as with `| head`, a dlxtop that holds messages is not killed: it gives them back.
-func TestPipeThatNobodyReads(t *testing.T) {
+func TestPipeThatIsNotRead(t *testing.T) {
 	const n = 20_000
 	channel := dial.Channel(t, built.Node.AMQP())
 	failed := dial.Queue(t, channel, "pipe.failed", nil)

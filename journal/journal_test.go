@@ -263,7 +263,7 @@ func TestFullJournalKeepsWhatIsUndone(t *testing.T) {
 }
 
 // An undo settles it, and so does a week.
-func TestUnfinishedIsNotToldForEver(t *testing.T) {
+func TestUnfinishedIsNotReportedForEver(t *testing.T) {
 	now := time.Now()
 	j := open(t, journal.Options{Path: at(t), Now: func() time.Time { return now }})
 	id := begin(t, j, record(plan.Drop))

@@ -327,7 +327,7 @@ func TestWholeMessages(t *testing.T) {
 }
 
 // Each entry is found by its position, in any order, and for a damaged or missing one the error names the record.
-func TestFindTellsWhatEntriesTell(t *testing.T) {
+func TestFindAgreesWithEntries(t *testing.T) {
 	j := open(t, journal.Options{Path: at(t)})
 	id := begin(t, j, record(plan.Drop))
 	for first := 1; first < 1000; first += 10 {

@@ -331,7 +331,7 @@ func FuzzRows(f *testing.F) {
 			records, err := j.Records(t.Context(), 0)
 			checkSentence(t, err)
 			for i := range records {
-				assert.That(t, records[i].Told() != "", "nothing is told of %+v", records[i])
+				assert.That(t, records[i].Told() != "", "nothing is said of %+v", records[i])
 			}
 			_, err = j.Unfinished(t.Context())
 			checkSentence(t, err)

@@ -82,9 +82,9 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		cause   string
 		next    string
 	}{
-		{"nobody listens", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "nothing listens on " +
+		{"nothing listens", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "nothing listens on " +
 			nobody, "rabbitmq-plugins enable rabbitmq_management"},
-		{"nobody listens, demo", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "", "dlxtop demo"},
+		{"nothing listens, demo", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "", "dlxtop demo"},
 		{
 			"no such host", Options{URL: "http://guest:guest@nohost.invalid:15672"}, model.NoSuchHost, "nohost.invalid", "check",
 		},
@@ -191,7 +191,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 				assert.That(t, connect.Kind == test.kind && strings.Contains(connect.Cause, test.cause) &&
 					strings.Contains(connect.Next, test.next), "%s: %v", connect.Kind, connect)
 				for _, secret := range []string{"wrongpass", manage.Password, "guest:guest"} {
-					assert.That(t, !strings.Contains(connect.Error(), secret), "the error tells a password: %v", connect)
+					assert.That(t, !strings.Contains(connect.Error(), secret), "the error shows a password: %v", connect)
 				}
 			}
 		})

@@ -70,7 +70,7 @@ func TestDecodeQueue(t *testing.T) {
 			},
 			"",
 		},
-		{"type as told", `"type":"stream"`, model.Queue{QueueRef: ref, Type: model.Stream}, ""},
+		{"type as reported", `"type":"stream"`, model.Queue{QueueRef: ref, Type: model.Stream}, ""},
 		{"unknown type", `"type":"mqtt"`, model.Queue{QueueRef: ref, Type: "mqtt"}, ""},
 		{
 			"counts", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,"messages_dlx":4,"messages_delayed":5,"state":"running"`,
@@ -116,7 +116,7 @@ func TestDecodeQueue(t *testing.T) {
 			"",
 		},
 		{
-			"odd settings are told", `"arguments":"none","policy":7,"auto_delete":"undefined"`,
+			"odd settings are reported", `"arguments":"none","policy":7,"auto_delete":"undefined"`,
 			model.Queue{QueueRef: ref, Type: model.Classic},
 			"queue q: its arguments, auto-delete flag and policy cannot be read",
 		},
@@ -246,7 +246,7 @@ func FuzzQueueList(f *testing.F) {
 			assert.That(t, json.Unmarshal(list, &all) != nil || all == nil || err == nil && elements == len(all),
 				"%d of %d elements, %v", elements, len(all), err)
 		})
-		assert.That(t, lost <= len(odd), "%d queues are not read, and only %q is told", lost, odd)
+		assert.That(t, lost <= len(odd), "%d queues are not read, and only %q is reported", lost, odd)
 		for i := range queues {
 			checkQueue(t, &queues[i])
 		}
@@ -376,7 +376,7 @@ func FuzzAnswers(f *testing.F) {
 				return
 			}
 			for _, words := range s.Missing {
-				assert.That(t, words != "", "something is missing that is not told")
+				assert.That(t, words != "", "something is missing that is not reported")
 			}
 			topology := model.NewTopology(s)
 			topology.Flows()

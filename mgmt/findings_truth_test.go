@@ -128,7 +128,7 @@ var truths = map[string]func(t *testing.T, s *stage){
 			return s.finds("worker-without-consumers", "w").Level == findings.LevelError
 		})
 		must.Get(s.channel.Consume("w", "", true, false, false, false, nil))(s.t)
-		pollUntil(t, s.poll, "the consumer is told",
+		pollUntil(t, s.poll, "the consumer is reported",
 			func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Consumers.Or(0) == 1 })
 		s.silent("worker-without-consumers")
 	},
@@ -220,7 +220,7 @@ var truths = map[string]func(t *testing.T, s *stage){
 		s.publishUntil("a", "a", 0)
 		s.finds("key-without-dlx", "a")
 		s.policy("p", "^a$", `{"message-ttl":50,"dead-letter-routing-key":"dead","dead-letter-exchange":""}`)
-		pollUntil(t, s.poll, "the policy is told", func(snapshot *model.Snapshot) bool {
+		pollUntil(t, s.poll, "the policy is reported", func(snapshot *model.Snapshot) bool {
 			_, ok := find(t, snapshot, "a").PolicyDefinition["dead-letter-exchange"]
 			return ok
 		})
@@ -413,7 +413,7 @@ func (s *stage) publishUntil(to, queue string, depth int) {
 // told waits until a queue's policy is reported.
 func (s *stage) told(queue, policy string) {
 	s.t.Helper()
-	pollUntil(s.t, s.poll, "the policy is told",
+	pollUntil(s.t, s.poll, "the policy is reported",
 		func(snapshot *model.Snapshot) bool { return find(s.t, snapshot, queue).Policy == policy })
 }
 

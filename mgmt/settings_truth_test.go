@@ -108,7 +108,7 @@ func (s *settingsTrial) run(vhost string) (int, []string) {
 		s.declare(b, fmt.Sprintf("q%d", i))
 	}
 	c := client(s.t, Options{URL: b.API(), VHost: vhost})
-	snapshot := pollUntil(s.t, c, "the policies of all queues are told", func(snapshot *model.Snapshot) bool {
+	snapshot := pollUntil(s.t, c, "the policies of all queues are reported", func(snapshot *model.Snapshot) bool {
 		known := 0
 		for i := range snapshot.Queues {
 			if q := &snapshot.Queues[i]; q.PolicyDefinition != nil && q.State != "" && q.ReadyBytes.Known() {

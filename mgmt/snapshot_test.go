@@ -79,12 +79,12 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	wanted := scenario.Queues()
 	slices.Sort(queues)
 	slices.Sort(wanted)
-	assert.NoDiff(t, cmp.Diff(wanted, queues), "queues (-declared +told)")
+	assert.NoDiff(t, cmp.Diff(wanted, queues), "queues (-declared +reported)")
 	retry := find(t, s, "ucenter@user@retry")
 	delete(retry.Arguments, "x-queue-type") // 4.x adds it
 	assert.NoDiff(t, cmp.Diff(model.Table{
 		"x-dead-letter-exchange": "master", "x-dead-letter-routing-key": "ucenter@user", "x-message-ttl": int64(30000),
-	}, retry.Arguments), "arguments (-declared +told)")
+	}, retry.Arguments), "arguments (-declared +reported)")
 	if failed := find(t, s, "ucenter@user@failed"); failed.ReadyBytes.Or(0) <= 0 || failed.Unacked.Or(-1) != 0 ||
 		failed.Consumers.Or(-1) != 0 {
 		t.Errorf("bytes %s, unacked %s, consumers %s of the failed queue", failed.ReadyBytes, failed.Unacked,
@@ -129,7 +129,7 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 			"master.retry "+retry+" "+retry, "master.failed "+failed+" "+failed)
 	}
 	slices.Sort(declared)
-	assert.NoDiff(t, cmp.Diff(declared, bindings), "bindings (-declared +told)")
+	assert.NoDiff(t, cmp.Diff(declared, bindings), "bindings (-declared +reported)")
 }
 
 func TestPoliciesAreJoined(t *testing.T) {
@@ -145,7 +145,7 @@ func TestPoliciesAreJoined(t *testing.T) {
 	b.put("exchanges/"+vhost+"/y", `{"type":"headers","durable":true}`)
 	manage.Do(t, b.API(), http.MethodPost, "bindings/"+vhost+"/e/x/e/y", `{"routing_key":"k.*","arguments":{"x-match":"all","count":3,"share":0.5}}`)
 	c := client(t, Options{URL: b.API(), VHost: vhost})
-	s := pollUntil(t, c, "policies are told of both queues", func(s *model.Snapshot) bool {
+	s := pollUntil(t, c, "policies of both queues are reported", func(s *model.Snapshot) bool {
 		return find(t, s, "a").OperatorPolicy != "" && find(t, s, "q").DeadLettering.Known()
 	})
 
@@ -153,7 +153,7 @@ func TestPoliciesAreJoined(t *testing.T) {
 	assert.That(t, a.Policy == "ttl" && a.OperatorPolicy == "cap",
 		"policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
 	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
-		a.PolicyDefinition), "effective definition (-wanted +told)")
+		a.PolicyDefinition), "effective definition (-wanted +reported)")
 	q := find(t, s, "q")
 	assert.That(t, q.Type == model.Quorum && q.SingleActive && q.Policy == "" && len(q.PolicyDefinition) == 0 &&
 		q.DeadLettering.Or(-1) == 0, "quorum queue %+v", q)
@@ -166,7 +166,7 @@ func TestPoliciesAreJoined(t *testing.T) {
 		assert.That(t, x.Policy == "alternate" && x.Internal && cmp.Equal(x.PolicyDefinition,
 			model.Table{"alternate-exchange": "amq.fanout"}), "exchange %+v", x)
 		assert.NoDiff(t, cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
-			x.Arguments), "arguments of the exchange (-wanted +told)")
+			x.Arguments), "arguments of the exchange (-wanted +reported)")
 	}
 	slices.SortFunc(s.Policies, func(x, y model.Policy) int { return strings.Compare(x.Name, y.Name) })
 	assert.NoDiff(t, cmp.Diff([]model.Policy{
@@ -182,14 +182,14 @@ func TestPoliciesAreJoined(t *testing.T) {
 			VHost: vhost, Name: "ttl", Pattern: "^a$", ApplyTo: "queues", Priority: 7,
 			Definition: model.Table{"message-ttl": int64(60000), "dead-letter-exchange": "x"},
 		},
-	}, s.Policies), "policies (-wanted +told)")
+	}, s.Policies), "policies (-wanted +reported)")
 	i := slices.IndexFunc(s.Bindings, func(b model.Binding) bool { return b.ToExchange })
 	must.That(t, i >= 0, "the binding between exchanges is missing")
 	assert.NoDiff(t, cmp.Diff(model.Binding{
 		VHost: vhost, Source: "x", Destination: "y", ToExchange: true, RoutingKey: "k.*",
 		PropertiesKey: s.Bindings[i].PropertiesKey,
 		Arguments:     model.Table{"x-match": "all", "count": int64(3), "share": 0.5},
-	}, s.Bindings[i]), "binding (-wanted +told)")
+	}, s.Bindings[i]), "binding (-wanted +reported)")
 }
 
 func TestAFreshQueueHasNoStatistics(t *testing.T) {
@@ -383,7 +383,7 @@ func TestOneOddBindingLosesAll(t *testing.T) {
 			"%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
 	}
 	if s := poll(t, stage.poll); len(s.Bindings) != 1 {
-		t.Errorf("as told: %v", s.Bindings)
+		t.Errorf("as reported: %v", s.Bindings)
 	}
 }
 
@@ -406,7 +406,7 @@ func TestCountsWithoutStatistics(t *testing.T) {
 		strings.Contains(s.Missing[0], "switched off"), "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing,
 		q)
 	assert.That(t, q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}),
-		"policy %q %v: the policy list should tell its definition", q.Policy, q.PolicyDefinition)
+		"policy %q %v: the policy list should have its definition", q.Policy, q.PolicyDefinition)
 }
 
 // RabbitMQ accepts a queue whose arguments are nested deeper than encoding/json reads. It must not hide the others.

@@ -157,7 +157,7 @@ func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
 	r := topology.Route("/", "x", []string{"k"}, nil)
 	assert.That(t, r.Unread && !r.Exact && r.Why != "", "%+v", r)
 	f := findings.Of(topology)
-	assert.That(t, len(f) == 0, "findings about routing that nobody read: %+v", f)
+	assert.That(t, len(f) == 0, "findings about routing that was not read: %+v", f)
 	r = topology.Route("/", "", []string{"a"}, nil)
 	assert.That(t, len(r.Queues) == 1 && r.Exact, "the default exchange needs no bindings: %+v", r)
 	planned := plan.New(topology, plan.ActionWant{
@@ -359,7 +359,7 @@ func TestExits(t *testing.T) {
 			[]string{"expired lost []", "rejected lost []", "delivery_limit lost []"},
 		},
 		{
-			"a policy nobody knows yet", "4.0.5",
+			"a policy that no queue shows yet", "4.0.5",
 			[]build.Part{build.Queue("q", func(q *model.Queue) { q.PolicyDefinition = nil })},
 			[]string{"expired unclear []", "rejected unclear []"},
 		},
@@ -418,7 +418,7 @@ func TestExits(t *testing.T) {
 			[]string{"expired cut [q]", "rejected endless [q]"},
 		},
 		{
-			"a loop past somebody who consumes", "3.10.8",
+			"a loop past a queue with consumers", "3.10.8",
 			[]build.Part{build.Queue("q", build.DLX("", "b")), build.Buffer("b", "q", 10, build.Consumers(1))},
 			[]string{"expired arrives [b]", "rejected arrives [b]"},
 		},

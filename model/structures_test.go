@@ -82,7 +82,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			alone: []string{"error"},
 		},
 		{
-			name: "delay levels with names of nobody, one after the other, through the default exchange",
+			name: "delay levels with names of no convention, one after the other, through the default exchange",
 			parts: []build.Part{
 				build.Queue("w", build.Consumers(1)), build.Buffer("p", "q", 8000), build.Buffer("q", "r", 4000),
 				build.Buffer("r", "s", 2000), build.Buffer("s", "w", 1000),
@@ -135,7 +135,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			},
 		},
 		{
-			name: "one failed queue for several workers, by name only: it is nobody's",
+			name: "one failed queue for several workers, by name only: it belongs to none",
 			parts: []build.Part{
 				build.Queue("a", build.Consumers(1)), build.Queue("b", build.Consumers(1)), build.Queue("dead-letter-queue"),
 			},
@@ -244,7 +244,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			want: []string{"log: hold=delayed(1s, argument)", "w: hold=delayed(1s, argument)"},
 		},
 		{
-			name:  "a circle that nobody consumes: the one without a word of waiting is the worker",
+			name:  "a circle without consumers: the one without a word of waiting is the worker",
 			parts: []build.Part{build.Buffer("orders", "orders.wait", 3600000), build.Buffer("orders.wait", "orders", 10000)},
 			want:  []string{"orders: orders.wait=retry(10s, argument)"},
 		},
@@ -536,10 +536,10 @@ func crowded(endpoints, services, chained int) map[string]*model.Snapshot {
 	}
 	chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", chained), build.DLX("", "w"), build.TTL(1)))
 	return map[string]*model.Snapshot{
-		"endpoints with 28 delay levels":   build.Broker("4.0.5", levels...),
-		"services whose keys nobody knows": build.Broker("4.0.5", topic...),
-		"workers with one failed queue":    build.Broker("4.0.5", failed...),
-		"buffers in a chain":               build.Broker("4.0.5", chain...),
+		"endpoints with 28 delay levels":  build.Broker("4.0.5", levels...),
+		"services whose keys are unknown": build.Broker("4.0.5", topic...),
+		"workers with one failed queue":   build.Broker("4.0.5", failed...),
+		"buffers in a chain":              build.Broker("4.0.5", chain...),
 	}
 }
 

@@ -139,7 +139,7 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	}
 	source.tell(countedAt(c, changed))
 	term.press(keyEnter).await("read it again", "changed   ")
-	must.Equal(t, len(b.executed()), 0, "plans ran that nobody had read")
+	must.Equal(t, len(b.executed()), 0, "plans ran that had not been on the screen")
 	c.advance(2 * shell.ChangeGuard)
 	term.await("enter replay 24 messages").press(keyEnter)
 	term.await("24 messages moved", "esc close") // "0 of 24 messages moved" is at its beginning

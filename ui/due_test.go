@@ -285,11 +285,11 @@ func blockedLine(t *testing.T, o Options, channel *amqp.Channel, second time.Dur
 	} else if got != 5 {
 		t.Errorf("%d messages wait while 4 are said to be overdue", got)
 	}
-	term.press("q").awaitThat("the flow tells it", func(screen string) bool {
+	term.press("q").awaitThat("the flow shows it", func(screen string) bool {
 		seen = strings.Contains(screen, "blocks 4") && strings.Contains(screen, "4 are overdue")
 		return seen || time.Since(published) > first
 	})
-	term.press("q", "/", name, keyEnter).awaitThat("the list tells it", func(screen string) bool {
+	term.press("q", "/", name, keyEnter).awaitThat("the list shows it", func(screen string) bool {
 		listed := strings.Contains(screen, "blocked 4")
 		seen = seen && (listed || time.Since(published) <= first)
 		return listed || time.Since(published) > first

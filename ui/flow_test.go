@@ -84,7 +84,7 @@ func TestFlowLeadsNowhere(t *testing.T) {
 		}
 		text := strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height), "\n")
 		assert.That(t, strings.Contains(text, term.MarkError) && strings.Contains(text, "gone.exchange"),
-			"the dead end is not told:\n%s", text)
+			"the dead end is not shown:\n%s", text)
 	})
 }
 
@@ -275,7 +275,7 @@ func TestNextDue(t *testing.T) {
 		{"any moment", []build.Setting{ready(3)}, model.Some(30 * time.Second), 32 * time.Second, "now"},
 		{"should have left", []build.Setting{ready(3)}, model.Some(30 * time.Second), 50 * time.Second, "overdue"},
 		{"own TTLs", []build.Setting{ready(3)}, model.Unknown[time.Duration](), 12 * time.Second, "?"},
-		{"somebody consumes it", []build.Setting{ready(3), consumers(1)}, model.Some(30 * time.Second), 0, "?"},
+		{"a consumer takes it", []build.Setting{ready(3), consumers(1)}, model.Some(30 * time.Second), 0, "?"},
 		{"hours", []build.Setting{ready(3)}, model.Some(3 * time.Hour), 30 * time.Second, "≤ 3h"},
 	} {
 		snapshot := recording(queue("b", tc.traits...))

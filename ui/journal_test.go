@@ -140,7 +140,7 @@ func TestManyAreTyped(t *testing.T) {
 	term.press("150").await("enter bring back").press(keyEnter).await("150 of 150 messages brought back")
 }
 
-func TestUnfinishedIsTold(t *testing.T) {
+func TestUnfinishedIsShown(t *testing.T) {
 	o, b, c := failedOptions(5)
 	j := withJournal(t, &o, c, 1)
 	id := writeDrop(t, j, 4, 4)
@@ -161,7 +161,7 @@ func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
 	assert.That(t, len(plans) == 1 && plans[0].Mark, "%+v", plans)
 }
 
-func TestReplayedIsTold(t *testing.T) {
+func TestReplayedIsShown(t *testing.T) {
 	o, b, c := failedOptions(0)
 	m := failedMessage(1)
 	m.Headers[message.ReplayHeader] = model.Table{"count": int64(2), "time": c.now().Add(-time.Minute)}
@@ -223,7 +223,7 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 
 // Messages with unknown outcomes may be in their queue already. When looking fails the screen says why, like the
 // command, and only insisting continues.
-func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
+func TestUndoSaysWhyALookFailed(t *testing.T) {
 	o, b, c := failedOptions(0)
 	id := withUnfinishedDrop(t, &o, c)
 	b.unreadable = errors.New("the node shut the channel down")

@@ -93,7 +93,7 @@ func TestAFlowIsCounted(t *testing.T) {
 	term.await("8 left buffer-queue, 8 arrived in worker-queue", "22 ready", "8 ready", picture.MarkDot)
 }
 
-func TestCountsStopWhenNobodyLooks(t *testing.T) {
+func TestCountsStopWhenNoScreenNeedsThem(t *testing.T) {
 	term, b := counting(t, 120, 36)
 	still := func(why string) {
 		t.Helper()
@@ -117,7 +117,7 @@ func TestCountsStopWhenNobodyLooks(t *testing.T) {
 	term.awaitThat("it is counted again", func(string) bool { return b.times() > asked+2 })
 }
 
-func TestACountThatFailsIsToldAndTriedSlower(t *testing.T) {
+func TestACountThatFailsIsShownAndTriedSlower(t *testing.T) {
 	t.Parallel()
 	term, b := counting(t, 120, 36)
 	term.await("live, 4 counts a second")

@@ -85,7 +85,7 @@ func TestLateLookIsLetGo(t *testing.T) {
 	if _, cmd := a.Update(late()); cmd != nil {
 		cmd()
 	}
-	assert.That(t, closed, "the messages of a look that nobody waits for are still open")
+	assert.That(t, closed, "the messages of a look that no screen waits for are still open")
 }
 
 // closeable is an empty list of messages that records that it was closed.

@@ -42,7 +42,7 @@ func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan
 	return a, nil
 }
 
-func TestCanaryIsToldAndHurried(t *testing.T) {
+func TestCanaryIsShownAndHurried(t *testing.T) {
 	o, b, c := failedOptions(47)
 	b.execute = watched
 	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages").press("R").await("c canary").press("c")
@@ -176,7 +176,7 @@ func TestTopologyCannotBeReadAgain(t *testing.T) {
 }
 
 // An account with queues outside the plan is not a complete one.
-func TestWhomElseItReached(t *testing.T) {
+func TestWhatElseItReached(t *testing.T) {
 	a := plan.Account{Planned: 1, Moved: 1}
 	assert.That(t, a.Complete(), "it is complete")
 	a.Strayed = []plan.Stray{{Way: model.Address{Exchange: "x", RoutingKey: "k"}, Queue: ref("audit"), Messages: 1}}

@@ -227,7 +227,7 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	term.await("this has changed while you looked at it", "through (default), key ucenter@user")
 	term.press(keyEnter, keyTab) // keys are handled in order: when the target is another one, enter did nothing
 	term.await("target    origin")
-	must.That(t, len(b.executed()) == 0, "a plan ran that nobody can have read")
+	must.That(t, len(b.executed()) == 0, "a plan ran before it could be read")
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
 	term.await("target    queue").press(keyTab).await("target    later")
 	term.press(keyTab).await("Type a part of the queue's name").press(keyEsc).await("target    auto")

@@ -420,7 +420,7 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 }
 
 // The remaining watch counts down, and messages that came back are reported on every screen.
-func TestEndOfASequelIsTold(t *testing.T) {
+func TestEndOfASequelIsShown(t *testing.T) {
 	o, b, c := failedOptions(47)
 	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
 		return plan.Account{Operation: p.Operation, From: p.From, Planned: 47, Moved: 47, Mark: "M"}, nil

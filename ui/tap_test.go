@@ -203,7 +203,7 @@ func TestProbeGolden(t *testing.T) {
 		t.Run("asks", func(t *testing.T) { term.t = t; term.golden() })
 		term.t = t
 		term.press(keyEnter).settle()
-		must.That(t, sent <= 0, "the consumers got a probe that nobody wanted them to get")
+		must.That(t, sent <= 0, "the consumers got a probe that they should not get")
 		term.press("i").await("they will get it", "enter send the probe")
 		term.press(keyEnter).await("the probe arrived", "after 5.003s, TTL 5s", "once more")
 	})
@@ -274,7 +274,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	term.press(keyEnter) // it cannot have been read yet
 	term.settle()
 	c.advance(shell.ChangeGuard)
-	must.That(t, len(sent) == 0, "it was sent before anybody could have read whom it reaches")
+	must.That(t, len(sent) == 0, "it was sent before the queues that it reaches could be read")
 	source.tell(broker(4, "wait.c"))
 	term.press(keyCtrlR).await("not sent: wait.b is not a buffer of this flow", "tab other buffer")
 	source.tell(broker(4, "wait.b", "wait.c"))

@@ -317,7 +317,7 @@ func TestTheWorkerFillsItsBuffer(t *testing.T) {
 	}
 	before := onFlow(t, options(snapshot()), "user:save", 120, 36).await("delayed 5s", "╭ delay ╮", "╭ retry ")
 	text := before.screen()
-	assert.That(t, !strings.Contains(text, "via delay"), "as far as bindings tell, publishers fill it:\n%s", text)
+	assert.That(t, !strings.Contains(text, "via delay"), "by the bindings, publishers fill it:\n%s", text)
 	atSizes(t, func(t *testing.T, width, height int) {
 		onFlow(t, options(looked), "user:save", width, height).await("via delay", "retry 5s", "service").golden()
 	})

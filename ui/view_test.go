@@ -171,7 +171,7 @@ func (m askedMessages) ReadBody(i int, b []byte, from int64) (int, error) {
 
 // What is drawn was worked out by Update, on each screen and with each dialog, also after each change of the size;
 // drawing it again gives the same.
-func TestViewAsksNobody(t *testing.T) {
+func TestViewAsksNoBroker(t *testing.T) {
 	inQueue := func(more ...string) []string {
 		return append([]string{
 			"", "ucenter@user", "3", "CAUSE", "f", "FAILED QUEUE", keyEnter, "5 messages",

@@ -22,7 +22,7 @@ func TestExampleHasEveryKey(t *testing.T) {
 	var file contents
 	meta, err := toml.Decode(Example, &file)
 	must.That(t, err == nil && len(meta.Undecoded()) == 0,
-		"the example has %v that there is not: %v", meta.Undecoded(), err)
+		"the example has unknown keys %v: %v", meta.Undecoded(), err)
 	has := func(table ...string) {
 		of := reflect.TypeFor[contents]()
 		if len(table) > 0 {

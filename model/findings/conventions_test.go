@@ -225,7 +225,7 @@ func TestRequeueLoop(t *testing.T) {
 			q.Acked = model.Some[int64](5)
 		}, nil},
 		{"a first crash", taken(0.2, 0, 0, 1, 1), nil},
-		{"looks at what nobody consumes", func(q *model.Queue) {
+		{"looks at a queue without consumers", func(q *model.Queue) {
 			taken(0.6, 0, 1, 0, 11)(q)
 			q.Consumers, q.PollRate = model.Some[int64](0), model.Some(0.6)
 		}, nil},
@@ -272,7 +272,7 @@ func TestCrashLoop(t *testing.T) {
 		loops  bool
 	}{
 		{"a worker that crashes", model.Unknown[float64](), true},
-		{"somebody looks at the messages of a worker that is down", model.Some(0.4), false},
+		{"a look at the messages of a worker that is down", model.Some(0.4), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found := codes(Of(build.TopologyOf("4.0.5", build.Exchange("fanout", "dead"),
@@ -420,7 +420,7 @@ func TestHostileTopologies(t *testing.T) {
 			build.Argument("x-delivery-limit", 1.5), build.OfType(model.Quorum))},
 		"a negative TTL": {build.Queue("q", build.TTL(-1), build.DLX("x")), build.Exchange("fanout", "x")},
 		"a TTL of 2^62":  {build.Queue("q", build.TTL(1<<62), build.DLX("")), build.Exchange("fanout", "x")},
-		"patterns nobody can read": {build.Queue("q"), build.UserPolicy("p", "(",
+		"patterns that cannot be read": {build.Queue("q"), build.UserPolicy("p", "(",
 			1, model.Table{"delivery-limit": int64(1)}), build.UserPolicy("p2", "(?=a)", 1, model.Table{})},
 		"an unknown type of queue": {build.Queue("q", build.OfType("x-new"), build.DLX("x"), build.TTL(5))},
 		"a nameless type of x-delayed": {

@@ -116,7 +116,7 @@ func TestFindings(t *testing.T) {
 			build.Queue("w", build.Ready(3)), build.Buffer("w.delay", "w", 1000)), []string{"error worker-without-consumers w"}},
 		{"rejects are lost", "3.10.8", build.ScenarioParts["retry-queue"], []string{"warning rejects-lost RetryQueue"}},
 		{
-			"retries that nobody counts", "4.0.5", build.ScenarioParts["pubsub"],
+			"retries that are not counted", "4.0.5", build.ScenarioParts["pubsub"],
 			[]string{"warning republished-deaths-uncounted ucenter@user@retry"},
 		},
 		{
@@ -210,7 +210,7 @@ func TestFindings(t *testing.T) {
 			},
 			[]string{"warning limit-without-dlx w", "warning target-drops-head w"},
 		},
-		{"dead letters that nobody takes", "4.0.5", []build.Part{
+		{"dead letters that no queue takes", "4.0.5", []build.Part{
 			build.Exchange("fanout", "x"),
 			build.Queue("dead"), build.Bind("x", "", "dead"),
 			build.Queue("a", build.OfType(model.Quorum), build.DLX("x"),
@@ -476,7 +476,7 @@ func TestEveryFindingHasAPage(t *testing.T) {
 	pages := must.Get(filepath.Glob("../../docs/findings/*.md"))(t)
 	for _, page := range pages {
 		code := strings.TrimSuffix(filepath.Base(page), ".md")
-		assert.That(t, code == "README" || found[code], "%s describes a finding that there is not", page)
+		assert.That(t, code == "README" || found[code], "%s describes a finding that does not exist", page)
 	}
 }
 

@@ -42,12 +42,12 @@ func TestLosingNow(t *testing.T) {
 			[]string{"error losing-now b"},
 		},
 		{
-			"too short a time to tell", flow,
+			"too short a time to be sure", flow,
 			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
 			4 * time.Second, nil,
 		},
 		{
-			"too few to tell", flow,
+			"too few to be sure", flow,
 			model.Moves{build.Ref("b"): moving(0.1, 0.1), build.Ref("w"): moving(0, 0)},
 			12 * time.Second, nil,
 		},

@@ -43,7 +43,7 @@ func TestFingerprintIgnoresWhatALookChanges(t *testing.T) {
 	assert.That(t, FingerprintOf(&empty) == FingerprintOf(&absent), "no headers are not the same as no headers")
 }
 
-func TestFingerprintTellsMessagesApart(t *testing.T) {
+func TestFingerprintsOfDifferentMessagesDiffer(t *testing.T) {
 	changes := map[string]func(*Message){
 		"exchange":          func(m *Message) { m.Exchange = "y" },
 		"routing key":       func(m *Message) { m.RoutingKey = "l" },

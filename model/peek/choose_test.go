@@ -240,7 +240,7 @@ func TestPlanPeek(t *testing.T) {
 			without: "looks left",
 		},
 		{
-			name: "read-only, nobody can agree", version: four,
+			name: "read-only: no agreement is possible", version: four,
 			queue:   model.Queue{Type: model.Quorum, Consumers: model.Some[int64](0)},
 			want:    Want{Delivered: model.Some[int64](18), Insist: true, ReadOnly: true},
 			refusal: "2 looks left of 20 (default)",

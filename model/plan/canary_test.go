@@ -292,7 +292,7 @@ var limitLosses = []struct {
 		"2 messages would be dropped: 2 of these 3",
 	},
 	{
-		"bytes that nobody told",
+		"bytes without a known count",
 		[]build.Part{build.Queue("w", build.Ready(3), maxBytes(1000))},
 		twelve, 0,
 		"dlxtop does not know how full it is",
@@ -313,7 +313,7 @@ var limitLosses = []struct {
 		"7 of these 12; its dead-letter exchange dead takes them to aside",
 	},
 	{
-		"dead-lettered to nobody",
+		"dead-lettered to no queue",
 		[]build.Part{build.Queue("w", maxLength(5), build.DLX("dead")), build.Exchange("fanout", "dead")},
 		twelve, 0,
 		"dead takes them to no queue",

@@ -85,7 +85,7 @@ func FuzzParseEntry(f *testing.F) {
 			build.CheckError(t, err)
 			return
 		}
-		assert.That(t, e.Sent != nil || e.Message != nil && e.Undoes == 0, "nobody can undo it, and nobody is told")
+		assert.That(t, e.Sent != nil || e.Message != nil && e.Undoes == 0, "it cannot be undone, and that is not said")
 		written := build.CheckLine(t, e.JSON())
 		again, err := ParseEntry(written)
 		must.That(t, err == nil, "written as %s it cannot be read: %v", written, err)

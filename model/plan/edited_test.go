@@ -209,7 +209,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 }
 
 // A shared error queue belongs to no flow: the message itself names its worker, if that still exists.
-func TestReplayToTheWorkerThatTheMessageTells(t *testing.T) {
+func TestReplayToTheWorkerNamedInTheMessage(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("mail", build.Consumers(1)),
 		build.Queue("stock", build.Consumers(1)), build.Queue("error"))
 	for worker, want := range map[string]string{

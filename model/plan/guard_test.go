@@ -91,7 +91,7 @@ func TestGuardKnowsNothing(t *testing.T) {
 	snapshot.Bindings = nil
 	g.Reading()
 	wantRead(t, g, model.NewTopology(&snapshot), "the bindings could not be read")
-	assert.That(t, g.Unsure(), "it is sure of what nobody told")
+	assert.That(t, g.Unsure(), "it is sure of what is unknown")
 }
 
 // Where headers decide, each message is checked on its own.
@@ -305,7 +305,7 @@ func TestPromiseChanges(t *testing.T) {
 		{"a rule of its own", replay, with(), build.TopologyOf("3.10.8", build.Exchange("x-random", "x"),
 			build.Queue("failed"),
 			build.Queue("w"), build.Bind("x", "k", "w")), "chooses by a rule of its own"},
-		{"nobody is reached", auto, with(), gone, "no queue is bound for key k on x"},
+		{"no queue is reached", auto, with(), gone, "no queue is bound for key k on x"},
 		{
 			"the queue of a move is gone", move, with(), build.TopologyOf("3.10.8", build.Queue("failed")),
 			"there is no queue audit",

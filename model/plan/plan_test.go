@@ -120,18 +120,18 @@ func TestReplayWarns(t *testing.T) {
 			"a full target that refuses", bounded, "f", "queue:w",
 			"w refuses messages when it is full (reject-publish): refused ones stay where they are",
 		},
-		{"nobody consumes", bounded, "f", "queue:w", "w has no consumers"},
+		{"no consumers", bounded, "f", "queue:w", "w has no consumers"},
 		{"the queue they come from", bounded, "f", "queue:f", "they go back to its end"},
 		{
 			"a buffer receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), "ucenter@user@failed",
 			"queue:ucenter@user@retry", "ucenter@user gets them after 30s in the buffer",
 		},
 		{
-			"only somebody else receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),
+			"only another queue receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),
 			"ucenter@user@failed", "queue:user-monitor", "user-monitor would receive them, and is not",
 		},
 		{
-			"somebody else receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),
+			"another queue receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),
 			"ucenter@user@failed", "exchange:master/user.create", "user-monitor would receive them too",
 		},
 	}
@@ -413,7 +413,7 @@ func TestMoveOpensNoEnvelope(t *testing.T) {
 		len(plan.Warnings) <= 0, "%v %q %v %q", err, p.Body, p.Properties, warned(plan.Warnings))
 }
 
-func TestChangesAreTold(t *testing.T) {
+func TestChangesAreShown(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("parking"),
 		build.Queue("worker", build.DLX("")))
 	for _, test := range []struct {

@@ -96,7 +96,7 @@ func TestStoryAhead(t *testing.T) {
 				"dead-letter-strategy at-least-once",
 		},
 		{
-			"nobody knows into what",
+			"into what is unknown",
 			[]build.Part{
 				build.Queue("q", build.DLX("dlx"), build.TTL(1000)), func(s *model.Snapshot) { s.Bindings = nil },
 			},
@@ -168,7 +168,7 @@ func TestStoryAhead(t *testing.T) {
 			"tries | 5 |\nladder | 10s ✓ › 1m ✓×2 › 5m ✓ |\nnext | stays: it does not expire |",
 		},
 		{
-			"in the failed queue, and nothing tells how", ladder(), "mail.failed", none,
+			"in the failed queue, and how is unknown", ladder(), "mail.failed", none,
 			"ladder | 10s › 1m › 5m |\nnext | stays: it does not expire |",
 		},
 	} {

@@ -142,7 +142,7 @@ func TestStory(t *testing.T) {
 	}
 }
 
-func TestStoryTellsReplays(t *testing.T) {
+func TestStoryShowsReplays(t *testing.T) {
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	m := message.Message{Headers: model.Table{
 		message.ReplayHeader: model.Table{"count": int64(2), "time": at},

@@ -72,7 +72,7 @@ func TestBlocked(t *testing.T) {
 		{"no TTL at the end", own, buffered(same(0, 2), 5, -1), 0, ""},
 		{"one TTL for all", queueTTL(), buffered([]float64{20, 10, 0}, -1, -1, -1), 0, ""},
 		{
-			"one TTL for all, and some do not tell their times", queueTTL(),
+			"one TTL for all, and some without times", queueTTL(),
 			buffered([]float64{-1, 10, -1, 0}, -1, -1, -1, -1), 0, "",
 		},
 		{
@@ -113,8 +113,8 @@ func TestOnlyTheHeadExpires(t *testing.T) {
 	}{
 		{"5,4,3,2,1 s", buffered(same(0, 5), 5, 4, 3, 2, 1), []string{"5.0s", "5.0s", "5.0s", "5.0s", "5.0s"}},
 		{"1,2,3 s", buffered(same(0, 3), 1, 2, 3), []string{"1.0s", "2.0s", "3.0s"}},
-		{"times not told", buffered(nil, 5, 1), []string{"≤ 5s", "≤ 5s"}},
-		{"one that tells bounds those before it", buffered([]float64{-1, 2}, 5, 5), []string{"≤ 4s", "3.0s"}},
+		{"no times", buffered(nil, 5, 1), []string{"≤ 5s", "≤ 5s"}},
+		{"one with a time bounds those before it", buffered([]float64{-1, 2}, 5, 5), []string{"≤ 4s", "3.0s"}},
 		{"none behind one without TTL", buffered(same(0, 3), 5, -1, 5), []string{"5.0s", "unknown", "unknown"}},
 		{"the longest TTL there is", buffered(nil, float64(math.MaxUint32/1000)), []string{"≤ 49d18h"}},
 	} {
@@ -293,7 +293,7 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 		{"delivered before, maybe where it died", retried, "a1", "a1+", 9 * time.Second, 9 * time.Second, "≤ 1m"},
 		{"not delivered before: it has come since", retried, "a", "a", 9 * time.Second, 9 * time.Second, "≤ 1m"},
 		{"delivered before, of two that are the same", delayed, "a b a", "a+", 9 * time.Second, 9 * time.Second, "≤ 1m"},
-		{"delivered before, by whom is unknown", delayed, "a", "a+", 19 * time.Second, 20 * time.Second, "≤ 59s"},
+		{"delivered before, to an unknown consumer", delayed, "a", "a+", 19 * time.Second, 20 * time.Second, "≤ 59s"},
 		{"no look before", delayed, "", "a", 15 * time.Second, 20 * time.Second, "≤ 55s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

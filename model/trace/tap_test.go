@@ -92,7 +92,7 @@ func expiredIn(queue, expiration string, count int64) message.Death {
 }
 
 // How long a message has waited by its own account, when it was not seen entering.
-func TestPassedAsItTells(t *testing.T) {
+func TestWaitsOfPassedMessages(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	stamped := func(ago time.Duration) message.Properties { return message.Properties{Timestamp: now.Add(-ago)} }
 	none := model.Unknown[time.Duration]()
@@ -104,7 +104,7 @@ func TestPassedAsItTells(t *testing.T) {
 		known          WaitKnown
 	}{
 		{
-			"nothing told",
+			"nothing reported",
 			message.Message{Deaths: []message.Death{expiredIn("own", "700", 1)}},
 			none, none,
 			model.Some(700 * time.Millisecond), "",
@@ -263,7 +263,7 @@ func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
 		got, ok := tries(&m).Get()
 		assert.That(t, ok && got == want, "%+v: %d tries, want %d", m, got, want)
 	}
-	assert.That(t, !tries((&message.Message{DeathsError: "x"})).Known(), "nobody can read it, and it is counted")
+	assert.That(t, !tries((&message.Message{DeathsError: "x"})).Known(), "it cannot be read, and is counted")
 }
 
 func TestTapChoices(t *testing.T) {

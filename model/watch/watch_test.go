@@ -163,7 +163,7 @@ func TestWatch(t *testing.T) {
 		{"publishers reach the worker too", func() *played {
 			return play(line()...).put("delay", 2).pass(2*s).move("delay", "w", 2).put("w", 3).pass(2 * s)
 		}, []string{"0.2 2 arrived in delay", "2.2 2 left delay, 2 arrived in w after 2.0s", "2.2 3 arrived in w"}},
-		{"what arrives and leaves between two counts is told by the TTL", func() *played {
+		{"the TTL shows what arrives and leaves between two counts", func() *played {
 			p := play(line(build.TTL(3000))...).put("delay", 1).pass(3 * s)
 			p.move("delay", "w", 1).put("delay", 1).pass(3*s).move("delay", "w", 1)
 			return p.pass(2 * s)
@@ -197,7 +197,7 @@ func TestWatch(t *testing.T) {
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay, 2 arrived in w after 2.0s, 3 not seen to arrive in " +
 			"w: lost, or taken out by hand"}},
-		{"no loss is told before that is certain", func() *played {
+		{"no loss is shown before it is certain", func() *played {
 			return play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(8 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"nor when they are unacknowledged", func() *played {
@@ -205,7 +205,7 @@ func TestWatch(t *testing.T) {
 			p.queues["delay"].Unacked = model.Some[int64](5)
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
-		{"nor when somebody gets them from the worker's queue", func() *played {
+		{"nor when a client gets them from the worker's queue", func() *played {
 			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
 			p.queues["w"].Delivered = model.Some[int64](5)
 			return p.pass(16 * s)
@@ -240,7 +240,7 @@ func TestWatch(t *testing.T) {
 			p.ready["delay"], p.queues["delay"].Published = 0, model.Unknown[int64]()
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared again"}},
-		{"consumers take at once, and the statistics tell it later", func() *played {
+		{"consumers take at once, and the statistics show it later", func() *played {
 			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
 				build.DeadKey("w"), build.TTL(2000))).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
 			p.queues["w"].Delivered, p.queues["w"].Acked = model.Some[int64](5), model.Some[int64](4)
@@ -248,7 +248,7 @@ func TestWatch(t *testing.T) {
 		}, []string{
 			"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s", "20.0 5 delivered from w, 4 acknowledged",
 		}},
-		{"with consumers a loss is told when nothing came", func() *played {
+		{"with consumers a loss is shown when nothing came", func() *played {
 			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
 				build.DeadKey("w"), build.TTL(2000))).put("delay", 5).pass(2*s).move("delay", "", 5)
 			return p.pass(16 * s)
@@ -287,7 +287,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestWatchTellsLoops(t *testing.T) {
+func TestWatchShowsLoops(t *testing.T) {
 	p := play(build.Exchange("direct", "work"), build.Queue("w", build.Consumers(1)), build.Bind("work", "w", "w"),
 		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(3000)),
 		build.Queue("w.failed"))
@@ -301,7 +301,7 @@ func TestWatchTellsLoops(t *testing.T) {
 }
 
 // If publishers use the worker's own retry buffer, it is unknown which messages are new.
-func TestWatchTellsNoLoopWhereAllComesTheSameWay(t *testing.T) {
+func TestWatchShowsNoLoopWhereAllComesTheSameWay(t *testing.T) {
 	p := play(build.Queue("w", build.Consumers(1)), build.Queue("w.retry", build.DLX(""),
 		build.DeadKey("w"), build.TTL(3000)))
 	must.Equal(t, p.watch.places[build.Ref("w.retry")].role, model.RetryBuffer, "the role")
