@@ -232,7 +232,7 @@ var clients = []client{
 	},
 }
 
-func TestMain(m *testing.M) { os.Exit(built.Main(m, "-race")) }
+func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
 
 // TestSampleOfClients is the part of make clients in every run: one application in Go, one in another language that is
 // quickly installed. The others need more on the machine.

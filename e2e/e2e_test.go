@@ -38,7 +38,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
-func TestMain(m *testing.M) { os.Exit(built.Main(m, "-race")) }
+func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
 
 // system is the pubsub scenario, examined without dlxtop's own code.
 type system struct {

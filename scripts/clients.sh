@@ -58,4 +58,4 @@ else
 	say "only root, on Debian or Ubuntu, where mounting is allowed, can set up a newer Celery"
 fi
 export DLXTOP_CLIENTS_NODE=$cache/node_modules
-exec go test -tags clients -run 'TestClients$' -v -count=1 -parallel 3 -timeout 40m "$@" ./clients
+exec go test -race -tags clients -run 'TestClients$' -v -count=1 -parallel 3 -timeout 40m "$@" ./clients

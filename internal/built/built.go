@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -24,7 +26,7 @@ var (
 	Node    *demo.Node // the broker of a package's tests
 )
 
-// Main builds dlxtop, starts a broker, and runs tests with them.
+// Main builds dlxtop, with the race detector if the tests have it, starts a broker, and runs tests with them.
 func Main(m *testing.M, flags ...string) (status int) {
 	if signal.Ignored(syscall.SIGHUP) { // by nohup: programs that tests start would ignore it too, unless it is caught
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -33,6 +35,9 @@ func Main(m *testing.M, flags ...string) (status int) {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		Program = filepath.Join(dir, "dlxtop")
+		if detectsRaces() {
+			flags = append(flags, "-race")
+		}
 		err = Build(Program, flags...)
 	}
 	if err == nil {
@@ -44,6 +49,11 @@ func Main(m *testing.M, flags ...string) (status int) {
 	}
 	defer Node.Stop()
 	return m.Run()
+}
+
+func detectsRaces() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // Build builds dlxtop into a file.
