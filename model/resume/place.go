@@ -8,15 +8,29 @@ import (
 )
 
 // place works out which originals are still in the source. Acknowledgements follow the order of publishing, so the
-// missing ones are the first of those that have arrived, and what is left at the head of the source shows how many.
+// missing ones are the first of those that have arrived, and what is left at the head of the source shows how many. No
+// such answer fits where messages are there that would be acknowledged.
 // Twins may allow several answers; the outcome of the messages that make the difference then stays open.
 func (f *resumption) place(seen []sighting) {
+	times, inSource := f.times(), counted(seen)
 	var possible []int
+	there := 0 // of those that would be acknowledged
 	for k := range len(f.pending) + 1 {
-		if k > 0 && f.pending[k-1].arrived == no || !f.fits(seen, k) {
-			continue
+		if k > 0 {
+			p := f.pending[k-1]
+			if p.arrived == no {
+				continue
+			}
+			if times[p.original] == 1 && inSource[p.original] == 1 {
+				there++
+			}
+			if there > byChance || there > 0 && p.id != "" {
+				break
+			}
 		}
-		possible = append(possible, k)
+		if f.fits(seen, k) {
+			possible = append(possible, k)
+		}
 	}
 	if len(possible) == 0 {
 		f.placeByCount(seen)
@@ -63,6 +77,23 @@ func (f *resumption) fits(seen []sighting, k int) bool {
 	return true
 }
 
+// times is how many messages of the records have the same original.
+func (f *resumption) times() map[message.Fingerprint]int {
+	times := maps.Clone(f.certain.originals)
+	for _, p := range f.pending {
+		times[p.original]++
+	}
+	return times
+}
+
+func counted(seen []sighting) map[message.Fingerprint]int {
+	count := map[message.Fingerprint]int{}
+	for _, s := range seen {
+		count[s.fingerprint]++
+	}
+	return count
+}
+
 // exceeds reports whether the source has fewer messages than would be left if the first k were acknowledged. It can
 // only decide that when the record acts on everything: then the messages still to do are there, too.
 func (f *resumption) exceeds(k int) bool {
@@ -99,14 +130,7 @@ const byChance = 3
 // lastByTwins is the highest possible answer. It exceeds the first only if messages in the source may be twins of
 // missing ones: those have other twins, or they have no message_id and are few.
 func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
-	times := maps.Clone(f.certain.originals)
-	for _, p := range f.pending {
-		times[p.original]++
-	}
-	inSource := map[message.Fingerprint]int{}
-	for _, s := range seen {
-		inSource[s.fingerprint]++
-	}
+	times, inSource := f.times(), counted(seen)
 	first, last := possible[0], possible[0]
 	for _, k := range possible[1:] {
 		for _, p := range f.pending[last:k] {
@@ -119,20 +143,15 @@ func (f *resumption) lastByTwins(possible []int, seen []sighting) int {
 	return last
 }
 
-// placeByCount decides by how many of each message there are, when the order of the source has changed.
+// placeByCount decides by how many of each message there are: the order of the source has changed, or a classic queue
+// forgot some acknowledgements when its node was killed. What is there is the original if no other message is the same.
 func (f *resumption) placeByCount(seen []sighting) {
-	there, all := map[message.Fingerprint]int{}, map[message.Fingerprint]int{}
-	for _, s := range seen {
-		there[s.fingerprint]++
-	}
-	for _, i := range f.items {
-		all[i.fingerprint]++
-	}
+	times, there := f.times(), counted(seen)
 	for _, p := range f.pending {
 		switch n := there[p.original]; {
 		case n == 0:
 			p.there = no
-		case n >= all[p.original]:
+		case n == 1 && times[p.original] == 1 && p.id != "" || p.arrived == no:
 			p.there = yes
 		}
 	}

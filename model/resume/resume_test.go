@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,6 +304,7 @@ type killedAt struct {
 	published int   // the first of these
 	acked     int   // the first of these
 	settled   int   // the first of these
+	forgotten int   // acknowledgements behind the settled ones that the queue forgot when its node was killed
 	drop      bool
 	marked    bool
 	named     bool  // each has its own message_id, and they differ
@@ -322,6 +324,9 @@ func randomKill(r *rand.Rand) killedAt {
 	k.published = r.IntN(k.intended + 1)
 	k.acked = r.IntN(k.published + 1)
 	k.settled = r.IntN(k.acked + 1)
+	if k.named && r.IntN(3) == 0 {
+		k.forgotten = r.IntN(k.acked - k.settled + 1)
+	}
 	if r.IntN(3) == 0 {
 		for range 1 + r.IntN(3) {
 			if k.arrived = append(k.arrived, r.IntN(kinds)); k.named {
@@ -354,7 +359,12 @@ func (k *killedAt) copyOf(kind int) message.Message {
 
 // source and target are what is in the queues after the kill.
 func (k *killedAt) source() (kinds []int) {
-	return append(append(kinds, k.queue[k.acked:]...), k.arrived...)
+	return slices.Concat(k.queue[k.settled:k.settled+k.forgotten], k.queue[k.acked:], k.arrived)
+}
+
+// acknowledged are those that the source has lost for good.
+func (k *killedAt) acknowledged() []int {
+	return slices.Concat(k.queue[:k.settled], k.queue[k.settled+k.forgotten:k.acked])
 }
 
 func (k *killedAt) target() (kinds []int) {
@@ -471,7 +481,7 @@ func TestResumeAtRandom(t *testing.T) {
 		copies, left := k.execute(&p)
 		is, was := counts(k.target(), copies, left), counts(k.queue, k.arrived)
 		if k.drop {
-			is = counts(k.queue[:k.acked], copies, left) // a drop has no copies: what is acknowledged is gone
+			is = counts(k.acknowledged(), copies, left) // a drop has no copies: what is acknowledged is gone
 		}
 		bad := ""
 		undecided := len(p.Undecided)
