@@ -288,7 +288,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	go func() {
 		s.calls.Lock()
 		defer s.calls.Unlock()
-		err := s.holding.Cancel(tag, false)
+		err := s.cancel(tag)
 		if err != nil {
 			_ = s.holding.Close() // so that the deliveries end
 		}
@@ -340,6 +340,10 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 		return nil, s.reason(err)
 	}
 	return deliveries, nil
+}
+
+func (s *source) cancel(consumer string) error {
+	return s.inTime(func() error { return s.holding.Cancel(consumer, false) })
 }
 
 // receive takes deliveries until there are n, the queue has no more, or ctx ends. ended: the broker ended the consumer.
@@ -454,7 +458,11 @@ func (s *source) sync() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
 	if s.anchors() {
-		if _, _, err := s.declared(s.holding); err != nil {
+		_, answered, err := s.declared(s.holding)
+		if err == nil && !answered {
+			err = model.ErrQueueSilent
+		}
+		if err != nil {
 			return link.QueueError("ask", s.plan.Queue, s.reason(err))
 		}
 	}

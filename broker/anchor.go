@@ -47,16 +47,22 @@ func (s *source) replaceAnchor(
 	return cancel, rest
 }
 
-// raiseAnchor cancels the anchor, so that its message can be acknowledged and it receives no other.
+// raiseAnchor prepares to acknowledge the anchor's message, after which the anchor may receive another. Where the queue
+// has more, the anchor is cancelled, which leaves the channel without a consumer.
 func (s *source) raiseAnchor() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
 	consumer := s.anchor.consumer
-	if s.anchor.consumer = ""; consumer == "" {
+	if consumer == "" {
 		return nil
 	}
 	s.anchor.holds.Store(0)
-	if err := s.holding.Cancel(consumer, false); err != nil {
+	q, _, err := s.declared(s.holding)
+	if err == nil && q.Messages > 0 {
+		s.anchor.consumer = ""
+		err = s.cancel(consumer)
+	}
+	if err != nil {
 		return s.reason(err)
 	}
 	return s.forgotten()

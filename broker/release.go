@@ -92,7 +92,7 @@ func (s *source) release() error {
 			return s.reason(err)
 		}
 	}
-	if err := s.holding.Close(); err != nil {
+	if err := s.inTime(s.holding.Close); err != nil {
 		return err
 	}
 	if wait {
