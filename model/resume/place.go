@@ -22,10 +22,9 @@ func (f *resumption) place(seen []sighting) {
 				continue
 			}
 			if times[p.original] == 1 && inSource[p.original] == 1 {
-				there++
-			}
-			if there > byChance || there > 0 && p.id != "" {
-				break
+				if there++; p.id != "" || there > byChance {
+					break
+				}
 			}
 		}
 		if f.fits(seen, k) {
