@@ -52,17 +52,34 @@ func (s *source) replaceAnchor(
 func (s *source) raiseAnchor() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
-	consumer := s.anchor.consumer
-	if consumer == "" {
+	if s.anchor.consumer == "" {
 		return nil
 	}
 	s.anchor.holds.Store(0)
 	q, _, err := s.declared(s.holding)
-	if err == nil && q.Messages > 0 {
-		s.anchor.consumer = ""
-		err = s.cancel(consumer)
-	}
 	if err != nil {
+		return s.reason(err)
+	}
+	if q.Messages > 0 {
+		return s.cancelAnchor()
+	}
+	return s.forgotten()
+}
+
+// endAnchor returns when the queue has processed every acknowledgement. It answers a passive declare ahead of them, and
+// a cancel behind them (3.10 to 4.3: prioritise_call in rabbit_amqqueue_process.erl).
+func (s *source) endAnchor() error {
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	return s.cancelAnchor()
+}
+
+func (s *source) cancelAnchor() error {
+	consumer := s.anchor.consumer
+	if s.anchor.consumer = ""; consumer == "" {
+		return nil
+	}
+	if err := s.cancel(consumer); err != nil {
 		return s.reason(err)
 	}
 	return s.forgotten()
