@@ -103,9 +103,6 @@ func (a *acknowledger) run() {
 				batch = a.next()
 				err = a.batch(batch)
 			}
-			if err == nil {
-				batch, err = nil, a.source.endAnchor()
-			}
 		}
 		if err != nil {
 			a.failed(fmt.Errorf("acknowledge: %w", link.Loss(err)))

@@ -479,6 +479,9 @@ func (s *source) stashed() bool {
 
 // flush makes sure that the queue has applied all acknowledgements.
 //
+// A classic queue answers a passive declare ahead of acknowledgements that it has received, and a cancel behind them
+// (3.10 to 4.3: prioritise_call in rabbit_amqqueue_process.erl).
+//
 // A queue read with basic.get has no consumer that would notice if it took the messages back; only its count shows
 // that. Others may have published some of the surplus, so it has to be large.
 //
@@ -488,7 +491,14 @@ func (s *source) stashed() bool {
 // the queue's log behind them. While messages are left, each takes and holds one, because a cancel with a message in
 // flight would change the order.
 func (s *source) flush() error {
-	if s.commands.Load() == s.applied.Load() || s.plan.Type != model.Quorum && s.plan.Method != peek.Get {
+	switch {
+	case s.commands.Load() == s.applied.Load():
+		return nil
+	case s.anchors():
+		s.calls.Lock()
+		defer s.calls.Unlock()
+		return s.cancelAnchor()
+	case s.plan.Type != model.Quorum && s.plan.Method != peek.Get:
 		return nil
 	}
 	s.calls.Lock()

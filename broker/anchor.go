@@ -66,14 +66,6 @@ func (s *source) raiseAnchor() error {
 	return s.forgotten()
 }
 
-// endAnchor returns when the queue has processed every acknowledgement. It answers a passive declare ahead of them, and
-// a cancel behind them (3.10 to 4.3: prioritise_call in rabbit_amqqueue_process.erl).
-func (s *source) endAnchor() error {
-	s.calls.Lock()
-	defer s.calls.Unlock()
-	return s.cancelAnchor()
-}
-
 func (s *source) cancelAnchor() error {
 	consumer := s.anchor.consumer
 	if s.anchor.consumer = ""; consumer == "" {
