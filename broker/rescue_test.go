@@ -246,8 +246,8 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	})
 }
 
-// lostIsTold: a lost connection is reported at once, even one that reconnected by itself; a closed one is not.
-func lostIsTold(t *testing.T, n *demo.Node) {
+// lostIsReported: a lost connection is reported at once, even one that reconnected by itself; a closed one is not.
+func lostIsReported(t *testing.T, n *demo.Node) {
 	c := clientOf(t, n)
 	must.Do(t, c.Check(t.Context(), "/"))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)

@@ -38,6 +38,15 @@ func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *jou
 	return s, c, j, id
 }
 
+// wantResumedWhole resumes a replay, and wants each of its n messages in the target once.
+func (s *undoRace) wantResumedWhole(t *testing.T, c *broker.Client, run resume.Run, n int) {
+	t.Helper()
+	account, err := c.Resume(t.Context(), run, nil)
+	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
+	s.await(s.from.QueueRef, 0)
+	wantOnce(t, s.drain(s.to.QueueRef, n), n)
+}
+
 // Originals that the plan saw, and that another look holds during the run, do not count as gone. The next resume takes
 // them out.
 func TestResumeOfHeldOriginals(t *testing.T) {
@@ -60,10 +69,7 @@ func TestResumeOfHeldOriginals(t *testing.T) {
 		s.publish(s.from.QueueRef, asPublished(d))
 	}
 	_, run = planned(lastRecord(t, j).ID)
-	account, err = c.Resume(t.Context(), run, nil)
-	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
-	s.await(s.from.QueueRef, 0)
-	wantOnce(t, s.drain(s.to.QueueRef, n), n)
+	s.wantResumedWhole(t, c, run, n)
 }
 
 // A classic queue whose node was killed may have forgotten some acknowledgements, but not later ones (4.0.5).
@@ -80,10 +86,7 @@ func TestResumeOfSomeForgotten(t *testing.T) {
 	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
 	made, err := resume.Of(topology, want)
 	must.That(t, err == nil && made.Done == 9 && made.Acks() > 3, "%+v %v", made, err)
-	account, err := c.Resume(t.Context(), made.On(topology, want), nil)
-	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
-	s.await(s.from.QueueRef, 0)
-	wantOnce(t, s.drain(s.to.QueueRef, n), n)
+	s.wantResumedWhole(t, c, made.On(topology, want), n)
 }
 
 // Messages that a consumer holds may come back. A resume and an undo planned meanwhile do not count them as gone.
@@ -119,8 +122,5 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 	want.Insist = false
 	made, err = resume.Of(topology, want)
 	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
-	account, err := c.Resume(t.Context(), made.On(topology, want), nil)
-	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
-	s.await(s.from.QueueRef, 0)
-	wantOnce(t, s.drain(s.to.QueueRef, n), n)
+	s.wantResumedWhole(t, c, made.On(topology, want), n)
 }

@@ -368,7 +368,7 @@ func TestOnARoughNode(t *testing.T) {
 	n := roughNode(t)
 	for name, test := range map[string]func(*testing.T, *demo.Node){
 		"a message that is too large":        messageThatIsTooLarge,
-		"another broker at the same address": anotherBrokerAtTheSameAddress, "a lost connection is reported": lostIsTold,
+		"another broker at the same address": anotherBrokerAtTheSameAddress, "a lost connection is reported": lostIsReported,
 		"no look in an alarm": noLookInAnAlarm, "the count survives a lost broker": countSurvivesALostBroker,
 		"a tap of a broker that goes away": tapOfABrokerThatGoesAway,
 	} {
