@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -183,8 +184,10 @@ func (s *source) ready() (int64, error) {
 	}
 }
 
-// awaitLeast counts the ready messages. A quorum queue whose leader has just died reports 0 (3.10.8), and messages that
-// a look returned may be back late: the queue is asked again, for a while, until it has as many as it should.
+// awaitLeast counts the ready messages. Messages that a look returned to a quorum queue may be back late: the queue is
+// asked again, for a while, until it has as many as it should. RabbitMQ also says 0 where it does not know the queue's
+// leader (3.10.8 to 4.3.6), for several seconds after a node has ended. This is not believed where there should be
+// messages: the depth is then that many, or for a look unbounded, and a consumer finds out.
 func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 	least := s.plan.Least
 	if s.plan.Acts {
@@ -197,8 +200,16 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 	}
 	for began := time.Now(); ; {
 		depth, err = s.ready()
-		if err != nil || depth >= least || s.plan.Type != model.Quorum || time.Since(began) > settling {
+		over := time.Since(began) > settling
+		switch {
+		case err != nil, depth >= least, s.plan.Type != model.Quorum:
 			return depth, err
+		case depth == 0 && !s.acts && (over || least == s.plan.Least):
+			return math.MaxInt32, nil
+		case depth == 0 && over:
+			return least, nil
+		case over:
+			return depth, nil
 		}
 		select {
 		case <-ctx.Done():

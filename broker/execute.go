@@ -61,7 +61,7 @@ func (c *Client) execute(
 		return l.copy(), left, fmt.Errorf("%s: this plan cannot be executed", attempt)
 	}
 	if p.Resuming != nil {
-		p.Acquire.Least = min(p.Resuming.Left, 1)
+		p.Acquire.Least = p.Resuming.Left
 	}
 	source, err := c.openSource(ctx, p.Acquire, true)
 	if err != nil {
@@ -239,19 +239,12 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 }
 
 // reopen starts taking messages again. Those that were ready at the start and were not moved are at the head, and a
-// quorum queue may get them back late. A queue that stays empty is an error: the messages are not gone.
+// quorum queue may get them back late.
 func (x *execution) reopen(ctx context.Context) (err error) {
 	again := x.plan.Acquire
 	again.Least = x.left
-	if x.source, err = x.client.openSource(ctx, again, true); err != nil {
-		return err
-	}
-	if x.source.plan.Type == model.Quorum && x.source.depth == 0 && x.left > 0 {
-		_, _ = x.client.giveBack(x.source)
-		return fmt.Errorf("%s says that it is empty, and should have %s", model.Printable(x.plan.From.String()),
-			model.Plural(x.left, "message"))
-	}
-	return nil
+	x.source, err = x.client.openSource(ctx, again, true)
+	return err
 }
 
 // stage acts until most messages have been picked in total (0: all that are left), and gives back what it holds.

@@ -262,27 +262,55 @@ func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
 // suspended when stopped returns.
 func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Duration, times int) (end func()) {
 	t.Helper()
+	return disturbed(t, n, queue, times, fmt.Sprintf(`
+		erlang:suspend_process(whereis(Process)), Begun(), Pause(%d),
+		erlang:resume_process(whereis(Process)), timer:sleep(10)`, pause.Milliseconds()))
+}
+
+// withoutLeader keeps a broker from knowing the leader of a quorum queue until end is called, for a minute at most.
+// That is so after a node with leaders has ended, until the new leader, or its tick every 5 s, has recorded itself.
+func withoutLeader(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
+	t.Helper()
+	return disturbed(t, n, queue, 1, `
+		Record = fun(Node) ->
+			Set = fun(Q) -> amqqueue:set_pid(Q, {Process, Node}) end,
+			ra_leaderboard:record(Process, {Process, Node}, [{Process, node()}]),
+			case erlang:function_exported(rabbit_db_queue, update, 2) of
+				true -> rabbit_db_queue:update(Name, Set);
+				false -> rabbit_misc:execute_mnesia_transaction(fun() -> rabbit_amqqueue:update(Name, Set) end)
+			end
+		end,
+		Forget = fun Forget(Left) ->
+			case Left =:= 0 orelse Over() of
+				true -> Record(node());
+				false -> Record('nowhere@localhost'), Begun(), timer:sleep(20), Forget(Left - 1)
+			end
+		end,
+		Forget(3000)`)
+}
+
+// disturbed does something to a quorum queue, a number of times until end is called. It has begun when disturbed
+// returns. how is in Erlang: it calls Begun, and may call Over and Pause.
+func disturbed(t *testing.T, n *demo.Node, queue model.QueueRef, times int, how string) (end func()) {
+	t.Helper()
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o777))
 	here, over := filepath.Join(dir, "here"), filepath.Join(dir, "over")
 	ended := make(chan error, 1)
 	go func() {
 		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
-			{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<%q>>, queue, <<%q>>)),
-			Process = whereis(element(1, amqqueue:get_pid(Queue))),
+			Name = rabbit_misc:r(<<%q>>, queue, <<%q>>),
+			{ok, Queue} = rabbit_amqqueue:lookup(Name),
+			Process = element(1, amqqueue:get_pid(Queue)),
+			Begun = fun() -> file:write_file(%q, "") end,
 			Over = fun() -> filelib:is_file(%q) end,
 			Pause = fun Pause(Left) ->
 				case Left > 0 andalso not Over() of true -> timer:sleep(20), Pause(Left - 20); false -> ok end
 			end,
-			Slow = fun Slow(Left) ->
-				case Left =:= 0 orelse Over() of
-					true -> ok;
-					false ->
-						erlang:suspend_process(Process), file:write_file(%q, ""), Pause(%d),
-						erlang:resume_process(Process), timer:sleep(10), Slow(Left - 1)
-				end
+			Again = fun Again(Left) ->
+				case Left =:= 0 orelse Over() of true -> ok; false -> %s, Again(Left - 1) end
 			end,
-			Slow(%d).`, queue.VHost, queue.Name, over, here, pause.Milliseconds(), times))
+			Again(%d).`, queue.VHost, queue.Name, here, over, how, times))
 		ended <- err
 	}()
 	a := newAppOn(t, n)

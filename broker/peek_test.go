@@ -72,22 +72,30 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 	})
 }
 
-// TestPeekWaitsForWhatShouldBeThere: a quorum queue that reports itself empty is asked again when a record expects
-// messages in it.
-func TestPeekWaitsForWhatShouldBeThere(t *testing.T) {
+// While the broker does not know the leader of a quorum queue, it says that the queue is empty. A look that decides
+// what is sent or removed reads it nevertheless, to its end; and a queue that is empty ends such a look.
+func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
-	q := described(a.queue("q", model.Quorum), model.Quorum)
-	look := planPeek(q, peek.Want{})
-	look.Least = 3
-	sent := make(chan bool)
-	time.AfterFunc(time.Second, func() {
-		a.send("", q.Name, numbered(3)...)
-		close(sent)
-	})
-	p := peekAt(t, newClient(t, broker.Options{URL: node.AMQP()}), look)
-	<-sent
-	assert.Equal(t, len(p.Messages), 3, "messages")
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Quorum)
+	look := peek.ToDecide(topology([]*model.Queue{described(q, model.Quorum)}), q, false, false)
+	read := func() (seen []string) {
+		_, err := c.Read(t.Context(), look, func(m *message.Message) error {
+			seen = append(seen, m.Properties.MessageID)
+			return nil
+		})
+		must.Do(t, err)
+		return seen
+	}
+	assert.Equal(t, len(read()), 0, "messages of an empty queue")
+	const n = 300
+	a.publish(q, numbered(n)...)
+	end := withoutLeader(t, node, q)
+	assert.Equal(t, depth.Of(t, a.channel, q.Name), 0, "messages, by the broker")
+	ended := make(chan struct{})
+	time.AfterFunc(7*time.Second, func() { end(); close(ended) })
+	assert.NoDiff(t, cmp.Diff(count(n), read()))
+	<-ended
 }
 
 // TestActionWaitsForWhatWasReturned: a look that decides about an action waits for messages that an earlier look

@@ -33,6 +33,14 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	return plan
 }
 
+// ToDecide is a look at all messages of a queue that decides whether messages are sent or removed: an empty queue must
+// be certain.
+func ToDecide(t *model.Topology, ref model.QueueRef, insist, readOnly bool) Plan {
+	plan := For(t, ref, Want{Insist: insist, ReadOnly: readOnly, ForAction: true})
+	plan.Least = 1
+	return plan
+}
+
 // OfQueue decides how to take messages from a queue so that they return unchanged and in order, what that costs, and
 // when not to. q are the queue's counts and flags, s its effective settings, b the broker's behaviour.
 //

@@ -57,7 +57,7 @@ func (w UndoWant) Looked(t *model.Topology, reads Reads) (UndoWant, error) {
 		return w, err
 	}
 	there := map[message.Fingerprint]int{}
-	look := peek.For(t, w.Record.From, peek.Want{Insist: w.Insist, ReadOnly: w.ReadOnly, ForAction: true})
+	look := peek.ToDecide(t, w.Record.From, w.Insist, w.ReadOnly)
 	held, stopped, err := reads.Whole(look, func(m *message.Message) error {
 		there[m.Fingerprint]++
 		lost.See(m)

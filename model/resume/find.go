@@ -225,12 +225,9 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	for _, i := range f.items {
 		wanted[i.fingerprint] = true
 	}
-	look := peek.For(f.topology, f.source, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
+	look := peek.ToDecide(f.topology, f.source, f.want.Insist, f.want.ReadOnly)
 	if !look.Allowed() {
 		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), look.Refusal.Words())
-	}
-	if len(f.pending) > 0 {
-		look.Least = 1
 	}
 	f.looked = append(f.looked, look)
 	held, stopped, err := f.want.Whole(look, func(m *message.Message) error {
@@ -292,7 +289,7 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 	if !exists {
 		return fmt.Sprintf("%s does not exist any more", model.Printable(name))
 	}
-	look := peek.For(f.topology, ref, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
+	look := peek.ToDecide(f.topology, ref, f.want.Insist, f.want.ReadOnly)
 	if !look.Allowed() {
 		return fmt.Sprintf("%s cannot be read: %s", model.Printable(name), look.Refusal.Words())
 	}
