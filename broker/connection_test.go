@@ -234,7 +234,7 @@ func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 	authority = filepath.Join(t.TempDir(), "ca.pem")
 	must.Do(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	private := must.Get(x509.MarshalECPrivateKey(key))(t)
-	address = dial.Nobody(t)
+	address = dial.Unused(t)
 	text := func(b []byte) string { return `base64:decode(<<"` + base64.StdEncoding.EncodeToString(b) + `">>)` }
 	options := fmt.Sprintf("[{cert, %s}, {key, {'ECPrivateKey', %s}}, {verify, verify_none}]", text(der), text(private))
 	const call = `rabbit_networking:ensure_ssl(), rabbit_networking:start_ssl_listener({"127.0.0.1", %s}, %s, 2).`

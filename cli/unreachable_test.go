@@ -47,11 +47,11 @@ func TestCannotConnect(t *testing.T) {
 		url, api string
 		want     []string
 	}{
-		{"no broker", as(user, "s3cr3t", dial.Nobody(t), ""), "http://" + dial.Nobody(t), []string{"127.0.0.1"}},
+		{"no broker", as(user, "s3cr3t", dial.Unused(t), ""), "http://" + dial.Unused(t), []string{"127.0.0.1"}},
 		{"wrong password", as(user, "s3cr3t-wrong", amqpHost, ""), "http://" + apiHost, []string{"password"}},
 		{"wrong password, one vhost", as(user, "s3cr3t-wrong", amqpHost, v.name), "http://" + apiHost, []string{"password"}},
 		{
-			"no management plugin", as(user, "s3cr3t", amqpHost, v.name), "http://" + dial.Nobody(t),
+			"no management plugin", as(user, "s3cr3t", amqpHost, v.name), "http://" + dial.Unused(t),
 			[]string{"rabbitmq_management", "--api"},
 		},
 		{
@@ -65,7 +65,7 @@ func TestCannotConnect(t *testing.T) {
 			"no such vhost for an administrator", as("guest", "guest", amqpHost, "missing"), "http://" + apiHost,
 			[]string{"missing"},
 		},
-		{"TLS to a plain port", "amqps://" + user + ":s3cr3t@" + amqpHost, "https://" + dial.Nobody(t), []string{"TLS"}},
+		{"TLS to a plain port", "amqps://" + user + ":s3cr3t@" + amqpHost, "https://" + dial.Unused(t), []string{"TLS"}},
 		{"TLS to a plain API", as(user, "s3cr3t", amqpHost, v.name), "https://" + apiHost, []string{"TLS"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestUncheckedCluster(t *testing.T) {
 		says string // "": nothing
 	}{
 		"both are named": {
-			[]string{"--url", "amqp://guest:guest@" + dial.Nobody(t) + "/" + v.name, "--api", api},
+			[]string{"--url", "amqp://guest:guest@" + dial.Unused(t) + "/" + v.name, "--api", api},
 			"not checked that AMQP leads to the same cluster",
 		},
 		"silence": {
@@ -226,7 +226,7 @@ func TestNothingConfigured(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
 	newSource, newBroker := p.Source, p.Broker
-	amqpAddress, apiAddress := dial.Nobody(t), dial.Nobody(t)
+	amqpAddress, apiAddress := dial.Unused(t), dial.Unused(t)
 	p.Source = func(c config.Connection) (cli.Source, error) {
 		assert.That(t, c.Guessed, "the connection was not guessed")
 		c.API = "http://" + apiAddress
@@ -253,7 +253,7 @@ func TestGoingToContexts(t *testing.T) {
 		url = %q
 		api = %[2]q
 		[contexts.away]
-		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+dial.Nobody(t)))
+		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+dial.Unused(t)))
 	master, tty := openPTY(t)
 	p := program(tty, tty, tty)
 	p.Env = func(name string) string { return env[name] }

@@ -56,7 +56,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	manage.User(t, b.API(), "watcher", "monitoring")
 	api := strings.TrimPrefix(b.as("guest", "guest"), "http://guest:guest@")
 	amqpPort := strings.TrimSuffix(strings.TrimPrefix(b.AMQP(), "amqp://guest:guest@"), "/")
-	deaf := dial.Nobody(t)
+	unused := dial.Unused(t)
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "<!doctype html><title>Welcome</title>")
 	}))
@@ -82,9 +82,9 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		cause   string
 		next    string
 	}{
-		{"nothing listens", Options{URL: "http://guest:guest@" + deaf}, model.Unreachable, "nothing listens on " +
-			deaf, "rabbitmq-plugins enable rabbitmq_management"},
-		{"nothing listens, demo", Options{URL: "http://guest:guest@" + deaf}, model.Unreachable, "", "dlxtop demo"},
+		{"nothing listens", Options{URL: "http://guest:guest@" + unused}, model.Unreachable, "nothing listens on " +
+			unused, "rabbitmq-plugins enable rabbitmq_management"},
+		{"nothing listens, demo", Options{URL: "http://guest:guest@" + unused}, model.Unreachable, "", "dlxtop demo"},
 		{
 			"no such host", Options{URL: "http://guest:guest@nohost.invalid:15672"}, model.NoSuchHost, "nohost.invalid", "check",
 		},

@@ -126,8 +126,8 @@ func Silent(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// Nobody returns an address on which nothing listens.
-func Nobody(t testing.TB) string {
+// Unused returns an address on which nothing listens.
+func Unused(t testing.TB) string {
 	t.Helper()
 	listener := Listen(t)
 	defer listener.Close()
