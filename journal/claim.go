@@ -44,7 +44,7 @@ func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id in
 	over := map[int64]attempt{}
 	db, err := j.open(ctx)
 	if err == nil {
-		err = attempts(ctx, db, r.Undoes, j.running, over)
+		err = j.attempts(ctx, db, r.Undoes, over)
 	}
 	if err != nil {
 		return 0, nil, j.explain("claim", err)
@@ -60,7 +60,7 @@ func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id in
 			return &plan.ClaimedError{Record: r.Undoes, By: by, State: plan.ClaimResumed}
 		}
 		if err == nil {
-			err = attempts(ctx, tx, r.Undoes, j.running, over)
+			err = j.attempts(ctx, tx, r.Undoes, over)
 		}
 		if err != nil {
 			return err
@@ -108,7 +108,7 @@ func free(before map[int64]attempt, record int64, c plan.Claim) (granted []int, 
 }
 
 // attempts adds the undos of a record to those already known.
-func attempts(ctx context.Context, q queryer, record int64, running func(int64) bool, known map[int64]attempt) error {
+func (j *Journal) attempts(ctx context.Context, q queryer, record int64, known map[int64]attempt) error {
 	undos, err := undosOf(ctx, q, record)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func attempts(ctx context.Context, q queryer, record int64, running func(int64) 
 		if _, ok := known[id]; ok {
 			continue
 		}
-		a := attempt{id: id, running: !ended && running(id), of: positions{}, unsure: map[int]message.Fingerprint{}}
+		a := attempt{id: id, running: !ended && j.running(id), of: positions{}, unsure: map[int]message.Fingerprint{}}
 		if a.running {
 			if err := readClaims(ctx, q, record, id, a.of); err != nil {
 				return err

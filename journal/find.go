@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -22,9 +23,8 @@ type finder struct {
 // depend on their content. It is fast if consecutive positions are near each other, and not safe for concurrent use.
 func (j *Journal) Find(ctx context.Context, record int64) (func(position int) (plan.Entry, error), error) {
 	f := &finder{journal: j, record: record, rows: positions{}}
-	db, err := j.open(ctx)
-	if err == nil {
-		err = writes(ctx, db, record, func(row int64, content string) error {
+	err := j.read(ctx, func(db *sql.DB) error {
+		return writes(ctx, db, record, func(row int64, content string) error {
 			f.writes = append(f.writes, row)
 			for line := range strings.Lines(content) {
 				if position, _, ok := cutPosition(line); ok {
@@ -33,14 +33,14 @@ func (j *Journal) Find(ctx context.Context, record int64) (func(position int) (p
 			}
 			return nil
 		})
-	}
-	return func(position int) (plan.Entry, error) { return f.find(ctx, position) }, j.explain("read", err)
+	})
+	return func(position int) (plan.Entry, error) { return f.find(ctx, position) }, err
 }
 
 func (f *finder) find(ctx context.Context, position int) (plan.Entry, error) {
 	if at := f.rows.get(position); at > 0 && at != f.held {
 		if err := f.read(ctx, at); err != nil {
-			return plan.Entry{}, f.journal.explain("read", err)
+			return plan.Entry{}, err
 		}
 	}
 	e, ok := f.entries[position]
@@ -53,13 +53,10 @@ func (f *finder) find(ctx context.Context, position int) (plan.Entry, error) {
 
 // read reads the entries of one Write into memory.
 func (f *finder) read(ctx context.Context, at int32) error {
-	db, err := f.journal.open(ctx)
-	if err != nil {
-		return err
-	}
 	var content string
-	err = db.QueryRowContext(ctx, `SELECT content FROM entries WHERE rowid = ?`, f.writes[at-1]).Scan(&content)
-	if err != nil {
+	if err := f.journal.read(ctx, func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, `SELECT content FROM entries WHERE rowid = ?`, f.writes[at-1]).Scan(&content)
+	}); err != nil {
 		return err
 	}
 	f.held, f.entries = at, map[int]plan.Entry{}

@@ -95,6 +95,18 @@ func (j *Journal) exists() bool {
 	return j.options.Path == "" || j.full.exists()
 }
 
+// read reads the file. Without one there is nothing to read.
+func (j *Journal) read(ctx context.Context, work func(*sql.DB) error) error {
+	if !j.exists() {
+		return nil
+	}
+	db, err := j.open(ctx)
+	if err == nil {
+		err = work(db)
+	}
+	return j.explain("read", err)
+}
+
 // within runs work in one transaction.
 func (j *Journal) within(ctx context.Context, in *database, attempt string, work func(*sql.Tx) error) error {
 	return j.explain(attempt, in.within(ctx, work))

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -38,23 +39,15 @@ func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 		return plan.Record{}, fmt.Errorf("%w %d: `dlxtop journal` lists what there is", plan.ErrNoRecord, id)
 	}
 	r := records[0]
-	r.Intent, err = j.intent(ctx, id)
+	err = j.read(ctx, func(db *sql.DB) error {
+		var text sql.NullString // NULL when it was not kept
+		err := db.QueryRowContext(ctx, `SELECT intent FROM records WHERE id = ?`, id).Scan(&text)
+		if err == nil && text.Valid {
+			r.Intent, err = plan.ParseIntent([]byte(text.String))
+		}
+		return err
+	})
 	return r, err
-}
-
-// intent is the intent of a record; nil when it was not kept.
-func (j *Journal) intent(ctx context.Context, id int64) (*plan.Intent, error) {
-	db, err := j.open(ctx)
-	if err != nil {
-		return nil, j.explain("read", err)
-	}
-	var text sql.NullString
-	err = db.QueryRowContext(ctx, `SELECT intent FROM records WHERE id = ?`, id).Scan(&text)
-	if err != nil || !text.Valid {
-		return nil, j.explain("read", err)
-	}
-	intent, err := plan.ParseIntent([]byte(text.String))
-	return intent, j.explain("read", err)
 }
 
 // tellFor is how long each start reports an unfinished action. Records lists it for longer.
@@ -62,40 +55,26 @@ const tellFor = 7 * 24 * time.Hour
 
 // Unfinished are the records of the last week whose program ended in the middle, newest first, unless they were undone.
 func (j *Journal) Unfinished(ctx context.Context) ([]plan.Record, error) {
-	open, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.ended IS NULL AND r.began > ?
+	records, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.ended IS NULL AND r.began > ?
 		AND NOT EXISTS (SELECT 1 FROM records u WHERE u.undoes = r.id AND u.ended IS NOT NULL) ORDER BY r.id DESC`,
 		j.options.Now().Add(-tellFor).UnixMilli())
-	if err != nil {
-		return nil, err
-	}
-	var unfinished []plan.Record
-	for _, r := range open {
-		if r.Unfinished() {
-			unfinished = append(unfinished, r)
-		}
-	}
-	return unfinished, nil
+	return slices.DeleteFunc(records, func(r plan.Record) bool { return !r.Unfinished() }), err
 }
 
-func (j *Journal) query(ctx context.Context, query string, values ...any) ([]plan.Record, error) {
-	if !j.exists() {
-		return nil, nil
-	}
-	db, err := j.open(ctx)
-	if err != nil {
-		return nil, j.explain("read", err)
-	}
-	var records []plan.Record
-	err = eachRow(ctx, db, query, values, func(scan func(...any) error) error {
-		r, err := scanRecord(scan)
-		records = append(records, r)
+func (j *Journal) query(ctx context.Context, query string, values ...any) (records []plan.Record, err error) {
+	err = j.read(ctx, func(db *sql.DB) error {
+		err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
+			r, err := scanRecord(scan)
+			records = append(records, r)
+			return err
+		})
+		for i := 0; err == nil && i < len(records); i++ {
+			err = j.complete(ctx, db, &records[i])
+		}
 		return err
 	})
-	for i := 0; err == nil && i < len(records); i++ {
-		err = j.complete(ctx, db, &records[i])
-	}
 	if err != nil {
-		return nil, j.explain("read", err)
+		return nil, err
 	}
 	return records, nil
 }
@@ -173,36 +152,34 @@ func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err er
 // Entries calls each with every entry of a record, in the order of writing, with its outcome and those of undoing it;
 // for an unreadable one, with the reason. An error of each ends it. The entries of one Write are in memory at a time.
 func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error {
-	if !j.exists() {
-		return nil
-	}
-	db, err := j.open(ctx)
-	if err != nil {
-		return j.explain("read", err)
-	}
-	outcomes, err := readOutcomes(ctx, db, id)
-	if err != nil {
-		return j.explain("read", err)
-	}
-	undos := map[int64]attempt{}
-	if err := attempts(ctx, db, id, j.running, undos); err != nil {
-		return j.explain("read", err)
-	}
-	inOrder := slices.Sorted(maps.Keys(undos))
 	var stop error
-	err = entries(ctx, db, id, func(e *plan.Entry) error {
-		s, _ := outcomes.at(e.Position)
-		e.Outcome, e.Reason = s.Outcome, s.Reason
-		for _, undo := range inOrder {
-			undos[undo].tell(e)
+	err := j.read(ctx, func(db *sql.DB) error {
+		outcomes, undos, err := j.fates(ctx, db, id)
+		if err != nil {
+			return err
 		}
-		stop = each(e)
-		return stop
+		inOrder := slices.Sorted(maps.Keys(undos))
+		return entries(ctx, db, id, func(e *plan.Entry) error {
+			s, _ := outcomes.at(e.Position)
+			e.Outcome, e.Reason = s.Outcome, s.Reason
+			for _, undo := range inOrder {
+				undos[undo].tell(e)
+			}
+			stop = each(e)
+			return stop
+		})
 	})
-	if stop != nil {
-		return stop
+	return cmp.Or(stop, err)
+}
+
+// fates are the outcomes of a record's entries, and what its undos did with them.
+func (j *Journal) fates(ctx context.Context, db *sql.DB, id int64) (outcomes, map[int64]attempt, error) {
+	undos := map[int64]attempt{}
+	o, err := readOutcomes(ctx, db, id)
+	if err == nil {
+		err = j.attempts(ctx, db, id, undos)
 	}
-	return j.explain("read", err)
+	return o, undos, err
 }
 
 // entries reads the entries of a record as they were written.

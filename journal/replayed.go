@@ -14,17 +14,10 @@ import (
 // Replayed are the copies that replays on a broker have sent, without those that an undo has brought back.
 func (j *Journal) Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error) {
 	d := plan.NewDoubles()
-	if !j.exists() {
-		return d, nil
-	}
-	db, err := j.open(ctx)
-	if err == nil {
-		err = j.replayed(ctx, db, d, plan.Record{Broker: broker, Cluster: cluster})
-	}
-	return d, j.explain("read", err)
+	return d, j.read(ctx, func(db *sql.DB) error { return j.replayed(ctx, db, d, broker, cluster) })
 }
 
-func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, here plan.Record) error {
+func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, broker, cluster string) error {
 	const query = `SELECT id, vhost, queue, broker, cluster, began, ended IS NOT NULL,
 		coalesce(json_extract(intent, '$.mark'), 0) FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`
 	type replay struct {
@@ -37,7 +30,7 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, her
 		var r replay
 		var began int64
 		err := scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked)
-		if r.Began = time.UnixMilli(began); r.On(here.Broker, here.Cluster) {
+		if r.Began = time.UnixMilli(began); r.On(broker, cluster) {
 			replays = append(replays, r)
 		}
 		return err
@@ -56,12 +49,8 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, her
 // copies calls each with every copy that a record has sent, or may have sent: after a kill an intended one may be sent,
 // but one without an outcome in an ended record is untouched.
 func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, each func(plan.Copy)) error {
-	outcomes, err := readOutcomes(ctx, db, id)
+	outcomes, undos, err := j.fates(ctx, db, id)
 	if err != nil {
-		return err
-	}
-	undos := map[int64]attempt{}
-	if err := attempts(ctx, db, id, j.running, undos); err != nil {
 		return err
 	}
 	return lines(ctx, db, id, func(line string) error {

@@ -75,7 +75,7 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 	}
 	for ; id > 0; id = by {
 		undos := map[int64]attempt{}
-		if err := attempts(ctx, tx, id, j.running, undos); err != nil {
+		if err := j.attempts(ctx, tx, id, undos); err != nil {
 			return err
 		}
 		for undo, a := range undos {
