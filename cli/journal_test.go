@@ -339,7 +339,7 @@ func TestResumeOfAnImport(t *testing.T) {
 	assert.Equal(t, len(seen), n, "different ones")
 }
 
-// olderJournal is a journal in a file that can be downgraded to the version before kinds of fingerprints.
+// olderJournal is a journal in a file that can be changed to that of another dlxtop.
 type olderJournal struct {
 	*vhost
 	path string
@@ -354,17 +354,6 @@ func (o *olderJournal) act(args ...string) (id string) {
 	o.t.Helper()
 	r := o.run(append(args, "--yes")...).ends(o.t, cli.ExitDone)
 	return fmt.Sprint(decode[accountContract](o.t, r).JournalID)
-}
-
-// age downgrades the file, with further changes.
-func (o *olderJournal) age(changes ...string) {
-	o.t.Helper()
-	o.change(append([]string{
-		`DROP TRIGGER newer`, `DROP TRIGGER older`,
-		`ALTER TABLE records DROP COLUMN fingerprints`, `ALTER TABLE records DROP COLUMN version`,
-		`ALTER TABLE records DROP COLUMN login`, `ALTER TABLE records DROP COLUMN reason`,
-		`ALTER TABLE records DROP COLUMN sequel`, `PRAGMA user_version = 4`,
-	}, changes...)...)
 }
 
 // change runs SQL statements on the file.
@@ -424,7 +413,8 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 	unsure := o.act("drop", "failed", "--id", "b")
 	replayed := o.act("replay", "failed", "--to", "queue:worker", "--id", "c")
 	killed := o.act("replay", "failed", "--to", "queue:worker", "--id", "d")
-	o.age("UPDATE outcomes SET outcome = 'unknown' WHERE record = "+unsure,
+	o.change("UPDATE records SET fingerprints = 1, version = 5",
+		"UPDATE outcomes SET outcome = 'unknown' WHERE record = "+unsure,
 		"DELETE FROM outcomes WHERE record = "+killed,
 		"UPDATE records SET ended = NULL, account = NULL WHERE id = "+killed)
 

@@ -126,28 +126,27 @@ func source(path string, pragmas []string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String()
 }
 
-// schema describes one of dlxtop's database files. Each migration upgrades a file by one version; its index in the list
-// is in SQLite's user_version, and mark is in its application_id.
+// schema describes one of dlxtop's database files. The first migration makes a file of the first version, and each of
+// the others upgrades one by a version. The version is in SQLite's user_version, and mark is in its application_id.
 type schema struct {
-	mark       int
-	migrations []string
-	always     string // executed at each opening
+	mark, first int
+	migrations  []string
 }
 
-// errNewer and errForeign mean that this program must not touch a file.
+func (s schema) version() int { return s.first + len(s.migrations) - 1 }
+
+// errNewer, errOlder and errForeign mean that this program must not touch a file.
 var (
 	errNewer   = errors.New("newer")
+	errOlder   = errors.New("older")
 	errForeign = errors.New("foreign")
 )
 
 // prepare creates the tables of a new file, upgrades an older one to this version, and refuses a foreign file.
 func (s schema) prepare(ctx context.Context, db *sql.DB) error {
 	found, mark, err := markOf(ctx, db)
-	if err == nil && (found != len(s.migrations) || mark != s.mark) {
+	if err == nil && (found != s.version() || mark != s.mark) {
 		err = s.migrate(ctx, db)
-	}
-	if err == nil && s.always != "" {
-		_, err = db.ExecContext(ctx, s.always)
 	}
 	return err
 }
@@ -167,18 +166,23 @@ func (s schema) migrate(ctx context.Context, db *sql.DB) error {
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables); err != nil {
 		return err
 	}
-	switch {
-	case mark == s.mark && found > len(s.migrations):
-		return errNewer
-	case mark != s.mark && (tables > 0 || found != 0 || mark != 0), mark == s.mark && found < 1:
+	done := 0 // migrations
+	switch isNew := tables == 0 && found == 0 && mark == 0; {
+	case !isNew && (mark != s.mark || found < 1):
 		return errForeign
+	case !isNew && found < s.first:
+		return errOlder
+	case found > s.version():
+		return errNewer
+	case !isNew:
+		done = found - s.first + 1
 	}
-	for _, migration := range s.migrations[found:] {
+	for _, migration := range s.migrations[done:] {
 		if _, err := tx.ExecContext(ctx, migration); err != nil {
 			return err
 		}
 	}
-	marks := fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, len(s.migrations), s.mark)
+	marks := fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, s.version(), s.mark)
 	if _, err := tx.ExecContext(ctx, marks); err != nil {
 		return err
 	}

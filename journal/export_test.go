@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"fmt"
-	"strings"
 )
 
 // Pragma sets something that only a test needs, on every open connection.
@@ -26,5 +25,5 @@ func (j *Journal) Damage(ctx context.Context, position int) error {
 	return err
 }
 
-// Migrations are the steps of the schema from one version to another.
-func Migrations(from, to int) string { return strings.Join(migrations[from:to], "") }
+// FirstMigration makes a journal of dlxtop 1.0.0.
+var FirstMigration = migrations[0]

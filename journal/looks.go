@@ -24,8 +24,7 @@ const (
 
 // looksSchema describes the file; its mark is "dlxl". highest is the delivery count that a message of the queue may
 // have. Times are milliseconds since 1970. ended is for looks that dlxtop did not end itself: how is a model.Ended.
-// Earlier versions did not have it.
-var looksSchema = schema{mark: 0x646c786c, migrations: []string{`
+var looksSchema = schema{mark: 0x646c786c, first: 1, migrations: []string{`
 CREATE TABLE looks (
 	cluster TEXT    NOT NULL,
 	vhost   TEXT    NOT NULL,
@@ -35,8 +34,7 @@ CREATE TABLE looks (
 	at      INTEGER NOT NULL,
 	PRIMARY KEY (cluster, vhost, queue)
 ) WITHOUT ROWID;
-`}, always: `
-CREATE TABLE IF NOT EXISTS ended (
+CREATE TABLE ended (
 	cluster TEXT    NOT NULL,
 	vhost   TEXT    NOT NULL,
 	queue   TEXT    NOT NULL,
@@ -44,7 +42,7 @@ CREATE TABLE IF NOT EXISTS ended (
 	at      INTEGER NOT NULL,
 	PRIMARY KEY (cluster, vhost, queue)
 ) WITHOUT ROWID;
-`}
+`}}
 
 // Looks remembers what looks at queues have cost, where returns count towards a delivery limit, and how looks ended
 // that dlxtop did not end: in a separate file beside the journal, for every dlxtop of a user. It contains names of

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -24,185 +23,25 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// Existing files were made by these, so they must never change; new ones are appended.
+// Existing files were made by this, so it must never change; new migrations are appended.
 func TestPublishedMigrationsStay(t *testing.T) {
-	sum := sha256.Sum256([]byte(journal.Migrations(0, 7)))
-	assert.Equal(t, hex.EncodeToString(sum[:8]), "693d9358eff81dd1")
+	sum := sha256.Sum256([]byte(journal.FirstMigration))
+	assert.Equal(t, hex.EncodeToString(sum[:8]), "a0e3a44e7b8650fa")
 }
 
-// firstRows are a drop of three messages in a file of the first version, and the undo of one of them.
-const firstRows = `
-PRAGMA user_version = 1; PRAGMA application_id = 1684830324;
-INSERT INTO records VALUES(7, 'drop', '/', 'failed', '', 'guest', 'localhost:5672', 4102444800000, 4102444801000, 3, 0, '{"dropped":3}');
-INSERT INTO entries VALUES(7, 3, '{"position":1,"message_id":"a","fingerprint":"01010101010101010101010101010101","exchange":"","routing_key":"k","message":{"exchange":"","routing_key":"k","redelivered":false,"properties":{},"headers":{},"body":"a","body_encoding":"utf-8","body_bytes":1}}
-{"position":2,"message_id":"b","fingerprint":"02020202020202020202020202020202","exchange":"","routing_key":"k","message":{"exchange":"","routing_key":"k","redelivered":false,"properties":{},"headers":{},"body":"b","body_encoding":"utf-8","body_bytes":1}}
-{"position":3,"message_id":"c","fingerprint":"03030303030303030303030303030303","exchange":"","routing_key":"k","message":{"exchange":"","routing_key":"k","redelivered":false,"properties":{},"headers":{},"body":"c","body_encoding":"utf-8","body_bytes":1}}
-');
-INSERT INTO outcomes VALUES(7, 'dropped', '', 3, '1-3');
-INSERT INTO records VALUES(9, 'undo', '/', 'failed', '', 'guest', 'localhost:5672', 4102444802000, 4102444803000, 1, 7, '{"moved":1}');
-INSERT INTO entries VALUES(9, 1, '{"position":2,"fingerprint":"02020202020202020202020202020202","exchange":"","routing_key":"k","undoes":2,"sent":{"fingerprint":"04040404040404040404040404040404","exchange":"","routing_key":"failed"}}
-');
-INSERT INTO outcomes VALUES(9, 'moved', '', 1, '2');
-`
-
-func firstVersion(t *testing.T) (path string) {
-	t.Helper()
-	path = at(t)
-	check(t, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600))
-	db, err := sql.Open("sqlite", path)
-	check(t, err)
-	defer db.Close()
-	_, err = db.Exec(journal.Migrations(0, 1) + firstRows)
-	check(t, err)
-	return path
-}
-
-// A file of the first version is read and upgraded, also when several programs open it at once.
-func TestFirstVersion(t *testing.T) {
-	path := firstVersion(t)
-	var all sync.WaitGroup
-	for range 4 {
-		j := open(t, journal.Options{Path: path})
-		all.Go(func() {
-			records, err := j.Records(t.Context(), 0)
-			assert.That(t, err == nil && len(records) == 2 && records[1].Account.Dropped == 3 && records[1].Undone == 1 &&
-				records[0].Undoes == 7, "%+v %v", records, err)
-		})
-	}
-	all.Wait()
-	j := open(t, journal.Options{Path: path})
-	got := read(t, j, 7)
-	assert.That(t, len(got) == 3 && !got[0].Undone && got[1].Undone && got[2].Outcome == plan.Dropped, "%+v", got)
-	id, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 2, 3}})
-	assert.That(t, err == nil && id == 10 && len(granted) == 2, "%d %v %v", id, granted, err)
-}
-
-// A failed migration leaves the file as it was.
-func TestMigrationIsWhole(t *testing.T) {
-	path := firstVersion(t)
-	db, err := sql.Open("sqlite", path)
-	check(t, err)
-	defer db.Close()
-	_, err = db.Exec(`CREATE TABLE claims (in_the_way TEXT)`)
-	check(t, err)
-	assert.That(t, open(t, journal.Options{Path: path}).Check(t.Context()) != nil, "no error")
-	var version, columns int
-	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version),
-		db.QueryRow(`SELECT count(*) FROM pragma_table_info('records')`).Scan(&columns))
-	assert.That(t, version == 1 && columns == 12, "version %d with %d columns", version, columns)
-}
-
-// A record names the program that changed its messages, and its intent has it for a resume. An older dlxtop, which
-// would resume without it, refuses the file because of its version.
+// A record names the program that changed its messages, and its intent has it for a resume.
 func TestEditOfARecord(t *testing.T) {
 	program := must.Get(mend.Parse(`.body = "é"`))(t)
-	path := firstVersion(t)
-	j := open(t, journal.Options{Path: path})
-	id, err := j.Begin(t.Context(), plan.Record{
+	j := open(t, journal.Options{Path: at(t)})
+	id := begin(t, j, plan.Record{
 		Operation: plan.Replay, From: model.QueueRef{VHost: "/", Name: "q"}, Intent: &plan.Intent{Mend: program},
 	})
-	check(t, err)
 	chain, err := j.Chain(t.Context(), id)
 	assert.That(t, err == nil && chain[0].Edit == program.Text && chain[0].Intent.Mend != nil &&
 		chain[0].Intent.Mend.Text == program.Text, "%+v %v", chain, err)
-	old, err := j.Record(t.Context(), 7)
+	id = begin(t, j, record(plan.Drop))
+	old, err := j.Record(t.Context(), id)
 	assert.That(t, err == nil && old.Edit == "", "%+v %v", old, err)
-	db := must.Get(sql.Open("sqlite", path))(t)
-	defer db.Close()
-	var version int
-	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	assert.That(t, version >= 3, "the version is %d", version)
-}
-
-// fourthRows are a replay in a file of the fourth version, the last one without the kind of fingerprints.
-const fourthRows = `
-PRAGMA user_version = 4;
-INSERT INTO records(id, operation, vhost, queue, target, user, broker, began, planned, undoes, cluster)
-	VALUES(11, 'replay', '/', 'failed', 'queue:worker', 'guest', 'localhost:5672', 4102444804000, 2, 0, 'rabbit@a');
-INSERT INTO entries VALUES(11, 2, '{"position":1,"message_id":"d","fingerprint":"05050505050505050505050505050505","exchange":"","routing_key":"k","sent":{"fingerprint":"06060606060606060606060606060606","exchange":"","routing_key":"worker","reached":["worker"]}}
-{"position":2,"message_id":"e","fingerprint":"07070707070707070707070707070707","exchange":"","routing_key":"k","sent":{"fingerprint":"08080808080808080808080808080808","exchange":"","routing_key":"worker","reached":["worker"]}}
-');
-INSERT INTO outcomes VALUES(11, 'moved', '', 1, '1');
-`
-
-func fourthVersion(t *testing.T) (path string, db *sql.DB) {
-	t.Helper()
-	path = firstVersion(t)
-	db, err := sql.Open("sqlite", path)
-	check(t, err)
-	t.Cleanup(func() { db.Close() })
-	_, err = db.Exec(journal.Migrations(1, 4) + fourthRows)
-	check(t, err)
-	return path, db
-}
-
-// A record in a file without kinds of fingerprints has the first kind, and is listed and shown as before; new records
-// have this program's kind. A drop that needs no search can be undone.
-func TestFingerprintsOfBefore(t *testing.T) {
-	path, db := fourthVersion(t)
-	j := open(t, journal.Options{Path: path})
-	id := begin(t, j, record(plan.Replay))
-	records, err := j.Records(t.Context(), 0)
-	must.That(t, err == nil && len(records) == 4 && records[0].ID == id && !records[0].OtherPrints, "%+v %v", records, err)
-	for _, r := range records[1:] {
-		assert.That(t, r.OtherPrints, "%d has the fingerprints of now", r.ID)
-	}
-	if r := records[1]; r.ID != 11 || r.To != "queue:worker" || r.Cluster != "rabbit@a" || r.Entries != 2 ||
-		r.Uncertain() != 1 || r.Told() != "1 moved, 1 unknown; unfinished" {
-		t.Errorf("%+v: %s", r, r.Told())
-	}
-	got := read(t, j, 11)
-	assert.That(t, len(got) == 2 && got[0].Sent.Reached[0] == "worker" && got[0].Outcome == plan.Moved, "%+v", got)
-	chain, err := j.Chain(t.Context(), 11)
-	assert.That(t, err == nil && len(chain) == 1 && chain[0].OtherPrints, "%+v %v", chain, err)
-	_, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 3}})
-	assert.That(t, err == nil && len(granted) == 2, "%v %v", granted, err)
-	var version int
-	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	assert.That(t, version >= 5, "the version is %d", version)
-}
-
-// A program that has had the file open since before the upgrade continues to write records of its own kind. It cannot
-// undo or resume one of another kind, as it would not find the messages. One that knows the kind, but not later
-// versions, can undo a record, but not resume it.
-func TestOlderProgramBesides(t *testing.T) {
-	path, older := fourthVersion(t)
-	j := open(t, journal.Options{Path: path})
-	id := begin(t, j, record(plan.Replay))
-	insert := func(undoes, resumes int64) error {
-		_, err := older.Exec(`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes,
-			resumes, session, intent, edit, cluster) VALUES('drop', '/', 'q', '', 'guest', 'b', 1, 1, ?, ?, '', NULL, '', '')`,
-			undoes, resumes)
-		return err
-	}
-	check(t, insert(0, 0), insert(7, 0), insert(0, 11))
-	for _, err := range []error{insert(id, 0), insert(0, id)} {
-		assert.That(t, err != nil && strings.Contains(err.Error(), "start dlxtop again"),
-			"it goes on with a newer record: %v", err)
-	}
-	insertFifth := func(undoes, resumes int64) error {
-		_, err := older.Exec(`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes,
-			resumes, fingerprints) VALUES('undo', '/', 'q', '', 'guest', 'b', 1, 1, ?, ?, ?)`, undoes, resumes,
-			message.FingerprintKind)
-		return err
-	}
-	if err := insertFifth(0, id); err == nil || !strings.Contains(err.Error(), "start dlxtop again") {
-		t.Errorf("the fifth version resumes a newer record: %v", err)
-	}
-	records, err := j.Records(t.Context(), 3)
-	ours := func(r plan.Record) bool { return !r.OtherPrints }
-	assert.That(t, err == nil && len(records) == 3 && !slices.ContainsFunc(records, ours), "%+v %v", records, err)
-	check(t, insertFifth(id, 0))
-}
-
-// wantError wants one sentence that names the file and what to do.
-func wantError(t *testing.T, err error, path string, words ...string) {
-	t.Helper()
-	must.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
-	for _, want := range append(words, path) {
-		assert.That(t, strings.Contains(err.Error(), want), "%q is not in: %v", want, err)
-	}
-	assert.That(t, !strings.Contains(err.Error(), "\n") && len(err.Error()) <= 400, "that is no sentence: %v", err)
 }
 
 // made is a closed journal with one record.
@@ -213,6 +52,89 @@ func made(t *testing.T) string {
 	id := begin(t, j, record(plan.Drop))
 	check(t, j.Write(id, dropped(1, 2, 3), nil), j.Finish(id, nil, plan.Account{}), j.Close())
 	return path
+}
+
+// withOthers is a journal with a drop and an undo of one of its messages, 1 and 2, and a killed replay, 3, that another
+// version of dlxtop wrote: with other fingerprints.
+func withOthers(t *testing.T) (j *journal.Journal, db *sql.DB) {
+	t.Helper()
+	path := at(t)
+	j = open(t, journal.Options{Path: path})
+	drop := begin(t, j, record(plan.Drop))
+	undo := begin(t, j, undoOf(drop))
+	replay := record(plan.Replay)
+	replay.To, replay.Cluster, replay.Planned = "queue:worker", "rabbit@a", 2
+	killed := begin(t, j, replay)
+	sent := restored(1, 2)
+	for i := range sent {
+		sent[i].Undoes, sent[i].Sent.Reached = 0, []string{"worker"}
+	}
+	check(t, j.Write(drop, dropped(1, 2, 3), settled(plan.Dropped, 1, 2, 3)),
+		j.Finish(drop, nil, plan.Account{Dropped: 3}),
+		j.Write(undo, restored(2), settled(plan.Moved, 2)), j.Finish(undo, nil, plan.Account{Moved: 1}),
+		j.Write(killed, sent, settled(plan.Moved, 1)), j.Close())
+	db = must.Get(sql.Open("sqlite", path))(t)
+	t.Cleanup(func() { db.Close() })
+	must.Get(db.Exec(`UPDATE records SET fingerprints = 1, version = 5`))(t)
+	return open(t, journal.Options{Path: path}), db
+}
+
+// A record with another kind of fingerprints is listed and shown like others; new records have this program's kind. A
+// drop that needs no search can be undone.
+func TestFingerprintsOfBefore(t *testing.T) {
+	j, _ := withOthers(t)
+	id := begin(t, j, record(plan.Replay))
+	records, err := j.Records(t.Context(), 0)
+	must.That(t, err == nil && len(records) == 4 && records[0].ID == id && !records[0].OtherPrints, "%+v %v", records, err)
+	for _, r := range records[1:] {
+		assert.That(t, r.OtherPrints, "%d has the fingerprints of now", r.ID)
+	}
+	if r := records[1]; r.ID != 3 || r.To != "queue:worker" || r.Cluster != "rabbit@a" || r.Entries != 2 ||
+		r.Uncertain() != 1 || r.Told() != "1 moved, 1 unknown; unfinished" {
+		t.Errorf("%+v: %s", r, r.Told())
+	}
+	got := read(t, j, 3)
+	assert.That(t, len(got) == 2 && got[0].Sent.Reached[0] == "worker" && got[0].Outcome == plan.Moved, "%+v", got)
+	chain, err := j.Chain(t.Context(), 3)
+	assert.That(t, err == nil && len(chain) == 1 && chain[0].OtherPrints, "%+v %v", chain, err)
+	assert.That(t, records[3].Account.Dropped == 3 && records[3].Undone == 1 && records[2].Undoes == 1, "%+v", records)
+	got = read(t, j, 1)
+	assert.That(t, len(got) == 3 && !got[0].Undone && got[1].Undone && got[2].Outcome == plan.Dropped, "%+v", got)
+	undo, granted, err := j.Claim(t.Context(), undoOf(1), plan.Claim{Positions: []int{1, 2, 3}})
+	assert.That(t, err == nil && undo == id+1 && len(granted) == 2, "%d %v %v", undo, granted, err)
+}
+
+// A program that has had the file open since before an upgrade continues to write records of its own kind. It cannot
+// undo or resume one of another kind, as it would not find the messages. One that knows the kind, but not later
+// versions, can undo a record, but not resume it.
+func TestOlderProgramBesides(t *testing.T) {
+	j, db := withOthers(t)
+	id := begin(t, j, record(plan.Replay))
+	insert := func(prints int, undoes, resumes int64) error {
+		_, err := db.Exec(`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes,
+			session, edit, cluster, fingerprints, version, login, reason)
+			VALUES('drop', '/', 'q', '', 'guest', 'b', 1, 1, ?, ?, '', '', '', ?, 5, '', '')`, undoes, resumes, prints)
+		return err
+	}
+	check(t, insert(1, 0, 0), insert(1, 1, 0), insert(1, 0, 3))
+	for _, err := range []error{insert(1, id, 0), insert(1, 0, id), insert(message.FingerprintKind, 0, id)} {
+		assert.That(t, err != nil && strings.Contains(err.Error(), "start dlxtop again"),
+			"it goes on with a newer record: %v", err)
+	}
+	records, err := j.Records(t.Context(), 3)
+	ours := func(r plan.Record) bool { return !r.OtherPrints }
+	assert.That(t, err == nil && len(records) == 3 && !slices.ContainsFunc(records, ours), "%+v %v", records, err)
+	check(t, insert(message.FingerprintKind, id, 0))
+}
+
+// wantError wants one sentence that names the file and what to do.
+func wantError(t *testing.T, err error, path string, words ...string) {
+	t.Helper()
+	must.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
+	for _, want := range append(words, path) {
+		assert.That(t, strings.Contains(err.Error(), want), "%q is not in: %v", want, err)
+	}
+	assert.That(t, !strings.Contains(err.Error(), "\n") && len(err.Error()) <= 400, "that is no sentence: %v", err)
 }
 
 func TestUnusableFiles(t *testing.T) {
@@ -235,6 +157,10 @@ func TestUnusableFiles(t *testing.T) {
 			j := journal.New(journal.Options{Path: path})
 			check(t, j.Pragma(t.Context(), "user_version = 1000"), j.Close())
 		}, []string{"newer version of dlxtop"}},
+		{"older", func(t *testing.T, path string) {
+			j := journal.New(journal.Options{Path: path})
+			check(t, j.Pragma(t.Context(), "user_version = 6"), j.Close())
+		}, []string{"before its version 1.0.0", "move the file away"}},
 		{"of another program", func(t *testing.T, path string) {
 			j := journal.New(journal.Options{Path: path})
 			check(t, j.Pragma(t.Context(), "application_id = 7"), j.Close())

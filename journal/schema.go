@@ -15,41 +15,51 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// journalSchema describes the journal; its mark is "dlxt".
-var journalSchema = schema{mark: 0x646c7874, migrations: migrations}
+// journalSchema describes the journal; its mark is "dlxt". Its first version is that of dlxtop 1.0.0.
+var journalSchema = schema{mark: 0x646c7874, first: 7, migrations: migrations}
 
 // migrations: an entry is identified by its position within its record. Times are milliseconds since 1970. Positions
-// are ranges: "1-500 502". An entry's content is JSON lines.
+// are ranges: "1-500 502". An entry's content is JSON lines. sequel is what happened to replayed messages afterwards.
 //
-// A field of an intent that changes what a resume does needs a version, too, because a dlxtop that does not know the
-// field would resume without it: the third one is for selections by cause and for programs that change messages. The
-// fourth one is for the cluster, because such a dlxtop would not notice another one.
+// A dlxtop knows one kind of fingerprints, the FingerprintKind. It may have had the file open since before a newer one
+// upgraded it, and continue to write: undoing or resuming a record of another kind could leave messages twice, and the
+// first trigger prevents that.
 //
-// The fifth one is for the FingerprintKind of a record. Records of an older dlxtop have the first kind, even if it has
-// had the file open since before and continues to write. It knows no other kind: undoing or resuming a newer record
-// could leave messages twice, and the trigger prevents that.
-//
-// The sixth one is for replays that leave copies where they are, and for messages that keep a delay: a dlxtop that
-// knows neither would replay the copies, too, and republish delayed messages. A record has the version of its program,
-// and no older one resumes it. From here on such a field only needs an empty migration.
-//
-// The seventh one is for the person, the reason, and what happened to replayed messages afterwards (JSON).
+// A record has the version of its program, and no older one resumes it: it would resume without what the intent has for
+// a newer one. So a field of an intent that changes what a resume does needs a version, too: an empty migration.
 var migrations = []string{`
 CREATE TABLE records (
-	id        INTEGER PRIMARY KEY AUTOINCREMENT,
-	operation TEXT    NOT NULL,
-	vhost     TEXT    NOT NULL,
-	queue     TEXT    NOT NULL,
-	target    TEXT    NOT NULL,
-	user      TEXT    NOT NULL,
-	broker    TEXT    NOT NULL,
-	began     INTEGER NOT NULL,
-	ended     INTEGER,
-	planned   INTEGER NOT NULL,
-	undoes    INTEGER NOT NULL,
-	account   TEXT
+	id           INTEGER PRIMARY KEY AUTOINCREMENT,
+	operation    TEXT    NOT NULL,
+	vhost        TEXT    NOT NULL,
+	queue        TEXT    NOT NULL,
+	target       TEXT    NOT NULL,
+	user         TEXT    NOT NULL,
+	broker       TEXT    NOT NULL,
+	began        INTEGER NOT NULL,
+	ended        INTEGER,
+	planned      INTEGER NOT NULL,
+	undoes       INTEGER NOT NULL,
+	account      TEXT,
+	resumes      INTEGER NOT NULL,
+	session      TEXT    NOT NULL,
+	intent       TEXT,
+	edit         TEXT    NOT NULL,
+	cluster      TEXT    NOT NULL,
+	fingerprints INTEGER NOT NULL,
+	version      INTEGER NOT NULL,
+	login        TEXT    NOT NULL,
+	reason       TEXT    NOT NULL,
+	sequel       TEXT
 );
 CREATE INDEX undone ON records(undoes) WHERE undoes > 0;
+CREATE UNIQUE INDEX resumed ON records(resumes) WHERE resumes > 0;
+CREATE TRIGGER newer BEFORE INSERT ON records
+WHEN EXISTS (SELECT 1 FROM records r WHERE r.id IN (NEW.undoes, NEW.resumes) AND r.fingerprints > NEW.fingerprints)
+BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
+CREATE TRIGGER older BEFORE INSERT ON records
+WHEN EXISTS (SELECT 1 FROM records r WHERE r.id = NEW.resumes AND r.version > NEW.version)
+BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
 CREATE TABLE entries (
 	record  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
 	count   INTEGER NOT NULL,
@@ -64,12 +74,6 @@ CREATE TABLE outcomes (
 	positions TEXT    NOT NULL
 );
 CREATE INDEX outcomes_of ON outcomes(record);
-CREATE TABLE checks (at INTEGER NOT NULL);
-`, `
-ALTER TABLE records ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE records ADD COLUMN session TEXT NOT NULL DEFAULT '';
-ALTER TABLE records ADD COLUMN intent TEXT;
-CREATE UNIQUE INDEX resumed ON records(resumes) WHERE resumes > 0;
 CREATE TABLE claims (
 	record    INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
 	claimant  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
@@ -77,24 +81,7 @@ CREATE TABLE claims (
 );
 CREATE INDEX claims_of ON claims(record);
 CREATE INDEX claims_by ON claims(claimant);
-`, `
-ALTER TABLE records ADD COLUMN edit TEXT NOT NULL DEFAULT '';
-`, `
-ALTER TABLE records ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
-`, `
-ALTER TABLE records ADD COLUMN fingerprints INTEGER NOT NULL DEFAULT 1;
-CREATE TRIGGER newer BEFORE INSERT ON records
-WHEN EXISTS (SELECT 1 FROM records r WHERE r.id IN (NEW.undoes, NEW.resumes) AND r.fingerprints > NEW.fingerprints)
-BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
-`, `
-ALTER TABLE records ADD COLUMN version INTEGER NOT NULL DEFAULT 5;
-CREATE TRIGGER older BEFORE INSERT ON records
-WHEN EXISTS (SELECT 1 FROM records r WHERE r.id = NEW.resumes AND r.version > NEW.version)
-BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
-`, `
-ALTER TABLE records ADD COLUMN login TEXT NOT NULL DEFAULT '';
-ALTER TABLE records ADD COLUMN reason TEXT NOT NULL DEFAULT '';
-ALTER TABLE records ADD COLUMN sequel TEXT;
+CREATE TABLE checks (at INTEGER NOT NULL);
 `}
 
 // explain words an error in one sentence that names the next step. All of them wrap plan.ErrJournal.
@@ -121,6 +108,8 @@ func (j *Journal) explain(attempt string, err error) error {
 		return say("%s", others.words(j.options.Path))
 	case errors.Is(err, errNewer):
 		return say("was written by a newer version of dlxtop: use that one, or move the file away to begin a new journal")
+	case errors.Is(err, errOlder):
+		return say("was written by dlxtop before its version 1.0.0: move the file away to begin a new journal")
 	case errors.Is(err, errForeign):
 		return say("is a database, but not a journal of dlxtop: move the file away")
 	case errors.Is(err, syscall.ENOSPC):

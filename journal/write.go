@@ -85,7 +85,7 @@ func (j *Journal) begin(
 			`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes, session, intent,
 			edit, cluster, fingerprints, version, login, reason) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned,
-			r.Undoes, r.Resumes, r.Session, intent, edit, r.Cluster, message.FingerprintKind, len(migrations),
+			r.Undoes, r.Resumes, r.Session, intent, edit, r.Cluster, message.FingerprintKind, journalSchema.version(),
 			j.options.Login, r.Reason)
 		if err == nil {
 			id, err = result.LastInsertId()
