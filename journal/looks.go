@@ -34,7 +34,8 @@ CREATE TABLE looks (
 	at      INTEGER NOT NULL,
 	PRIMARY KEY (cluster, vhost, queue)
 ) WITHOUT ROWID;
-CREATE TABLE ended (
+`, `
+CREATE TABLE IF NOT EXISTS ended (
 	cluster TEXT    NOT NULL,
 	vhost   TEXT    NOT NULL,
 	queue   TEXT    NOT NULL,

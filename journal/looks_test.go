@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -182,6 +183,12 @@ func TestLooksThatEnded(t *testing.T) {
 			"%+v, want %d times, %d before", of, times, before)
 	}
 	end := func(e peek.LookEnd) { endLook(t, l, e) }
+	must.Do(t, l.Change(t.Context(), "shop", looked, func(of *model.Looked) { of.Limit = 20 }))
+	must.Do(t, l.Close()) // and now it is a file of an earlier version
+	db := must.Get(sql.Open("sqlite", filepath.Join(dir, "looks.db")))(t)
+	must.Get(db.Exec(`DROP TABLE ended; PRAGMA user_version = 1`))(t)
+	must.Do(t, db.Close())
+	l = newLooks(t, dir)
 	want(0, 0)
 	ended := peek.LookEnd{Uncounted: true, Ended: model.Ended{By: model.EndedByBroker, Before: 6}}
 	end(ended)
