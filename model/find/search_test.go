@@ -2,12 +2,14 @@ package find_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +53,15 @@ func (b *told) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueR
 	return counts, nil
 }
 
+// reasons are why queues were not read, each on a line.
+func reasons(missed []find.NotRead) string {
+	var words []string
+	for _, why := range find.Reasons(missed) {
+		words = append(words, why.Words())
+	}
+	return strings.Join(words, "\n")
+}
+
 // Hits come in order, and everything that was not read is named with the reason.
 func TestSearch(t *testing.T) {
 	lost := &model.ConnectError{Kind: model.Unreachable, Cause: "mq1 is gone", Next: "start it"}
@@ -63,36 +74,31 @@ func TestSearch(t *testing.T) {
 		looks  string
 		fails  bool
 	}{
-		{"all", find.Want{}, nil, "a1 a2 a3 b1 b2 c1", "", "a b c", false},
+		{name: "all", hits: "a1 a2 a3 b1 b2 c1", looks: "a b c"},
 		{
-			"a limit",
-			find.Want{Limit: 2},
-			nil, "a1 a2 b1 b2 c1", "1 message of a: the first 2 messages of the queue were read",
-			"a b c", false,
-		},
-		{"enough hits", find.Want{Hits: 2}, nil, "a1 a2", "1 message of a: the search ended here, with 2 messages found\n" +
-			"3 messages of b, c: the search ended before, with 2 messages found", "a", false},
-		{"too long", find.Want{Longest: 1}, nil, "a1 b1 c1", "a, b, c: reading stopped after ", "a b c", false},
-		{
-			"one is gone",
-			find.Want{},
-			map[string]error{"b": fmt.Errorf("read b: %w", model.ErrQueueGone)},
-			"a1 a2 a3 b1 b2 c1",
-			"b: the queue does not exist any more", "a b c", false,
+			name: "a limit", want: find.Want{Limit: 2}, hits: "a1 a2 b1 b2 c1",
+			missed: "1 message of a: the first 2 messages of the queue were read", looks: "a b c",
 		},
 		{
-			"one fails",
-			find.Want{},
-			map[string]error{"b": errors.New("refused")},
-			"a1 a2 a3 b1 b2 c1", "b: refused", "a b c",
-			false,
+			name: "enough hits", want: find.Want{Hits: 2}, hits: "a1 a2",
+			missed: "1 message of a: the search ended here, with 2 messages found\n" +
+				"3 messages of b, c: the search ended before, with 2 messages found", looks: "a",
 		},
 		{
-			"the broker is lost",
-			find.Want{},
-			map[string]error{"a": lost},
-			"a1 a2 a3",
-			"a: " + lost.Error() + "\n3 messages of b, c: the connection was lost before", "a", true,
+			name: "too long", want: find.Want{Longest: 1}, hits: "a1 b1 c1", missed: "a, b, c: reading stopped after ",
+			looks: "a b c",
+		},
+		{
+			name: "one is gone", errors: map[string]error{"b": fmt.Errorf("read b: %w", model.ErrQueueGone)},
+			hits: "a1 a2 a3 b1 b2 c1", missed: "b: the queue does not exist any more", looks: "a b c",
+		},
+		{
+			name: "one fails", errors: map[string]error{"b": errors.New("refused")}, hits: "a1 a2 a3 b1 b2 c1",
+			missed: "b: refused", looks: "a b c",
+		},
+		{
+			name: "the broker is lost", errors: map[string]error{"a": lost}, hits: "a1 a2 a3",
+			missed: "a: " + lost.Error() + "\n3 messages of b, c: the connection was lost before", looks: "a", fails: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,22 +107,12 @@ func TestSearch(t *testing.T) {
 			broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, c.errors, nil}
 			want := c.want
 			want.Filter, _ = filter.Parse("message")
-			if want.Limit == 0 {
-				want.Limit = 100
-			}
-			if want.Hits == 0 {
-				want.Hits = 100
-			}
+			want.Limit, want.Hits = cmp.Or(want.Limit, 100), cmp.Or(want.Hits, 100)
 			search := find.New(broker, find.Queues(topology, want), want, nil)
-			type end struct {
-				result find.Result
-				err    error
-			}
-			ended := make(chan end, 1) // exactly one end
-			go func() {
-				result, err := search.Run(t.Context())
-				ended <- end{result, err}
-			}()
+			var result find.Result
+			var err error
+			var running sync.WaitGroup
+			running.Go(func() { result, err = search.Run(t.Context()) })
 			var hits []string
 			for more := true; more; {
 				var found []find.Hit
@@ -125,18 +121,14 @@ func TestSearch(t *testing.T) {
 					hits = append(hits, fmt.Sprint(found[i].Queue.Name, found[i].Position))
 				}
 			}
-			e := <-ended
-			var missed []string
-			for _, why := range find.Reasons(e.result.NotRead) {
-				missed = append(missed, why.Words())
-			}
+			running.Wait()
 			got := strings.Join(hits, " ")
-			assert.That(t, got == c.hits && e.result.Hits == len(hits), "found %s, %d", got, e.result.Hits)
-			got = strings.Join(missed, "\n")
+			assert.That(t, got == c.hits && result.Hits == len(hits), "found %s, %d", got, result.Hits)
+			got = reasons(result.NotRead)
 			assert.That(t, got == c.missed || c.want.Longest != 0 && strings.HasPrefix(got, c.missed),
 				"not read: %s", got)
 			got = strings.Join(broker.looks, " ")
-			assert.That(t, got == c.looks && (e.err != nil) == c.fails, "looked at %s: %v", got, e.err)
+			assert.That(t, got == c.looks && (err != nil) == c.fails, "looked at %s: %v", got, err)
 		})
 	}
 }
@@ -172,10 +164,7 @@ func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
 			want := find.Want{Limit: 100, Hits: 100, Costly: c.costly}
 			want.Filter, _ = filter.Parse("message")
 			result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(t.Context())
-			missed := ""
-			for _, why := range find.Reasons(result.NotRead) {
-				missed += why.Words()
-			}
+			missed := reasons(result.NotRead)
 			told := strings.HasPrefix(missed, c.missed) && (missed == "") == (c.missed == "")
 			assert.That(t, err == nil && result.Read == c.read && told, "%v: %d read, not read: %q", err, result.Read, missed)
 			assert.Equal(t, strings.Join(broker.looks, " "), c.looks, "it looked at")
@@ -204,11 +193,8 @@ func TestMatch(t *testing.T) {
 		condition := must.Get(filter.Parse(c.text))(t)
 		m := &message.Message{Position: 7, RoutingKey: "key", Body: []byte(c.body), BodyBytes: len(c.body)}
 		assert.That(t, find.Matches(condition, m) == (c.where != ""), "%q in %q: it does not match", c.text, c.body)
-		hit, ok := find.Match(condition, model.QueueRef{VHost: "/", Name: "q"}, m)
-		if ok != (c.where != "") {
-			t.Errorf("%q in %q: %v", c.text, c.body, ok)
-			continue
-		}
+		hit, ok := find.Match(condition, build.Ref("q"), m)
+		assert.Equal(t, ok, c.where != "", "%q in %q", c.text, c.body)
 		if !ok {
 			continue
 		}
@@ -243,19 +229,13 @@ func TestQueues(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
-	ref := func(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
-	reasons := find.Reasons([]find.NotRead{
-		{ref("a"), model.Some[int64](1), "cost", true},
-		{ref("b"), model.Some[int64](2), "cost", true},
-		{ref("c"), model.Unknown[int64](), "gone", false},
-		{ref("d"), model.Some[int64](3), "cost", true},
-		{ref("e"), model.Some[int64](4), "cost", true},
-	})
-	var words []string
-	for i := range reasons {
-		words = append(words, reasons[i].Words())
-	}
-	assert.Equal(t, strings.Join(words, "\n"), "10 messages of a, b, d and 1 more queue: cost\nc: gone")
+	assert.Equal(t, reasons([]find.NotRead{
+		{build.Ref("a"), model.Some[int64](1), "cost", true},
+		{build.Ref("b"), model.Some[int64](2), "cost", true},
+		{build.Ref("c"), model.Unknown[int64](), "gone", false},
+		{build.Ref("d"), model.Some[int64](3), "cost", true},
+		{build.Ref("e"), model.Some[int64](4), "cost", true},
+	}), "10 messages of a, b, d and 1 more queue: cost\nc: gone")
 }
 
 // BenchmarkMatch searches one dead-lettered message of 1 KiB that does not have the text.

@@ -71,10 +71,8 @@ func TestPlanTap(t *testing.T) {
 	}
 	unread := *topology.Snapshot
 	unread.Bindings = nil
-	if p := PlanTap(model.NewTopology(&unread),
-		TapWant{VHost: "/", Exchanges: []string{"dlx"}}); !strings.Contains(p.Refusal.Words(), "could not be read") {
-		t.Errorf("the bindings could not be read, and it says %q", p.Refusal.Words())
-	}
+	p := PlanTap(model.NewTopology(&unread), TapWant{VHost: "/", Exchanges: []string{"dlx"}})
+	assert.Contains(t, p.Refusal.Words(), "could not be read", "without bindings")
 }
 
 // tapTopology is a flow whose buffers lead to dlx.
@@ -94,8 +92,14 @@ func expiredIn(queue, expiration string, count int64) message.Death {
 // How long a message has waited by its own account, when it was not seen entering.
 func TestWaitsOfPassedMessages(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	stamped := func(ago time.Duration) message.Properties { return message.Properties{Timestamp: now.Add(-ago)} }
-	none := model.Unknown[time.Duration]()
+	stamped := func(ago time.Duration, deaths ...message.Death) message.Message {
+		return message.Message{Properties: message.Properties{Timestamp: now.Add(-ago)}, Deaths: deaths}
+	}
+	fixed, own := expiredIn("fixed", "", 1), expiredIn("own", "700", 1)
+	replayed := stamped(5*time.Second, fixed)
+	replayed.Headers = model.Table{message.ReplayHeader: model.Table{"count": int64(1)}}
+	none, some := model.Unknown[time.Duration](), model.Some[time.Duration]
+	const short = 700 * time.Millisecond
 	for _, c := range []struct {
 		name           string
 		m              message.Message
@@ -103,83 +107,34 @@ func TestWaitsOfPassedMessages(t *testing.T) {
 		waited, should model.Opt[time.Duration]
 		known          WaitKnown
 	}{
-		{
-			"nothing reported",
-			message.Message{Deaths: []message.Death{expiredIn("own", "700", 1)}},
-			none, none,
-			model.Some(700 * time.Millisecond), "",
-		},
-		{
-			"timestamp",
-			message.Message{
-				Properties: stamped(5 * time.Second),
-				Deaths:     []message.Death{expiredIn("fixed", "", 1)},
-			},
-			none, model.Some(5 * time.Second),
-			model.Some(5 * time.Second), WaitPublisher,
-		},
-		{"the publisher's clock is ahead", message.Message{
-			Properties: stamped(-3 * time.Minute),
-			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
-		}, none, none, model.Some(5 * time.Second), ""},
-		{"ahead by less than the TTL", message.Message{
-			Properties: stamped(2 * time.Second),
-			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
-		}, none, none, model.Some(5 * time.Second), ""},
-		{"far behind", message.Message{
-			Properties: stamped(10 * time.Minute),
-			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
-		}, none, none, model.Some(5 * time.Second), ""},
-		{
-			"held behind another",
-			message.Message{
-				Properties: stamped(10 * time.Minute),
-				Deaths:     []message.Death{expiredIn("own", "700", 1)},
-			},
-			none, model.Some(10 * time.Minute),
-			model.Some(700 * time.Millisecond), WaitPublisher,
-		},
-		{"years", message.Message{
-			Properties: stamped(24 * 365 * 10 * time.Hour),
-			Deaths:     []message.Death{expiredIn("own", "700", 1)},
-		}, none, none, model.Some(700 * time.Millisecond), ""},
+		{"nothing reported", message.Message{Deaths: []message.Death{own}}, none, none, some(short), ""},
+		{"timestamp", stamped(5*time.Second, fixed), none, some(5 * time.Second), some(5 * time.Second), WaitPublisher},
+		{"the publisher's clock is ahead", stamped(-3*time.Minute, fixed), none, none, some(5 * time.Second), ""},
+		{"ahead by less than the TTL", stamped(2*time.Second, fixed), none, none, some(5 * time.Second), ""},
+		{"far behind", stamped(10*time.Minute, fixed), none, none, some(5 * time.Second), ""},
+		{"held behind another", stamped(10*time.Minute, own), none, some(10 * time.Minute), some(short), WaitPublisher},
+		{"years", stamped(24*365*10*time.Hour, own), none, none, some(short), ""},
 		{
 			"the broker's clock differs", message.Message{
 				Headers: model.Table{"timestamp_in_ms": now.Add(3*time.Minute - 5*time.Second).UnixMilli()},
-				Deaths:  []message.Death{expiredIn("fixed", "", 1)},
-			}, model.Some(3 * time.Minute), model.Some(5 * time.Second), model.Some(5 * time.Second), WaitBroker,
+				Deaths:  []message.Death{fixed},
+			}, some(3 * time.Minute), some(5 * time.Second), some(5 * time.Second), WaitBroker,
 		},
 		{
 			"an expiration of 2^40 ms",
 			message.Message{Deaths: []message.Death{expiredIn("own", "1099511627776", 1)}},
-			none,
-			none, none, "",
+			none, none, none, "",
 		},
-		{"died again in the same queue", message.Message{
-			Properties: stamped(time.Minute),
-			Deaths:     []message.Death{expiredIn("own", "700", 2)},
-		}, none, none, none, ""},
-		{"replayed", message.Message{
-			Properties: stamped(5 * time.Second),
-			Headers:    model.Table{message.ReplayHeader: model.Table{"count": int64(1)}},
-			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
-		}, none, none, model.Some(5 * time.Second), ""},
+		{"died again in the same queue", stamped(time.Minute, expiredIn("own", "700", 2)), none, none, none, ""},
+		{"replayed", replayed, none, none, some(5 * time.Second), ""},
 		{
-			"rejected by the worker before",
-			message.Message{Properties: stamped(time.Hour), Deaths: []message.Death{
-				expiredIn("fixed", "", 1),
-				{Queue: "worker", Reason: model.Rejected, Count: 1, Time: now.Add(-5 * time.Second)},
-			}},
-			none, model.Some(5 * time.Second), model.Some(5 * time.Second), WaitDied,
+			"rejected by the worker before", stamped(time.Hour, fixed,
+				message.Death{Queue: "worker", Reason: model.Rejected, Count: 1, Time: now.Add(-5 * time.Second)}),
+			none, some(5 * time.Second), some(5 * time.Second), WaitDied,
 		},
 		{
-			"the queue is gone",
-			message.Message{
-				Properties: stamped(time.Second),
-				Deaths:     []message.Death{expiredIn("deleted", "700", 1)},
-			},
-			none, model.Some(time.Second),
-			model.Some(700 * time.Millisecond), WaitPublisher,
+			"the queue is gone", stamped(time.Second, expiredIn("deleted", "700", 1)), none, some(time.Second),
+			some(short), WaitPublisher,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -201,17 +156,13 @@ func TestPassedTwice(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ms := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
 	entered := func(id, expiration string, n int) {
-		row := p.See(&message.Message{Exchange: "front", Properties: message.Properties{
-			MessageID:  id,
-			Expiration: expiration,
-		}}, ms(n))
+		properties := message.Properties{MessageID: id, Expiration: expiration}
+		row := p.See(&message.Message{Exchange: "front", Properties: properties}, ms(n))
 		must.That(t, row.From == "", "it was published, not from %s", row.From)
 	}
 	left := func(exchange, id string, n int, deaths ...message.Death) Passed {
-		return p.See(&message.Message{
-			Exchange: exchange, Properties: message.Properties{MessageID: id},
-			Deaths: deaths,
-		}, ms(n))
+		properties := message.Properties{MessageID: id}
+		return p.See(&message.Message{Exchange: exchange, Properties: properties, Deaths: deaths}, ms(n))
 	}
 	is := func(row Passed, waited, late, behind int) {
 		t.Helper()
@@ -275,22 +226,21 @@ func TestTapChoices(t *testing.T) {
 		build.Bind("retry", "r", "worker.retry"))
 	flow, ok := topology.FlowOf(build.Ref("worker"))
 	must.That(t, ok, "there is no flow")
-	for name, want := range map[string]string{"dlx": "[dlx retry front] [dlx]", "front": "[front]"} {
+	exchanges := func(wants []TapWant) string {
 		var got []string
-		for _, w := range TapsOf(topology, model.ExchangeRef{VHost: "/", Name: name}) {
+		for _, w := range wants {
 			got = append(got, fmt.Sprint(w.Exchanges))
 		}
-		assert.That(t, strings.Join(got, " ") == want, "of %s: %v, want %s", name, got, want)
+		return strings.Join(got, " ")
+	}
+	for name, want := range map[string]string{"dlx": "[dlx retry front] [dlx]", "front": "[front]"} {
+		assert.Equal(t, exchanges(TapsOf(topology, model.ExchangeRef{VHost: "/", Name: name})), want, "of %s", name)
 	}
 	for cursor, want := range map[string]string{
 		"buffer":       "[dlx front] [dlx] [dlx retry] [retry]",
 		"worker.retry": "[dlx retry] [dlx] [dlx front] [retry]",
 	} {
-		var got []string
-		for _, w := range TapChoices(topology, flow, build.Ref(cursor)) {
-			got = append(got, fmt.Sprint(w.Exchanges))
-		}
-		assert.That(t, strings.Join(got, " ") == want, "at %s: %v, want %s", cursor, got, want)
+		assert.Equal(t, exchanges(TapChoices(topology, flow, build.Ref(cursor))), want, "at %s", cursor)
 	}
 }
 
