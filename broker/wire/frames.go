@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
+	"io"
 	"math"
 	"sync/atomic"
 )
@@ -118,7 +120,9 @@ func (r *incoming) next() error {
 		}
 		return nil
 	}
-	frame, err := r.long(total)
+	var long bytes.Buffer // it grows as bytes arrive
+	_, err = io.CopyN(&long, r.from, total)
+	frame := long.Bytes()
 	if err != nil {
 		r.ready, r.asIs = frame, true
 		return nil
@@ -136,21 +140,6 @@ func (r *incoming) broken(err error) error {
 		return nil
 	}
 	return err
-}
-
-// long reads a frame that is larger than the buffer. It allocates as bytes arrive.
-func (r *incoming) long(total int64) ([]byte, error) {
-	var frame []byte
-	for int64(len(frame)) < total {
-		start := len(frame)
-		frame = append(frame, make([]byte, min(total-int64(start), readAhead))...)
-		n, err := r.from.Read(frame[start:])
-		frame = frame[:start+n]
-		if err != nil {
-			return frame, err
-		}
-	}
-	return frame, nil
 }
 
 // disguised is the replacement for a content header frame: one without properties, and body frames with them. It is nil
@@ -199,7 +188,7 @@ func propertiesOf(frame []byte) (properties []byte, ok bool) {
 	if len(frame) < frameFixed+frameExtra || frame[len(frame)-1] != frameEnd {
 		return nil, false
 	}
-	properties = frame[frameHead+frameFixed-2 : len(frame)-1]
+	properties = frame[frameHead+frameBefore : len(frame)-1]
 	return properties, complete(properties)
 }
 
@@ -266,16 +255,15 @@ func (w *outgoing) add(waiting, p []byte) []byte {
 }
 
 // size is the size in bytes of the frame whose head is held.
-func (w *outgoing) size() int { return frameExtra + int(binary.BigEndian.Uint32(w.held[3:])) }
+func (w *outgoing) size() int { return int(frameSize(w.held)) }
 
 // header appends the content header frame that is held.
 func (w *outgoing) header(b []byte) []byte {
-	const before = frameFixed - 2 // the properties begin with the flags
-	if w.properties == nil || len(w.held) < frameExtra+before {
+	if w.properties == nil || len(w.held) < frameExtra+frameBefore {
 		return append(b, w.held...)
 	}
 	b = appendFrame(b, w.held[0], w.held[1:3], func(b []byte) []byte {
-		return append(append(b, w.held[frameHead:frameHead+before]...), w.properties...)
+		return append(append(b, w.held[frameHead:frameHead+frameBefore]...), w.properties...)
 	})
 	w.properties = nil
 	return b

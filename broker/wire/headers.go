@@ -104,35 +104,26 @@ func decodeProperties(b []byte) (p message.Properties, headers model.Table) {
 	return p, headers
 }
 
-// frameFixed is the size in bytes of a content header without its properties (class, weight, body size, flags),
-// frameExtra that of a frame without its payload.
+// frameBefore is the size in bytes of what a content header has before its properties, which begin with flags: class,
+// weight and body size. frameFixed includes the flags; frameExtra is the size of a frame without its payload.
 const (
-	frameFixed = 14
-	frameExtra = 8
+	frameBefore = 12
+	frameFixed  = frameBefore + 2
+	frameExtra  = 8
 )
 
 // CheckHeader refuses properties and headers for which the broker would close the connection. Its error is one
 // sentence. frameMax is in bytes, 0 is no limit.
 func CheckHeader(p *message.Publishing, frameMax int) error {
-	size, err := tableSize(p.Headers)
-	if err != nil {
+	if err := refused(p.Headers); err != nil {
 		return fmt.Errorf("AMQP cannot carry its headers: %w", err)
 	}
-	size += frameExtra + frameFixed + tableLength
 	for _, f := range p.Properties.Fields() {
-		switch {
-		case f.Zero() && !p.Properties.Zeros.Has(f.Flag):
-		case f.Text != nil:
-			if len(*f.Text) > 255 {
-				return fmt.Errorf("a property has %d bytes, and 255 is the most", len(*f.Text))
-			}
-			size += 1 + len(*f.Text)
-		case f.Number != nil:
-			size++
-		default:
-			size += 8
+		if f.Text != nil && len(*f.Text) > 255 {
+			return fmt.Errorf("a property has %d bytes, and 255 is the most", len(*f.Text))
 		}
 	}
+	size := frameExtra + frameBefore + len(AppendProperties(nil, &p.Properties, p.Headers))
 	if frameMax > 0 && size > frameMax {
 		return fmt.Errorf("its headers and properties have %s, and the broker takes %s at most (frame_max)",
 			model.Plural(size, "byte"), model.Plural(frameMax, "byte"))

@@ -149,7 +149,7 @@ func decodeSimple(letter byte, b []byte) any {
 }
 
 // encodeTable writes the entries of a table sorted by name, without its length: the inverse of decodeTable. A damaged
-// value goes last, as it has no end. The table must come from decodeTable, or be measured by tableSize.
+// value goes last, as it has no end. The table must come from decodeTable, or not be refused.
 func encodeTable(b []byte, t model.Table) []byte {
 	var room [16]string
 	names := slices.AppendSeq(room[:0], maps.Keys(t))
@@ -239,70 +239,39 @@ func counted(b []byte, write func([]byte) []byte) []byte {
 	return b
 }
 
-// tableSize is the size in bytes of an encoded table, without its length. The error says why AMQP, or RabbitMQ, does
-// not accept it.
-func tableSize(t model.Table) (n int, err error) {
-	for name, v := range t {
-		if len(name) > math.MaxUint8 {
-			return 0, fmt.Errorf("a name has %d bytes, and 255 is the most", len(name))
-		}
-		size, times := 0, 1
-		if values, several := v.(model.Repeated); several {
-			times = len(values)
-			size, err = listSize(values)
-		} else {
-			size, err = valueSize(v)
-		}
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", model.Printable(name), err)
-		}
-		n += times*(1+len(name)) + size
-	}
-	return n, nil
-}
-
-func valueSize(v any) (int, error) {
+// refused is why AMQP, or RabbitMQ, does not accept a value; nil when it does.
+func refused(v any) error {
 	switch v := v.(type) {
-	case nil:
-		return 1, nil
-	case bool, int8, uint8:
-		return 2, nil
-	case int16, uint16:
-		return 3, nil
-	case int32, uint32, float32:
-		return 5, nil
-	case model.Decimal:
-		return 6, nil
-	case int, int64, uint64, float64, time.Time:
-		return 9, nil
-	case string:
-		return 5 + len(v), nil
-	case []byte:
-		return 5 + len(v), nil
+	case nil, bool, int8, uint8, int16, uint16, int32, uint32, int, int64, uint64, float32, float64, model.Decimal,
+		time.Time, string, []byte:
+		return nil
 	case []any:
-		n, err := listSize(v)
-		return 5 + n, err
+		for _, e := range v {
+			if err := refused(e); err != nil {
+				return err
+			}
+		}
+		return nil
 	case model.Table:
-		n, err := tableSize(v)
-		return 5 + n, err
+		for name, v := range v {
+			if len(name) > math.MaxUint8 {
+				return fmt.Errorf("a name has %d bytes, and 255 is the most", len(name))
+			}
+			if values, several := v.(model.Repeated); several {
+				v = []any(values)
+			}
+			if err := refused(v); err != nil {
+				return fmt.Errorf("%s: %w", model.Printable(name), err)
+			}
+		}
+		return nil
 	case model.RawValue:
 		if !wellFormed(v) {
-			return 0, errors.New("it is damaged, and RabbitMQ takes no such header")
+			return errors.New("it is damaged, and RabbitMQ takes no such header")
 		}
-		return 1 + len(v.Bytes), nil
+		return nil
 	}
-	return 0, fmt.Errorf("%T is not an AMQP type", v)
-}
-
-func listSize(values []any) (n int, err error) {
-	for _, v := range values {
-		size, err := valueSize(v)
-		if err != nil {
-			return 0, err
-		}
-		n += size
-	}
-	return n, nil
+	return fmt.Errorf("%T is not an AMQP type", v)
 }
 
 // wellFormed reports whether a raw value is valid AMQP, whatever its depth.
@@ -348,19 +317,8 @@ func walk(values []byte) bool {
 	}
 }
 
-// Table converts a table for amqp091-go, for the arguments of bindings: it is the same one, unless it has values of
-// types that only the model has.
+// Table converts a table for amqp091-go, for the arguments of bindings.
 func Table(t model.Table) amqp.Table {
-	plain := true
-	for _, v := range t {
-		switch v.(type) {
-		case model.Table, model.Decimal, int, []any:
-			plain = false
-		}
-	}
-	if plain {
-		return amqp.Table(t)
-	}
 	out := make(amqp.Table, len(t))
 	for key, v := range t {
 		out[key] = libraryValue(v)
