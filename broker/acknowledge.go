@@ -11,7 +11,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -39,18 +38,13 @@ type acknowledger struct {
 	failed  func(error)  // called when the queue's channel is lost
 
 	mu      sync.Mutex
-	pending []settled
+	pending []*flight
 	wake    chan struct{} // full when a batch is ready
 	ending  chan struct{}
 	over    chan struct{}
 
 	floor uint64     // every message up to this tag is acknowledged
 	sent  []sentAcks // what the queue may not have processed yet
-}
-
-type settled struct {
-	tag     uint64
-	message *message.Message
 }
 
 // sentAcks are messages that were acknowledged up to one of the source's commands, identified by its number.
@@ -70,10 +64,10 @@ func startAcknowledger(s *source, l *ledger, outcome plan.Outcome, failed func(e
 }
 
 // add takes over a message. Tags must rise.
-func (a *acknowledger) add(tag uint64, m *message.Message) {
+func (a *acknowledger) add(f *flight) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.pending = append(a.pending, settled{tag, m})
+	a.pending = append(a.pending, f)
 	if len(a.pending) >= ackBatch {
 		signal(a.wake)
 	}
@@ -118,20 +112,20 @@ func (a *acknowledger) run() {
 }
 
 // next is what can be acknowledged now: everything but what an anchor holds.
-func (a *acknowledger) next() (batch []settled) {
+func (a *acknowledger) next() (batch []*flight) {
 	held := a.source.anchor.holds.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	batch, a.pending = a.pending, nil
-	if i := slices.IndexFunc(batch, func(s settled) bool { return s.tag == held }); i >= 0 {
-		a.pending = []settled{batch[i]}
+	if i := slices.IndexFunc(batch, func(f *flight) bool { return f.tag == held }); i >= 0 {
+		a.pending = []*flight{batch[i]}
 		batch = slices.Delete(batch, i, i+1)
 	}
 	return batch
 }
 
 // batch acknowledges messages, waits until the broker has received that, and counts them.
-func (a *acknowledger) batch(batch []settled) error {
+func (a *acknowledger) batch(batch []*flight) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -177,7 +171,7 @@ func (a *acknowledger) forget() {
 }
 
 // lose counts what became uncertain when the queue's channel was lost.
-func (a *acknowledger) lose(batch []settled, err error) {
+func (a *acknowledger) lose(batch []*flight, err error) {
 	for _, s := range batch {
 		a.ledger.record(plan.Unsure, s.message, a.unsure(err))
 	}

@@ -140,7 +140,7 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 	if x.outcome == plan.Moved {
 		var err error
 		if x.window, err = openWindow(ctx, x.client, x.client.patience, x.plan.From.VHost, x.plan.Recipients, x.ledger,
-			func(f *flight) { x.acks.add(f.tag, f.message) }); err != nil {
+			func(f *flight) { x.acks.add(f) }); err != nil {
 			return err
 		}
 	}
@@ -253,8 +253,8 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	before := x.ledger.done()
 	x.taken = x.gone + before
 	x.acks = startAcknowledger(x.source, x.ledger, x.outcome, x.end)
-	pages := make(chan []chosen, 1)   // one page ahead of the journal
-	written := make(chan []chosen, 1) // one batch ahead of the publishing
+	pages := make(chan []*flight, 1)   // one page ahead of the journal
+	written := make(chan []*flight, 1) // one batch ahead of the publishing
 	var taker sync.WaitGroup
 	taker.Go(func() {
 		defer close(pages)
@@ -322,29 +322,28 @@ func (x *execution) settle(last bool) error {
 }
 
 // act publishes the chosen messages, or passes them to the acknowledger, in order.
-func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
+func (x *execution) act(ctx context.Context, batches <-chan []*flight) {
 	defer func() {
 		for range batches { // so that the sender never blocks
 		}
 	}()
 	pace := pace{rate: x.plan.Rate}
 	for batch := range batches {
-		for i := range batch {
+		for i, f := range batch {
 			if pace.wait(ctx) != nil {
 				return
 			}
-			c := batch[i]
-			batch[i] = chosen{} // frees the body as soon as the message is settled
-			if c.publishing == nil {
-				c.message.DropBody()
-				x.acks.add(c.tag, c.message)
+			batch[i] = nil // frees the body as soon as the message is settled
+			if f.publishing == nil {
+				f.message.DropBody()
+				x.acks.add(f)
 				continue
 			}
-			if err := x.guard.publishes(c.publishing); err != nil {
-				x.end(err)
-				return
+			err := x.guard.publishes(f.publishing)
+			if err == nil {
+				err = x.window.publish(ctx, f)
 			}
-			if err := x.window.publish(ctx, &flight{tag: c.tag, message: c.message, publishing: c.publishing}); err != nil {
+			if err != nil {
 				x.end(err)
 				return
 			}

@@ -10,18 +10,12 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-type chosen struct {
-	tag        uint64
-	message    *message.Message
-	publishing *message.Publishing // nil: it is dropped
-}
-
 // take takes messages until all that were there at the start were seen, or all selected ones are found, and passes the
 // selected ones on. It reports whether it got that far.
-func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
+func (x *execution) take(ctx context.Context, pages chan<- []*flight) (complete bool) {
 	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
 		n := x.nextPage(left, number)
-		var page []chosen
+		var page []*flight
 		taken, err := x.source.page(ctx, n, func(tag uint64, m *message.Message) {
 			x.taken++
 			m.Identify()
@@ -32,7 +26,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 				x.last = m.Position
 				x.kept += int64(m.BodyBytes)
 				x.source.brink.claim(tag)
-				page = append(page, chosen{tag: tag, message: m})
+				page = append(page, &flight{tag: tag, message: m})
 			}
 		})
 		left -= int64(taken)

@@ -203,7 +203,7 @@ func (w *writer) finish(a plan.Account) error {
 }
 
 // write works out what is published for the selected messages, writes the intentions, and passes on what is durable.
-func (x *execution) write(ctx context.Context, pages <-chan []chosen, written chan<- []chosen) {
+func (x *execution) write(ctx context.Context, pages <-chan []*flight, written chan<- []*flight) {
 	defer func() {
 		for range pages { // the taker must not block
 		}
@@ -253,18 +253,17 @@ func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes
 }
 
 // prepare sorts out what must not be published, and makes the journal's entries for the rest.
-func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry) {
-	batch = make([]chosen, 0, len(page))
+func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Entry) {
+	batch = make([]*flight, 0, len(page))
 	journaled := x.ledger.journal != nil
 	if journaled {
 		entries = make([]plan.Entry, 0, len(page))
 	}
-	for i := range page {
-		c := page[i]
-		page[i] = chosen{} // frees the body as soon as it is settled
+	for i, f := range page {
+		page[i] = nil // frees the body as soon as it is settled
 		undoes := 0
 		if x.plan.Operation.Publishes() {
-			p, position, err := x.publishing(c.message)
+			p, position, err := x.publishing(f.message)
 			undoes = position
 			if err == nil {
 				err = publishable(&p, x.client.User(), x.window.connection)
@@ -272,25 +271,25 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 			if err != nil {
 				_, double := unpublished(err).(plan.Double)
 				if journaled && double { // a resume meets it among the messages that were sent
-					x.ledger.record(plan.Refused, c.message, err.Error())
-					entries = append(entries, plan.StayingEntry(c.message))
+					x.ledger.record(plan.Refused, f.message, err.Error())
+					entries = append(entries, plan.StayingEntry(f.message))
 				} else {
-					x.ledger.refuse(c.message, err.Error())
+					x.ledger.refuse(f.message, err.Error())
 				}
-				x.stays(c.message, err)
+				x.stays(f.message, err)
 				continue
 			}
-			c.publishing = &p
+			f.publishing = &p
 			x.canary.release(&p)
 		}
 		if journaled {
-			e := plan.NewEntry(c.message, c.publishing, x.client.full || x.plan.KeepsWhole())
+			e := plan.NewEntry(f.message, f.publishing, x.client.full || x.plan.KeepsWhole())
 			if e.Undoes = undoes; undoes > 0 {
 				e.Message = nil // an undo is not undone
 			}
 			entries = append(entries, e)
 		}
-		batch = append(batch, c)
+		batch = append(batch, f)
 	}
 	return batch, entries
 }

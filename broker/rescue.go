@@ -75,10 +75,9 @@ func (c *Client) newRescuer(s *source) *rescuer {
 	}
 	r.acks = startAcknowledger(s, r.ledger, plan.Moved, r.fail)
 	const tries = 3 // for a busy broker
-	copied := func(f *flight) { r.acks.add(f.tag, f.message) }
 	for range tries {
 		if r.window, err = openWindow(context.Background(), c, rescuePatience, queue.VHost, nil, r.ledger,
-			copied); err == nil {
+			r.acks.add); err == nil {
 			break
 		}
 	}
@@ -112,10 +111,9 @@ func (r *rescuer) keep(tags []uint64) {
 		if m == nil {
 			continue
 		}
-		p, _ := plan.Restoring(m, r.source.plan.Queue.Name, r.client.User())
-		p.Reaches = []model.QueueRef{r.source.plan.Queue}
-		flights = append(flights, &flight{tag: tag, message: m, publishing: &p})
-		entries = append(entries, plan.NewEntry(m, &p, true))
+		f := restoring(m, r.source.plan.Queue, r.client.User())
+		f.tag = tag
+		flights, entries = append(flights, f), append(entries, plan.NewEntry(m, f.publishing, true))
 		r.tried[tag] = true
 	}
 	r.ledger.note(func(a *plan.Account) { a.Planned = len(r.tried) })

@@ -12,20 +12,21 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// parcel is a message that is in no queue, with what is published for it and its journal entry.
-type parcel struct {
-	message    *message.Message
-	publishing *message.Publishing
-	entry      plan.Entry
-}
-
 // sending publishes messages that are in no queue: from the journal, or from a file.
 type sending struct {
-	client *Client
-	ledger *ledger
-	window *window
-	batch  []parcel
-	bytes  int
+	client  *Client
+	ledger  *ledger
+	window  *window
+	batch   []*flight
+	entries []plan.Entry // of the batch
+	bytes   int
+}
+
+// restoring is a message on its way into a queue, as it was.
+func restoring(m *message.Message, into model.QueueRef, user string) *flight {
+	p, _ := plan.Restoring(m, into.Name, user)
+	p.Reaches = []model.QueueRef{into}
+	return &flight{message: m, publishing: &p}
 }
 
 // Import publishes messages into a queue, byte for byte, through the default exchange; messages calls its argument with
@@ -37,7 +38,7 @@ func (c *Client) Import(
 ) (plan.Account, error) {
 	queue := planned.Into.Queue
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: queue, Planned: planned.Planned}}
-	user, n := c.User(), 0
+	n := 0
 	record := plan.Record{Operation: plan.Import, From: queue, Planned: planned.Planned, Intent: planned.Intent()}
 	begin := func() (*writer, error) {
 		if g := planned.Resuming; g != nil {
@@ -46,21 +47,20 @@ func (c *Client) Import(
 		}
 		return c.begin(ctx, record)
 	}
-	return c.send(ctx, planned.Into, l, begin, func(add func(parcel) error) error {
+	return c.send(ctx, planned.Into, l, begin, func(add func(*flight, plan.Entry) error) error {
 		return messages(func(m *message.Message) error {
 			if n++; planned.Skip[n] {
 				return nil
 			}
 			m.Position = n
 			l.note(func(a *plan.Account) { a.Planned = max(a.Planned, n-len(planned.Skip)) })
-			p, _ := plan.Restoring(m, queue.Name, user)
-			p.Reaches = []model.QueueRef{queue}
+			f := restoring(m, queue, c.User())
 			if planned.Undelays {
-				delete(p.Headers, message.DeliveryTimeHeader)
+				delete(f.publishing.Headers, message.DeliveryTimeHeader)
 			}
-			entry := plan.NewEntry(m, &p, false)
+			entry := plan.NewEntry(m, f.publishing, false)
 			entry.Message = nil // the file has it
-			return add(parcel{m, &p, entry})
+			return add(f, entry)
 		})
 	}, progress)
 }
@@ -135,27 +135,26 @@ func (c *Client) restore(
 		l.note(func(a *plan.Account) { a.Planned = len(claimed) })
 		return w, err
 	}
-	return c.send(ctx, planned.Into, l, begin, func(add func(parcel) error) error {
+	return c.send(ctx, planned.Into, l, begin, func(add func(*flight, plan.Entry) error) error {
 		return c.journal.Entries(ctx, planned.Record.ID, func(e *plan.Entry) error {
 			if _, mine := slices.BinarySearch(claimed, e.Position); !mine {
 				return nil
 			}
 			m := *e.Message
 			m.Position = e.Position
-			p, _ := plan.Restoring(&m, planned.Back.Name, planned.User)
-			p.Reaches = []model.QueueRef{planned.Back}
-			entry := plan.NewEntry(&m, &p, false)
+			f := restoring(&m, planned.Back, planned.User)
+			entry := plan.NewEntry(&m, f.publishing, false)
 			entry.Message, entry.Undoes = nil, e.Position
-			return add(parcel{&m, &p, entry})
+			return add(f, entry)
 		})
 	}, progress)
 }
 
-// send publishes parcels and settles them. With a journal everything is written to it first: begin begins the record.
+// send publishes messages and settles them. With a journal everything is written to it first: begin begins the record.
 // An error means that nothing was done.
 func (c *Client) send(
 	ctx context.Context, into plan.Recipient, l *ledger, begin func() (*writer, error),
-	parcels func(func(parcel) error) error, progress func(plan.Account),
+	messages func(add func(*flight, plan.Entry) error) error, progress func(plan.Account),
 ) (plan.Account, error) {
 	s := &sending{client: c, ledger: l}
 	var err error
@@ -169,7 +168,7 @@ func (c *Client) send(
 	}
 	l.account.JournalID = l.journal.number()
 	reported := report(l, progress)
-	failed := parcels(func(p parcel) error { return s.add(ctx, p) })
+	failed := messages(func(f *flight, e plan.Entry) error { return s.add(ctx, f, e) })
 	if failed == nil {
 		failed = s.flush(ctx)
 	}
@@ -194,14 +193,14 @@ func (c *Client) send(
 	return account, nil
 }
 
-// add takes in one parcel. After an error nothing more can be added.
-func (s *sending) add(ctx context.Context, p parcel) error {
-	if err := publishable(p.publishing, s.client.User(), s.window.connection); err != nil {
-		s.ledger.refuse(p.message, err.Error())
+// add takes in one message. After an error nothing more can be added.
+func (s *sending) add(ctx context.Context, f *flight, entry plan.Entry) error {
+	if err := publishable(f.publishing, s.client.User(), s.window.connection); err != nil {
+		s.ledger.refuse(f.message, err.Error())
 		return nil
 	}
-	s.batch = append(s.batch, p)
-	if s.bytes += p.message.BodyBytes; len(s.batch) >= writeBatch || s.bytes >= writeBytes {
+	s.batch, s.entries = append(s.batch, f), append(s.entries, entry)
+	if s.bytes += f.message.BodyBytes; len(s.batch) >= writeBatch || s.bytes >= writeBytes {
 		return s.flush(ctx)
 	}
 	return nil
@@ -209,19 +208,13 @@ func (s *sending) add(ctx context.Context, p parcel) error {
 
 // flush writes the intentions and publishes.
 func (s *sending) flush(ctx context.Context) error {
-	batch := s.batch
-	s.batch, s.bytes = nil, 0
-	if s.ledger.journal != nil {
-		entries := make([]plan.Entry, len(batch))
-		for i := range batch {
-			entries[i] = batch[i].entry
-		}
-		if err := s.ledger.journal.intend(ctx, entries); err != nil {
-			return err
-		}
+	batch, entries := s.batch, s.entries
+	s.batch, s.entries, s.bytes = nil, nil, 0
+	if err := s.ledger.journal.intend(ctx, entries); err != nil {
+		return err
 	}
-	for i := range batch {
-		if err := s.window.publish(ctx, &flight{message: batch[i].message, publishing: batch[i].publishing}); err != nil {
+	for _, f := range batch {
+		if err := s.window.publish(ctx, f); err != nil {
 			return err
 		}
 	}

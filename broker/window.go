@@ -58,11 +58,11 @@ type window struct {
 	activity atomic.Int64
 }
 
-// flight is one message from its publish until it is settled.
+// flight is one message from when it is chosen until it is settled.
 type flight struct {
-	tag        uint64 // of the original
+	tag        uint64 // of the original; 0: it is in no queue
 	message    *message.Message
-	publishing *message.Publishing
+	publishing *message.Publishing // nil: it is dropped
 	confirm    *amqp.DeferredConfirmation
 	sent       message.Fingerprint // of the published message; computed when something is returned
 	worked     bool
@@ -261,11 +261,7 @@ func (w *window) match(r *amqp.Return) {
 		}
 		p := f.publishing
 		if !f.worked {
-			f.sent = message.FingerprintOf(&message.Message{
-				Exchange: p.Exchange, RoutingKey: p.RoutingKey,
-				Properties: p.Properties, Headers: p.Headers, Body: p.Body,
-			})
-			f.worked = true
+			f.sent, f.worked = f.message.FingerprintOfCopy(p), true
 		}
 		if f.sent == fingerprint {
 			f.returned = reason
