@@ -421,7 +421,6 @@ func (s *source) receive(
 	return false, nil
 }
 
-// took passes a delivery on as a message.
 func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	s.taken++
 	m := s.wire.Message(d)
@@ -429,7 +428,6 @@ func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	each(d.DeliveryTag, &m)
 }
 
-// get takes messages one by one with basic.get.
 func (s *source) get(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	for taken < n && ctx.Err() == nil {
 		s.calls.Lock()

@@ -96,7 +96,6 @@ func (b *brink) message(tag uint64) *message.Message {
 	return b.doomed[tag]
 }
 
-// end reports what the look cost.
 func (b *brink) end(s *source) (end peek.LookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -72,7 +72,6 @@ func (g *growth) count(ready, consumers int64, held bool, now time.Time) {
 	}
 }
 
-// release records what a stage publishes.
 func (c *canary) release(p *message.Publishing) {
 	if c == nil {
 		return
@@ -256,12 +255,10 @@ func (c *canary) taken() bool {
 	return true
 }
 
-// say records its phase.
 func (c *canary) say(phase plan.CanaryPhase) {
 	c.execution.ledger.watch(plan.CanaryState{Phase: phase, Sent: c.sent, Wait: c.plan.Wait, Until: c.until})
 }
 
-// waiting is the state of the current wait.
 func (c *canary) waiting() plan.CanaryState {
 	s := plan.CanaryState{Phase: plan.CanaryWaits, Sent: c.sent, Wait: c.plan.Wait, Until: c.until}
 	for _, t := range c.targets {

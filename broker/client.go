@@ -16,7 +16,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
-// Options describe the broker and how to use it.
 type Options struct {
 	URL     string         // amqp(s)://user:pass@host:port[/vhost]
 	TLS     *tls.Config    // nil: from the URL's parameters, with the system's defaults

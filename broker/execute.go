@@ -364,7 +364,6 @@ func (x *execution) end(err error) {
 	x.stop(err)
 }
 
-// close completes the account.
 func (x *execution) close(complete bool) {
 	l := x.ledger
 	l.mu.Lock()

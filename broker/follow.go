@@ -80,7 +80,6 @@ func (c *Client) Follow(ctx context.Context, f plan.Following, progress func(pla
 	}
 }
 
-// recognize collects the ids of the sent messages.
 func (w *follower) recognize(ctx context.Context) error {
 	if w.client.journal == nil || w.plan.Record == 0 || w.plan.Sent > mostIDs {
 		return nil

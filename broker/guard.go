@@ -47,7 +47,6 @@ func (c *Client) guardOf(run *plan.Run, l *ledger) *guard {
 // errChanged means that publishing would reach other queues than the plan says.
 type errChanged struct{ changes []plan.Change }
 
-// Error describes the changes.
 func (e *errChanged) Error() string { return plan.ChangesWords(e.changes) }
 
 // publishes records what is about to be published. After an error it must not be.

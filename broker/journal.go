@@ -65,7 +65,6 @@ func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 	return newWriter(c.journal, id, err)
 }
 
-// resume begins a record that resumes another one.
 func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (*writer, error) {
 	id, err := c.journal.Resume(ctx, c.signed(ctx, r), found)
 	return newWriter(c.journal, id, err)

@@ -21,7 +21,6 @@ type ledger struct {
 	journal  *writer // nil without one
 }
 
-// record records the outcome of one message.
 func (l *ledger) record(outcome plan.Outcome, m *message.Message, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

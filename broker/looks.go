@@ -49,7 +49,6 @@ func (l *ownLooks) Lock(ctx context.Context, _ string, queue model.QueueRef) (un
 	}
 }
 
-// Change updates what is remembered of a queue.
 func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how func(*model.Looked)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,10 +61,8 @@ func (l *ownLooks) Change(_ context.Context, _ string, queue model.QueueRef, how
 	return nil
 }
 
-// Close does nothing: there is nothing on disk.
 func (l *ownLooks) Close() error { return nil }
 
-// Looked is what is remembered, by queue.
 func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,7 +204,6 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 // its way back.
 const forgetAfter = time.Minute
 
-// forget forgets what looks at a queue have cost.
 func (c *Client) forget(ctx context.Context, queue model.QueueRef) {
 	c.remember(ctx, queue, func(l *model.Looked) { *l = model.Looked{} })
 }

@@ -237,7 +237,6 @@ func (p *probe) arrive(ctx context.Context) {
 	}
 }
 
-// missing is the first queue in which the probe was not found.
 func (p *probe) missing() string {
 	for _, r := range p.plan.Removals[1:] {
 		if !p.was(r.From.Name) {

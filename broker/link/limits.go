@@ -86,7 +86,6 @@ func IsLimit(err error) bool {
 // of the connection itself (3.10.8, 4.0.5, 4.3.6).
 type channelLimit struct{ *model.ConnectError }
 
-// Unwrap returns the error to be shown.
 func (e channelLimit) Unwrap() error { return e.ConnectError }
 
 func IsChannelLimit(err error) bool { return errors.As(err, &channelLimit{}) }

@@ -86,13 +86,11 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 	}, nil
 }
 
-// User is the connecting user.
 func (p *Pool) User() string { return p.uri.Username }
 
 // Address is the broker's host and port, as the journal names it.
 func (p *Pool) Address() string { return net.JoinHostPort(p.uri.Host, strconv.Itoa(p.uri.Port)) }
 
-// VHost is the vhost in the URL.
 func (p *Pool) VHost() string { return p.uri.Vhost }
 
 // Check proves that the broker lets the user into a vhost; "" is the one in the URL. Errors that a user can act on are
@@ -262,7 +260,6 @@ type login struct {
 	properties amqp.Table
 }
 
-// Response implements amqp.Authentication.
 func (l *login) Response() string {
 	if capabilities, ok := l.properties["capabilities"].(amqp.Table); ok {
 		capabilities["authentication_failure_close"] = true

@@ -14,7 +14,6 @@ import (
 // which. This file and limits.go are the only two that read it.
 type Reason string
 
-// RabbitMQ's reasons.
 const (
 	UnknownReason    Reason = ""
 	noQueue          Reason = "no queue"
@@ -30,10 +29,8 @@ const (
 	connectionEnded  Reason = "connection ended" // by the broker, for example because it stops
 )
 
-// Attempt is what was refused.
 type Attempt int
 
-// What a broker may refuse.
 const (
 	OnQueue   Attempt = iota // get, consume, declare
 	OnLogin                  // opening a connection

@@ -18,7 +18,6 @@ import (
 // tlsFailure means that a broker was reached, but the TLS handshake failed.
 type tlsFailure struct{ error }
 
-// Unwrap is for errors.Is and errors.As.
 func (e *tlsFailure) Unwrap() error { return e.error }
 
 // secure puts TLS around a connection. amqp091-go would put it around the wire, which would then see no frames.

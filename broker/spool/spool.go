@@ -117,13 +117,10 @@ func notKept(err error) error {
 		dir, model.Printable(err.Error()))
 }
 
-// Bytes is the size of all bodies.
 func (s *Spool) Bytes() int64 { return s.bytes }
 
-// Len implements message.Messages.
 func (s *Spool) Len() int { return len(s.records) }
 
-// At implements message.Messages.
 func (s *Spool) At(i, body int) (message.Message, error) {
 	record := make([]byte, s.size(i, body))
 	if err := s.read(record, s.records[i].at); err != nil {
@@ -132,7 +129,6 @@ func (s *Spool) At(i, body int) (message.Message, error) {
 	return s.parse(i, record)
 }
 
-// Range implements message.Messages.
 func (s *Spool) Range(from, to, body int, f func(*message.Message) error) error {
 	for from < to {
 		behind, size := from+1, s.size(from, body)
@@ -186,7 +182,6 @@ func notReadAgain(i int, err error) error {
 	return fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
 }
 
-// ReadBody implements message.Messages.
 func (s *Spool) ReadBody(i int, b []byte, from int64) (int, error) {
 	r := &s.records[i]
 	n := min(int64(len(b)), max(r.body-from, 0))
@@ -214,10 +209,8 @@ func (s *Spool) read(b []byte, at int64) error {
 	return nil
 }
 
-// InMemory implements message.Messages.
 func (s *Spool) InMemory() bool { return s.file == nil }
 
-// Close implements message.Messages.
 func (s *Spool) Close() error {
 	if s.file == nil {
 		return nil

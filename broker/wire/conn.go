@@ -66,7 +66,6 @@ func newConn(conn net.Conn, stuck time.Duration) *Conn {
 	return w
 }
 
-// Read implements net.Conn.
 func (w *Conn) Read(p []byte) (int, error) {
 	w.away.Stop()
 	n, err := w.in.Read(p)
@@ -110,7 +109,6 @@ func (w *Conn) Carry(p *message.Publishing) {
 	w.out.properties = w.properties
 }
 
-// write writes queued bytes, until the connection is closed.
 func (w *Conn) write() {
 	defer close(w.written)
 	var spare []byte
@@ -146,7 +144,6 @@ func (w *Conn) Close() error {
 	return w.Conn.Close()
 }
 
-// Cut closes at once, whatever is queued.
 func (w *Conn) Cut() {
 	w.end()
 	_ = w.Conn.Close()
@@ -202,7 +199,6 @@ func content(received []byte) (p message.Properties, headers model.Table, body [
 	return p, headers, received[end:]
 }
 
-// lengthSize is the size in bytes of the length in front of the properties.
 const lengthSize = 4
 
 // Unclaimed is how many whole messages arrived that neither Message nor Returned was called for yet.

@@ -254,10 +254,8 @@ func (w *outgoing) add(waiting, p []byte) []byte {
 	return waiting
 }
 
-// size is the size in bytes of the frame whose head is held.
 func (w *outgoing) size() int { return int(frameSize(w.held)) }
 
-// header appends the content header frame that is held.
 func (w *outgoing) header(b []byte) []byte {
 	if w.properties == nil || len(w.held) < frameExtra+frameBefore {
 		return append(b, w.held...)

@@ -10,7 +10,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Hit is a message that was found.
 type Hit struct {
 	Queue       model.QueueRef
 	Position    int // in the queue when it was read, from 1
@@ -59,7 +58,6 @@ func hitOf(queue model.QueueRef, m *message.Message, place filter.Place, packed 
 	return hit
 }
 
-// match searches a message for what is wanted.
 func (w *Want) match(queue model.QueueRef, m *message.Message) (Hit, bool) {
 	if w.Has == nil {
 		return Match(w.Filter, queue, m)

@@ -11,7 +11,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Want is what to search for, and where.
 type Want struct {
 	Filter   *filter.Filter
 	Has      func(model.QueueRef, *message.Message) bool // the condition, instead of Filter; nil: Filter decides
@@ -24,7 +23,6 @@ type Want struct {
 	ReadOnly bool                                        // the connection is read-only
 }
 
-// Queue is a queue of a search.
 type Queue struct {
 	Ref    model.QueueRef
 	Ready  model.Opt[int64] // from the statistics, which lag

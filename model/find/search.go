@@ -12,7 +12,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Looker is what a search needs of a broker.
 type Looker interface {
 	Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error)
 	// Read calls each with every message of a queue; all are held until Read returns.
@@ -20,7 +19,6 @@ type Looker interface {
 	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
 }
 
-// Progress is how far a search is.
 type Progress struct {
 	Queues int   // done, or without need to be read
 	Of     int   // to be read in total
@@ -30,7 +28,6 @@ type Progress struct {
 	Took   time.Duration
 }
 
-// Rate is how many messages were read a second.
 func (p Progress) Rate() int64 {
 	if p.Took < time.Millisecond {
 		return 0
@@ -46,7 +43,6 @@ type NotRead struct {
 	Costly   bool             // only the cost of peeking is against it
 }
 
-// Result is how a search ended.
 type Result struct {
 	Progress
 	NotRead []NotRead      // skipped queues first
@@ -219,7 +215,6 @@ func (s *Search) queue(ctx context.Context, q *Queue) error {
 	return nil
 }
 
-// rest is how many messages of a queue remain after n were read.
 func rest(ready model.Opt[int64], n int64) model.Opt[int64] {
 	if of, known := ready.Get(); known && of > n {
 		return model.Some(of - n)
@@ -284,7 +279,6 @@ func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, e
 	return n, read.Stopped, nil
 }
 
-// read marks a queue as done.
 func (s *Search) read(q *Queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,7 +299,6 @@ func (s *Search) found(hit Hit) {
 	s.signal()
 }
 
-// tell counts a message.
 func (s *Search) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,6 @@ const belowOthers = -10
 // the consumers.
 const scarceDeliveries = 2
 
-// For plans a peek at a queue.
 func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	q, ok := t.Queue(ref)
 	if !ok {
@@ -108,7 +107,6 @@ func (p *peekPlanner) ended() {
 	}
 }
 
-// mark adds a cost of every peek.
 func (p *peekPlanner) mark(format string, values ...any) {
 	p.costs = append(p.costs, fmt.Sprintf(format, values...))
 }

@@ -51,7 +51,6 @@ type LookEnded struct {
 	Reached bool // it has read as far as the earlier one, and stopped
 }
 
-// Error says why.
 func (e *LookEnded) Error() string {
 	switch {
 	case e.Reached && e.Ended.Before == 0:
@@ -62,7 +61,6 @@ func (e *LookEnded) Error() string {
 	return e.Refusal().Words()
 }
 
-// Refusal is the reason as a refusal.
 func (e *LookEnded) Refusal() Refusal { return Refusal{endedBefore(e.Ended, e.Type)} }
 
 // LookEnd is how a peek ended, to be remembered.

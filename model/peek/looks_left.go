@@ -75,10 +75,8 @@ type LimitReached struct {
 	Final   bool // the connection is read-only, so no one can agree to go on
 }
 
-// Error says why it ended.
 func (e *LimitReached) Error() string { return e.Refusal().Words() }
 
-// Refusal is the reason as a refusal.
 func (e *LimitReached) Refusal() Refusal {
 	met := model.Saidf("%s: %s", LooksLeft(e.Left, e.Limit), overLimit).Insisting(rescuing)
 	if e.Carried.Count > 0 {
@@ -100,10 +98,8 @@ type RescueImpossible struct {
 	Final bool   // the connection is read-only, so no one can agree to go on
 }
 
-// Error says why.
 func (e *RescueImpossible) Error() string { return e.Refusal().Words() }
 
-// Refusal is the reason as a refusal.
 func (e *RescueImpossible) Refusal() Refusal {
 	return Refusal{unless(e.Final, model.Saidf("each look counts against the delivery limit, and a message at the limit "+
 		"could not be rescued: %s", e.Why).Insisting("messages that are at their limit are dropped or dead-lettered"))}
@@ -136,7 +132,6 @@ func (r Rescued) With(other Rescued) Rescued {
 	return r
 }
 
-// Any reports whether there is anything to report.
 func (r Rescued) Any() bool { return r.Copied+r.Kept+r.Lost > 0 }
 
 // Words describe it, "" when there is nothing to report.

@@ -33,7 +33,6 @@ const MaxPage = 65535
 // MostLook bounds the messages of one peek: the broker holds all of them until the end.
 const MostLook = 200_000
 
-// The defaults of a Want.
 const (
 	defaultLimit   = 50
 	lookBytes      = 512 << 20
@@ -43,7 +42,6 @@ const (
 	longLook       = 20_000 // messages
 )
 
-// Want is what a user or a script asks for.
 type Want struct {
 	Limit     int              // messages at most; 0 is 50, or all when ForAction
 	MaxBytes  int64            // body bytes; 0 is 512 MiB on disk, or 64 MiB in memory when ForAction
@@ -57,7 +55,6 @@ type Want struct {
 	TakesAll  bool             // everything taken is acted on: nothing is to be returned
 }
 
-// withDefaults fills in missing fields.
 func (w Want) withDefaults() Want {
 	if w.Limit <= 0 && !w.ForAction {
 		w.Limit = defaultLimit
@@ -109,7 +106,6 @@ type Plan struct {
 	Nameless bool
 }
 
-// Allowed reports whether the plan may run.
 func (p Plan) Allowed() bool { return !p.Refusal.Refused() }
 
 // Uses reports whether the peek leaves a count of returns in each message.
@@ -147,7 +143,6 @@ type Peeked struct {
 // LooksLeft is how many peeks the delivery limit allows after this one; counts reports whether it limits them.
 func (p *Peeked) LooksLeft() (left int64, counts bool) { return p.Plan.DeliveriesLeft(p.Highest) }
 
-// Read is how reading a whole queue ended.
 type Read struct {
 	Stopped string // why it ended early without an error, "" when it did not
 	Rescued Rescued

@@ -16,7 +16,6 @@ import (
 type (
 	// Named is the connection's user and address.
 	Named interface {
-		// User is the connected user.
 		User() string
 		// Address is the broker's host:port, as the journal names it.
 		Address() string
@@ -52,7 +51,6 @@ type (
 		Follow(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error)
 	}
 
-	// Undoer undoes a record.
 	Undoer interface {
 		Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error)
 	}

@@ -24,7 +24,6 @@ type Records interface {
 	Entries
 }
 
-// Entries are the messages of records.
 type Entries interface {
 	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
 }

@@ -66,7 +66,6 @@ func (p *ProbePlan) warn(format string, values ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, values...))
 }
 
-// PlanProbe plans a probe.
 func PlanProbe(t *model.Topology, want ProbeWant) ProbePlan {
 	p := ProbePlan{ID: want.ID, VHost: want.Flow.VHost, ToConsumers: want.ToConsumers}
 	b, refusal := probedBuffer(want)
@@ -183,7 +182,6 @@ func probeReach(t *model.Topology, p *ProbePlan, consumers func(model.QueueRef) 
 	}
 }
 
-// probeTap plans how the probe is followed.
 func probeTap(t *model.Topology, p *ProbePlan) {
 	if p.Refusal.Refused() {
 		return
@@ -208,7 +206,6 @@ func (p *ProbePlan) Taps(exchange string) bool {
 	return len(p.Tap.Bindings) > 0 && slices.Contains(p.Tap.Exchanges, exchange)
 }
 
-// Publishing is the probe itself.
 func (p *ProbePlan) Publishing() message.Publishing {
 	return message.Publishing{
 		Address: p.Entrance, Headers: probeHeaders(p.ID), Reaches: []model.QueueRef{p.Buffer},
@@ -220,7 +217,6 @@ func (p *ProbePlan) Publishing() message.Publishing {
 	}
 }
 
-// IsProbe reports whether a message is this probe.
 func (p *ProbePlan) IsProbe(m *message.Message) bool {
 	mark, ok := m.Headers[ProbeHeader].(model.Table)
 	if !ok {
@@ -230,10 +226,8 @@ func (p *ProbePlan) IsProbe(m *message.Message) bool {
 	return id == p.ID
 }
 
-// ProbeStage is how far a probe has come.
 type ProbeStage string
 
-// The stages.
 const (
 	ProbeEntered ProbeStage = "entered" // the broker has confirmed that it is in the buffer
 	ProbeExpired ProbeStage = "expired" // it passed the DLX
@@ -241,7 +235,6 @@ const (
 	ProbeRemoved ProbeStage = "removed" // it was removed
 )
 
-// ProbeStep is one stage of one probe.
 type ProbeStep struct {
 	Stage ProbeStage
 	Where string        // the queue or exchange
@@ -249,7 +242,6 @@ type ProbeStep struct {
 	Note  string
 }
 
-// ProbeResult is the result of a probe.
 type ProbeResult struct {
 	Steps   []ProbeStep
 	Waited  model.Opt[time.Duration] // in the buffer

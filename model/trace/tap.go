@@ -248,7 +248,6 @@ func (t *twins) find(queue string, deaths int64) *entrance {
 	return &t.seen[at]
 }
 
-// remember records when a message was seen, and forgets the oldest.
 func (p *Passing) remember(id message.Fingerprint, e entrance) {
 	if len(p.order) < tapRemembers {
 		p.order = append(p.order, id)

@@ -9,14 +9,12 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// The bounds of a tap's queue and bindings.
 const (
 	tapMessages = 10_000
 	tapBytes    = 64 << 20
 	tapBindings = 1_000
 )
 
-// TapWant is what a user or a script wants to watch.
 type TapWant struct {
 	VHost string
 	// the first is the one asked for; the wait of a message that passes several is exact
@@ -24,7 +22,6 @@ type TapWant struct {
 	Unrouted  bool // also see messages that no queue receives
 }
 
-// TapBinding is one binding of a tap's queue.
 type TapBinding struct {
 	Exchange  string
 	Key       string
@@ -32,7 +29,6 @@ type TapBinding struct {
 	Identity  string // of the arguments, as the management API names it
 }
 
-// Same reports whether two bindings are the same.
 func (b TapBinding) Same(other TapBinding) bool {
 	return b.Exchange == other.Exchange && b.Key == other.Key && b.Identity == other.Identity
 }
@@ -187,7 +183,6 @@ func listNames(names []string) string {
 	return strings.Join(printable, " and ")
 }
 
-// TapCounts are the counts of a running tap.
 type TapCounts struct {
 	Seen    int64
 	Missed  int64 // dropped from the tap's queue because it was full: missing only here

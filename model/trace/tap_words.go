@@ -82,7 +82,6 @@ type PassedJSON struct {
 	BodyBytes  int              `json:"body_bytes"`
 }
 
-// JSON is the line for the message.
 func (p *Passed) JSON() PassedJSON {
 	return PassedJSON{
 		Time: p.Time.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Exchange: p.Exchange, RoutingKey: p.RoutingKey,
