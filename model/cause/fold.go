@@ -52,13 +52,7 @@ type folder struct {
 }
 
 // isDelimiter reports whether a byte separates two chunks.
-func isDelimiter(c byte) bool {
-	switch c {
-	case ' ', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '!', '*', '"', '\'', '`':
-		return true
-	}
-	return false
-}
+func isDelimiter(c byte) bool { return strings.IndexByte(" ()[]{}<>,;|!*\"'`", c) >= 0 }
 
 func (f *folder) step() {
 	c := f.in[f.at]
@@ -68,33 +62,26 @@ func (f *folder) step() {
 			f.emit(c)
 		}
 	case c == ')' && len(f.in) > f.at+2 && f.in[f.at+1] == '=' && f.in[f.at+2] == '(': // Key (email)=(a value)
-		f.out = append(f.out, ")=("+someText+")"...)
+		f.write(")=(" + someText + ")")
 		f.skip(f.at+2, '(', ')')
 	case f.values && (c == '(' || c == '[' || c == '{'):
 		f.values = false
-		f.out = append(f.out, c)
 		f.skip(f.at, c, closing(c))
-		f.out = append(f.out, someText...)
-		f.out = append(f.out, closing(c))
+		f.write(string(c) + someText + string(closing(c)))
 	case isDelimiter(c):
 		f.emit(c)
 	case isWidePunctuation(f.in[f.at:]):
-		f.out = append(f.out, f.in[f.at:f.at+wideLength]...)
+		f.write(f.in[f.at : f.at+wideLength])
 		f.at += wideLength
 	default:
 		f.chunk()
 	}
 }
 
-func closing(c byte) byte {
-	switch c {
-	case '(':
-		return ')'
-	case '[':
-		return ']'
-	}
-	return '}'
-}
+// closing is the bracket that closes one of ([{.
+func closing(c byte) byte { return ")]}"[strings.IndexByte("([{", c)] }
+
+func (f *folder) write(s string) { f.out = append(f.out, s...) }
 
 // emit writes a delimiter unchanged.
 func (f *folder) emit(c byte) {
@@ -125,11 +112,8 @@ func (f *folder) skip(from int, opens, closes byte) {
 // chunk folds the text up to the next delimiter or change of script.
 func (f *folder) chunk() {
 	end := f.chunkEnd()
-	for end > f.at+1 && isTrailing(f.in[end-1]) {
-		end--
-	}
-	s := f.in[f.at:end]
-	f.at = end
+	s := f.in[f.at : f.at+1+len(strings.TrimRight(f.in[f.at+1:end], ".:?=-"))]
+	f.at += len(s)
 	f.fold(s)
 }
 
@@ -138,8 +122,6 @@ func (f *folder) apostrophe(i int) bool {
 	return f.in[i] == '\'' && i > 0 && i+1 < len(f.in) && isLetter(f.in[i-1]) && isLetter(f.in[i+1]) &&
 		(i < 2 || isLetter(f.in[i-2]) || f.in[i-1] == 'I')
 }
-
-func isTrailing(c byte) bool { return c == '.' || c == ':' || c == '?' || c == '=' || c == '-' }
 
 // fold folds one chunk by its form.
 func (f *folder) fold(s string) {
@@ -154,7 +136,7 @@ func (f *folder) fold(s string) {
 		} else {
 			f.placeholder(somePath)
 		}
-	case !strings.ContainsAny(s, "0123456789"):
+	case !strings.ContainsAny(s, asciiDigits):
 		f.letters(s)
 	case f.address(s), f.knownCode(s):
 	case isSecret(s), isEncoded(s):
@@ -183,11 +165,11 @@ func (f *folder) letters(s string) {
 		if word := s[:n]; n > 0 {
 			switch {
 			case f.ends("=") && valueKeys[f.words[0]]:
-				f.out = append(f.out, someText...)
+				f.write(someText)
 			case isLetterHex(word) || f.ends(someValue+"-") && isPodSuffix(word):
 				f.value()
 			default:
-				f.out = append(f.out, word...)
+				f.write(word)
 			}
 			f.word(word)
 		}
@@ -215,7 +197,7 @@ func (f *folder) pieces(s string) {
 		case isUUID(s):
 			n = uuidLength
 			f.value()
-		case !strings.ContainsAny(s[:n], "0123456789"):
+		case !strings.ContainsAny(s[:n], asciiDigits):
 			f.letters(s[:n])
 		default:
 			f.piece(s[:n], s[n:])
@@ -231,11 +213,11 @@ func (f *folder) piece(s, rest string) {
 		f.keep(s)
 		return
 	case f.isPort(s, rest):
-		f.out = append(f.out, s...)
+		f.write(s)
 	case isDigit(s[0]) || isID(s) || isLettered(s) || f.ends(someValue+"-") && isPodSuffix(s):
 		f.value()
 	case technical[strings.ToLower(s)] || f.ends("utf-") || f.ends("UTF-") || isNumberedName(s):
-		f.out = append(f.out, s...)
+		f.write(s)
 		f.word(s)
 		return
 	default:
@@ -294,7 +276,7 @@ func (f *folder) placeholder(p string) {
 		f.out = f.out[:end]
 		return
 	}
-	f.out = append(f.out, p...)
+	f.write(p)
 }
 
 // belongsToValue reports whether a word is the unit of the number before it, or a part of a date: it is folded with it.
@@ -353,24 +335,13 @@ func prepared(s string) string {
 
 // escapeLength is the length in bytes of the escape sequence at the beginning of a text.
 func escapeLength(s string) int {
-	if len(s) < 2 {
-		return len(s)
+	if len(s) < 3 || s[1] != '[' && s[1] != ']' {
+		return min(len(s), 2)
 	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= '@' && s[i] <= '~' {
-				return i + 1
-			}
+	for i := 2; i < len(s); i++ {
+		if s[1] == '[' && s[i] >= '@' && s[i] <= '~' || s[1] == ']' && (s[i] == '\a' || s[i] == '\\') {
+			return i + 1
 		}
-		return len(s)
-	case ']':
-		for i := 2; i < len(s); i++ {
-			if s[i] == '\a' || s[i] == '\\' {
-				return i + 1
-			}
-		}
-		return len(s)
 	}
-	return 2
+	return len(s)
 }

@@ -1,6 +1,9 @@
 package cause
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // codeState says whether the next number is a code that names the reason, of HTTP, SMTP, SQL or the system.
 type codeState struct {
@@ -101,7 +104,7 @@ func (f *folder) isCode(s string) bool {
 
 // keep writes a code.
 func (f *folder) keep(s string) {
-	f.out = append(f.out, s...)
+	f.write(s)
 	f.code, f.kept = codeState{}, true
 }
 
@@ -151,92 +154,52 @@ func (f *folder) inSQL() bool { return strings.Contains(string(f.out), "SQLSTATE
 // knownCode writes a chunk that is a code as a whole.
 func (f *folder) knownCode(s string) bool {
 	switch {
-	case f.kept && isEnhanced(s), isProductCode(s):
+	case f.kept && isEnhanced(s), isProductCode(s), isReplyWithEnhanced(s):
 		f.keep(s)
 		return true
 	case len(s) >= 6 && len(s) <= 8 && (s[:5] == "HTTP/" || s[:5] == "http/"): // the version does not matter
-		f.out = append(f.out, "HTTP"...)
+		f.write("HTTP")
 		f.word("http")
-		return true
-	case isReplyWithEnhanced(s): // 421-4.7.0
-		f.keep(s)
 		return true
 	}
 	return false
 }
 
-// isReplyWithEnhanced reports whether a chunk is an SMTP reply as on all lines but the last.
+// isReplyWithEnhanced reports whether a chunk is an SMTP reply as on all lines but the last: 421-4.7.0.
 func isReplyWithEnhanced(s string) bool {
 	return len(s) > 4 && isStatus(s[:3]) && s[3] == '-' && isEnhanced(s[4:])
 }
 
 // isEnhanced reports whether a text begins with an enhanced SMTP status code: 5.1.1.
-func isEnhanced(s string) bool {
-	if len(s) < 5 || s[0] != '2' && s[0] != '4' && s[0] != '5' || s[1] != '.' {
-		return false
-	}
-	i := 2
-	for i < len(s) && isDigit(s[i]) {
-		i++
-	}
-	if i == 2 || i > 5 || i >= len(s) || s[i] != '.' {
-		return false
-	}
-	from := i + 1
-	for i = from; i < len(s) && isDigit(s[i]); i++ {
-	}
-	return i > from && i <= from+3 && (i == len(s) || s[i] == ' ' || s[i] == '\'')
-}
+func isEnhanced(s string) bool { return enhanced.MatchString(s) }
+
+var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}(?:[ ']|$)`)
 
 // isProductCode reports whether a chunk is a product's error code: ORA-00001, E11000, SQL0803N.
 func isProductCode(s string) bool {
-	letters := 0
-	for letters < len(s) && s[letters] >= 'A' && s[letters] <= 'Z' {
-		letters++
+	if prefix, rest, ok := strings.Cut(s, "-"); ok {
+		return productPrefixes[prefix] && isDigits(rest) && len(rest) <= 6
 	}
-	rest := s[letters:]
-	switch prefix := s[:letters]; {
-	case len(rest) > 1 && rest[0] == '-' && isDigits(rest[1:]) && len(rest) <= 7:
-		return productPrefixes[prefix]
-	case prefix == "E" || prefix == "P" || prefix == "W":
-		return len(rest) >= 4 && len(rest) <= 5 && isDigits(rest)
-	case prefix == "SQL":
-		return len(rest) == 5 && isDigits(rest[:4]) && strings.IndexByte("NWC", rest[4]) >= 0
-	case prefix == "PGRST" || prefix == "AADSTS" || prefix == "CS" || prefix == "HY":
-		return len(rest) >= 3 && len(rest) <= 7 && isDigits(rest)
-	}
-	return false
+	return isCapital(s[0]) && productCode.MatchString(s)
 }
 
-// productPrefixes are the prefixes of such codes.
+var productCode = regexp.MustCompile(`^(?:[EPW]\d{4,5}|SQL\d{4}[NWC]|(?:PGRST|AADSTS|CS|HY)\d{3,7})$`)
+
+// productPrefixes are the prefixes of such codes with a hyphen.
 var productPrefixes = set("productPrefixes")
 
 // isUpperCode reports whether a word consists of digits and, optionally, capitals.
-func isUpperCode(s string) bool {
-	for i := range len(s) {
-		if !isDigit(s[i]) && (s[i] < 'A' || s[i] > 'Z') {
-			return false
-		}
-	}
-	return true
-}
+func isUpperCode(s string) bool { return only(s, asciiDigits+asciiCapitals) }
 
 // isHResult reports whether a word is an error code of Windows: 0x80131904, 0xC0000005.
 func isHResult(s string) bool {
-	return len(s) == 10 && s[0] == '0' && s[1] == 'x' && (s[2] == '8' || s[2] == 'C' || s[2] == 'c') &&
-		s[3] == '0' && isHex(s[2:])
+	return len(s) == 10 && (s[:4] == "0x80" || s[:4] == "0xC0" || s[:4] == "0xc0") && isHex(s[4:])
 }
 
 // isStatus reports whether a word is an HTTP status or an SMTP reply code.
 func isStatus(s string) bool { return len(s) == 3 && isDigits(s) && s[0] >= '1' && s[0] <= '5' }
 
-func firstWord(s string) string {
-	n := 0
-	for n < len(s) && isLetter(s[n]) {
-		n++
-	}
-	return s[:n]
-}
+func firstWord(s string) string { return s[:len(s)-len(strings.TrimLeft(s, asciiLetters))] }
 
 // phrases are the first words of HTTP's reason phrases.
 var phrases = set("phrases")

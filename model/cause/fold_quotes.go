@@ -23,18 +23,15 @@ func (f *folder) quoted(quote byte) bool {
 	switch {
 	case strings.HasPrefix(text, "{") && namesCode(text),
 		whole && sentence, f.kept && f.ends(", ") && sentence, f.kept && f.ends(", b") && sentence:
-		f.out = append(f.out, quote)
-		f.out = append(f.out, Fold(text)...)
-		f.out = append(f.out, closes)
+		f.write(string(quote) + Fold(text) + string(closes))
 	case isSymbol(text), isName(text) && (whole || quote == '`' || f.named(rest)):
-		f.out = append(f.out, quote)
+		f.write(string(quote))
 		f.at = end
-		f.name(text)
-		f.out = append(f.out, closes)
+		f.write(withoutNumbers(text))
+		f.word(text)
+		f.write(string(closes))
 	default:
-		f.out = append(f.out, quote)
-		f.out = append(f.out, someText...)
-		f.out = append(f.out, closes)
+		f.write(string(quote) + someText + string(closes))
 		f.collapse(quote, closes)
 	}
 	f.at = end
@@ -104,14 +101,9 @@ func (f *folder) collapse(opens, closes byte) {
 	}
 }
 
-// name writes a name unchanged except for its numbers.
-func (f *folder) name(s string) {
-	f.out = append(f.out, withoutNumbers(s)...)
-	f.word(s)
-}
-
+// withoutNumbers is a name unchanged except for its numbers.
 func withoutNumbers(name string) string {
-	if !strings.ContainsAny(name, "0123456789") {
+	if !strings.ContainsAny(name, asciiDigits) {
 		return name
 	}
 	inner := folder{in: name, at: len(name)}

@@ -9,24 +9,17 @@ import (
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return false
-		}
-	}
-	return s != ""
-}
+const (
+	asciiDigits   = "0123456789"
+	asciiCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	asciiLetters  = "abcdefghijklmnopqrstuvwxyz" + asciiCapitals
+)
 
-func isHex(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if !isDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-			return false
-		}
-	}
-	return s != ""
-}
+// only reports whether a text is not empty, and has only these characters.
+func only(s, characters string) bool { return s != "" && strings.Trim(s, characters) == "" }
+
+func isDigits(s string) bool { return only(s, asciiDigits) }
+func isHex(s string) bool    { return only(s, asciiDigits+"abcdefABCDEF") }
 
 // isLetterHex reports whether a word is hexadecimal that happens to have no digits.
 func isLetterHex(s string) bool { return len(s) >= 8 && isHex(s) }
@@ -57,31 +50,19 @@ func isID(s string) bool {
 
 // isNumberedName reports whether the digits of a word belong to a name: Log4jAppender, OrderV2, v1.
 func isNumberedName(s string) bool {
-	first, last := -1, -1
-	for i := range len(s) {
-		if isDigit(s[i]) {
-			if first < 0 {
-				first = i
-			}
-			last = i
-		}
-	}
+	first, last := strings.IndexAny(s, asciiDigits), strings.LastIndexAny(s, asciiDigits)
 	switch before, behind := s[:first], s[last+1:]; {
 	case last-first > 2:
 		return false
-	case last == first && (before == "v" || before == "V") && behind == "":
-		return true
-	case last == first && behind == "" && len(before) > 3 && before[len(before)-1] == 'V':
-		return true
+	case behind == "":
+		return last == first && (before == "v" || before == "V" || len(before) > 3 && before[len(before)-1] == 'V')
 	default:
-		return before != "" && len(before)+len(behind) >= 6 && behind != "" &&
-			(isCapital(behind[0]) || len(behind) > 3 && hasVowel(behind) && isCapital(before[0]))
+		return before != "" && len(s)-(last+1-first) >= 6 && (isCapital(behind[0]) ||
+			len(behind) > 3 && strings.ContainsAny(behind, "aeiouAEIOU") && isCapital(before[0]))
 	}
 }
 
 func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
-
-func hasVowel(s string) bool { return strings.ContainsAny(s, "aeiouAEIOU") }
 
 // isPodSuffix reports whether a word is a suffix that Kubernetes generates: five of its consonants and digits.
 func isPodSuffix(s string) bool {
@@ -148,7 +129,7 @@ func (f *folder) address(s string) bool {
 	s = strings.TrimPrefix(s, "/") // as Java writes addresses
 	if first, second, ok := strings.Cut(s, "->"); ok && strings.ContainsAny(first, ".:") {
 		if f.address(first) {
-			f.out = append(f.out, "->"...)
+			f.write("->")
 			f.fold(second)
 			return true
 		}
@@ -181,9 +162,9 @@ func (f *folder) port(port string) {
 	switch {
 	case port == "":
 	case services[port]:
-		f.out = append(f.out, ":"+port...)
+		f.write(":" + port)
 	default:
-		f.out = append(f.out, ":"+someValue...)
+		f.write(":" + someValue)
 	}
 }
 
@@ -205,8 +186,7 @@ func (f *folder) endsWithHost() bool {
 // url folds a URL to its host and the first word of its path.
 func (f *folder) url(s string) {
 	scheme, rest, _ := strings.Cut(s, "://")
-	f.out = append(f.out, scheme...)
-	f.out = append(f.out, "://"...)
+	f.write(scheme + "://")
 	host, path := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		host, path = rest[:i], rest[i:]
@@ -223,16 +203,6 @@ func (f *folder) url(s string) {
 	f.code, f.kept = codeState{}, false
 }
 
-// isWord reports whether a path segment consists of letters.
-func isWord(s string) bool {
-	for i := range len(s) {
-		if !isLetter(s[i]) && s[i] != '-' && s[i] != '_' {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // route writes a URL's path up to its first word: ids follow.
 func (f *folder) route(path string) {
 	if path == "" || path == "/" {
@@ -242,14 +212,14 @@ func (f *folder) route(path string) {
 	for i, s := range segments {
 		s, query, asked := strings.Cut(s, "?")
 		base := leading[s] || len(s) == 2 && s[0] == 'v' && isDigit(s[1])
-		if i > 3 || !base && !isWord(s) {
-			f.out = append(f.out, "/"+someText...)
+		if i > 3 || !base && !only(s, asciiLetters+"-_") {
+			f.write("/" + someText)
 			return
 		}
-		f.out = append(f.out, "/"+s...)
+		f.write("/" + s)
 		if more := i+1 < len(segments); !base || asked && query != "" {
 			if more || asked {
-				f.out = append(f.out, "/"+someText...)
+				f.write("/" + someText)
 			}
 			return
 		}
