@@ -19,9 +19,9 @@ func newLeads(r *roles) *leads {
 		r: r, workers: make(map[QueueRef][]QueueRef, len(r.buffer)),
 		index: make(map[QueueRef]int, len(r.buffer)), low: make(map[QueueRef]int, len(r.buffer)), isOpen: map[QueueRef]bool{},
 	}
-	for i := range r.t.Snapshot.Queues {
-		if ref := r.t.Snapshot.Queues[i].QueueRef; r.isBuffer(ref) && l.index[ref] == 0 {
-			l.visit(ref)
+	for q := range Each(r.t.Snapshot.Queues) {
+		if r.isBuffer(q.QueueRef) && l.index[q.QueueRef] == 0 {
+			l.visit(q.QueueRef)
 		}
 	}
 	return l

@@ -117,14 +117,14 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 // not itself named for failures, and receives no dead letters except from buffers.
 func (b *flowBuilder) served() map[QueueRef]bool {
 	dead, plain := map[ExchangeRef]bool{}, map[ExchangeRef]bool{}
-	for i := range b.t.Snapshot.Queues {
-		ref := b.t.Snapshot.Queues[i].QueueRef
+	for q := range Each(b.t.Snapshot.Queues) {
+		ref := q.QueueRef
 		if s := b.t.settings.of(ref); s.DLX.Set && !b.isBuffer(ref) {
 			dead[ExchangeRef{ref.VHost, s.DLX.Value}] = true
 		}
 	}
-	for i := range b.t.Snapshot.Bindings {
-		if bound := &b.t.Snapshot.Bindings[i]; !bound.ToExchange {
+	for bound := range Each(b.t.Snapshot.Bindings) {
+		if !bound.ToExchange {
 			says := b.heard[QueueRef{bound.VHost, bound.Destination}]
 			x := ExchangeRef{bound.VHost, bound.Source}
 			plain[x] = plain[x] || says.failed == "" && says.buffer() == ""

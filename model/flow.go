@@ -123,8 +123,8 @@ func (r *roles) consumersWords(ref QueueRef) string {
 
 // addBuffers ties every buffer to the workers that it leads to. Levels that delay as one count as one buffer.
 func (b *flowBuilder) addBuffers() {
-	for i := range b.t.Snapshot.Queues {
-		ref := b.t.Snapshot.Queues[i].QueueRef
+	for q := range Each(b.t.Snapshot.Queues) {
+		ref := q.QueueRef
 		why, isBuffer := b.buffer[ref]
 		if !isBuffer {
 			continue
@@ -224,8 +224,8 @@ func (b *flowBuilder) addDelayingExchanges() {
 // addDelayedRetries marks the workers that delay their own failures (quorum queues from 4.3): such a queue is a flow by
 // itself.
 func (b *flowBuilder) addDelayedRetries() {
-	for i := range b.t.Snapshot.Queues {
-		ref := b.t.Snapshot.Queues[i].QueueRef
+	for q := range Each(b.t.Snapshot.Queues) {
+		ref := q.QueueRef
 		retry := b.t.settings.of(ref).DelayedRetry
 		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) {
 			continue

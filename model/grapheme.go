@@ -1,6 +1,9 @@
 package model
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // cluster is the grapheme cluster at the current position of a text. The zero value is none: at the beginning and after
 // an escape, a mark has nothing to combine with.
@@ -14,7 +17,7 @@ type cluster struct {
 // takes adds the next rune, unless it is a mark without a letter or exceeds the bounds.
 func (c *cluster) takes(r rune) bool {
 	if unicode.IsMark(r) || isMedial(r) {
-		c.links = c.links || unicode.Is(linkers, r)
+		c.links = c.links || strings.ContainsRune(linkers, r)
 		c.marks++
 		return c.last != 0 && c.marks <= maxMarks
 	}
@@ -37,31 +40,8 @@ func isHangul(r rune) bool { return isInitial(r) || r >= 0xac00 && r <= 0xd7a3 }
 
 // linkers are the marks that join the consonants around them into one cluster: InCB=Linker in Unicode's
 // DerivedCoreProperties.
-var linkers = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x94d, 0x94d, 1},
-		{0x9cd, 0x9cd, 1},
-		{0xacd, 0xacd, 1},
-		{0xb4d, 0xb4d, 1},
-		{0xc4d, 0xc4d, 1},
-		{0xd4d, 0xd4d, 1},
-		{0x1039, 0x1039, 1},
-		{0x17d2, 0x17d2, 1},
-		{0x1a60, 0x1a60, 1},
-		{0x1b44, 0x1b44, 1},
-		{0x1bab, 0x1bab, 1},
-		{0xa9c0, 0xa9c0, 1},
-		{0xaaf6, 0xaaf6, 1},
-	},
-	R32: []unicode.Range32{
-		{0x10a3f, 0x10a3f, 1},
-		{0x11133, 0x11133, 1},
-		{0x1193e, 0x1193e, 1},
-		{0x11a47, 0x11a47, 1},
-		{0x11a99, 0x11a99, 1},
-		{0x11f42, 0x11f42, 1},
-	},
-}
+const linkers = "\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d\u1039\u17d2\u1a60\u1b44\u1bab\ua9c0\uaaf6" +
+	"\U00010a3f\U00011133\U0001193e\U00011a47\U00011a99\U00011f42"
 
 // disputed are runes that some terminals draw wider than others: numbers in black squares, combining musical signs,
 // marks that a terminal with tables of Unicode 14 or earlier does not know, and rare letters that form one cluster with

@@ -25,8 +25,8 @@ func (b *flowBuilder) addHeldBuffers() {
 // findHeld finds Dramatiq's delay queues, each with its worker.
 func (r *roles) findHeld() map[QueueRef]QueueRef {
 	held := map[QueueRef]QueueRef{}
-	for i := range r.t.Snapshot.Queues {
-		ref := r.t.Snapshot.Queues[i].QueueRef
+	for q := range Each(r.t.Snapshot.Queues) {
+		ref := q.QueueRef
 		name, ok := strings.CutSuffix(ref.Name, HeldSuffix)
 		if !ok {
 			continue

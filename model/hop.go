@@ -48,8 +48,8 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 	}
 	routes := map[way]Route{}
 	hops := map[QueueRef][]Hop{}
-	for i := range t.Snapshot.Queues {
-		ref := t.Snapshot.Queues[i].QueueRef
+	for q := range Each(t.Snapshot.Queues) {
+		ref := q.QueueRef
 		s := t.settings.of(ref)
 		if !s.DLX.Set {
 			continue

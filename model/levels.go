@@ -29,8 +29,8 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 	below := map[QueueRef]QueueRef{} // the level that each one expires into
 	above := map[QueueRef]QueueRef{}
 	var buffers []half
-	for i := range r.t.Snapshot.Queues {
-		ref := r.t.Snapshot.Queues[i].QueueRef
+	for q := range Each(r.t.Snapshot.Queues) {
+		ref := q.QueueRef
 		if ttl := r.t.settings.of(ref).TTL; ttl.Set && ttl.Value > 0 && r.buffer[ref] != "" {
 			buffers = append(buffers, half{ref, ttl.Value})
 		}
@@ -85,24 +85,17 @@ func (l *levels) reason(r *roles) string {
 // ranges of TTLs, where ShortDuration's precision hides the magnitude.
 func LongDuration(d time.Duration) string {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
-	units := []struct {
-		unit time.Duration
-		name string
-	}{{year, "y"}, {day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}}
-	for i, u := range units {
-		n := d / u.unit
-		if n == 0 {
-			continue
-		}
-		words := fmt.Sprintf("%d%s", n, u.name)
-		rest, name := time.Second, "s"
-		if i+1 < len(units) {
-			rest, name = units[i+1].unit, units[i+1].name
-		}
-		if more := (d - n*u.unit) / rest; more > 0 {
-			words += fmt.Sprintf("%d%s", more, name)
-		}
-		return words
+	switch {
+	case d >= year && d%year < day:
+		return fmt.Sprintf("%dy", d/year)
+	case d >= year:
+		return fmt.Sprintf("%dy%s", d/year, ShortDuration((d % year).Truncate(day)))
+	case d >= day:
+		d = d.Truncate(time.Hour)
+	case d >= time.Hour:
+		d = d.Truncate(time.Minute)
+	case d >= time.Minute:
+		d = d.Truncate(time.Second)
 	}
 	return ShortDuration(d)
 }

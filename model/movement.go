@@ -28,10 +28,7 @@ func MovesBetween(before, after *Snapshot) Moves {
 	if before == nil || after == nil {
 		return nil
 	}
-	earlier := make(map[QueueRef]*Queue, len(before.Queues))
-	for i := range before.Queues {
-		earlier[before.Queues[i].QueueRef] = &before.Queues[i]
-	}
+	earlier := byRef(before.Queues)
 	moves := Moves{}
 	for q := range Each(after.Queues) {
 		if b, ok := earlier[q.QueueRef]; ok {
@@ -44,17 +41,11 @@ func MovesBetween(before, after *Snapshot) Moves {
 }
 
 func movement(before, after *Queue, took time.Duration) (Movement, bool) {
-	depthBefore, ok := before.Depth()
-	if !ok || took <= 0 {
-		return Movement{}, false
-	}
-	depthAfter, ok := after.Depth()
-	if !ok {
-		return Movement{}, false
-	}
+	depthBefore, knownBefore := before.Depth()
+	depthAfter, knownAfter := after.Depth()
 	published, restarted := grown(before.Published, after.Published)
 	removed, restarted2 := grown(before.Removed(), after.Removed())
-	if restarted || restarted2 {
+	if !knownBefore || !knownAfter || restarted || restarted2 || took <= 0 {
 		return Movement{}, false
 	}
 	m := Movement{Depth: depthAfter - depthBefore}

@@ -7,16 +7,12 @@ func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 	if len(held) == 0 || before == nil {
 		return
 	}
-	earlier := map[QueueRef]*Queue{}
-	for i := range before.Queues {
-		if q := &before.Queues[i]; held[q.QueueRef] {
-			earlier[q.QueueRef] = q
-		}
-	}
+	earlier := byRef(before.Queues)
 	for q := range Each(s.Queues) {
-		if held[q.QueueRef] {
-			q.RedeliverRate, q.PollRate = Unknown[float64](), Unknown[float64]()
+		if !held[q.QueueRef] {
+			continue
 		}
+		q.RedeliverRate, q.PollRate = Unknown[float64](), Unknown[float64]()
 		b := earlier[q.QueueRef]
 		if b == nil {
 			continue

@@ -53,11 +53,11 @@ func newRoutings(s *Snapshot) map[string]*routing {
 		}
 		return r
 	}
-	for i := range s.Queues {
-		of(s.Queues[i].VHost).queues[s.Queues[i].Name] = true
+	for q := range Each(s.Queues) {
+		of(q.VHost).queues[q.Name] = true
 	}
-	for i := range s.Exchanges {
-		if x := &s.Exchanges[i]; x.Name != "" {
+	for x := range Each(s.Exchanges) {
+		if x.Name != "" {
 			of(x.VHost).exchanges[x.Name] = newExchangeRouting(x)
 		}
 	}

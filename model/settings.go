@@ -75,13 +75,13 @@ func findSettings(s *Snapshot, b Behaviour) settingsOfAll {
 	}
 	all := make(settingsOfAll, len(s.Queues))
 	made := map[Settings]*Settings{}
-	for i := range s.Queues {
-		told := settingsOf(&s.Queues[i], policies, b)
+	for q := range Each(s.Queues) {
+		told := settingsOf(q, policies, b)
 		if made[told] == nil {
-			own := told
+			own := told // only these are on the heap
 			made[told] = &own
 		}
-		all[s.Queues[i].QueueRef] = made[told]
+		all[q.QueueRef] = made[told]
 	}
 	return all
 }

@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"math"
+	"reflect"
+	"time"
+)
 
 // Table is an AMQP field table: headers, queue arguments. Its values have the Go types of AMQP's field types: nil,
 // bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, Decimal, string, []byte, time.Time,
@@ -33,31 +37,13 @@ func AsTable(v any) (Table, bool) {
 
 // AsInteger is Integer for a single value.
 func AsInteger(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int:
-		return int64(v), true
-	case int8:
-		return int64(v), true
-	case uint8:
-		return int64(v), true
-	case int16:
-		return int64(v), true
-	case uint16:
-		return int64(v), true
-	case int32:
-		return int64(v), true
-	case uint32:
-		return int64(v), true
-	case int64:
-		return v, true
-	case uint64:
-		return int64(v), v <= 1<<63-1
-	case float64:
-		if i := int64(v); float64(i) == v {
-			return i, true
-		}
-	case float32:
-		if i := int64(v); float32(i) == v {
+	switch n := reflect.ValueOf(v); {
+	case n.CanInt():
+		return n.Int(), true
+	case n.CanUint():
+		return int64(n.Uint()), n.Uint() <= math.MaxInt64
+	case n.CanFloat():
+		if i := int64(n.Float()); float64(i) == n.Float() {
 			return i, true
 		}
 	}

@@ -39,14 +39,11 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	next := &Topology{
 		Snapshot:  s,
 		Behaviour: BehaviourOf(s.Overview.Version),
-		Queues:    make(map[QueueRef]*Queue, len(s.Queues)),
+		Queues:    byRef(s.Queues),
 		exchanges: make(map[ExchangeRef]*Exchange, len(s.Exchanges)),
 	}
-	for i := range s.Queues {
-		next.Queues[s.Queues[i].QueueRef] = &s.Queues[i]
-	}
-	for i := range s.Exchanges {
-		next.exchanges[s.Exchanges[i].ExchangeRef] = &s.Exchanges[i]
+	for x := range Each(s.Exchanges) {
+		next.exchanges[x.ExchangeRef] = x
 	}
 	if same {
 		next.settings, next.routings, next.hops = t.settings, t.routings, t.hops
@@ -120,6 +117,14 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 
 // Gone are the buffers with a lease that a queue's dead letters reached at an earlier poll, when they go nowhere now.
 func (t *Topology) Gone(ref QueueRef) []QueueRef { return t.gone[ref] }
+
+func byRef(queues []Queue) map[QueueRef]*Queue {
+	all := make(map[QueueRef]*Queue, len(queues))
+	for q := range Each(queues) {
+		all[q.QueueRef] = q
+	}
+	return all
+}
 
 // Queue returns a queue with its newest counts.
 func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
