@@ -61,8 +61,8 @@ func OwnKeys(t *model.Topology, ref model.QueueRef) [][]string {
 
 // OwnKeysOf are the OwnKeys for a message that does not say with which keys it entered the queue itself.
 func OwnKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *message.Envelope) [][]string {
-	for i := range m.Deaths {
-		if d := &m.Deaths[i]; d.Queue == ref.Name && len(d.RoutingKeys) > 0 {
+	for d := range model.Each(m.Deaths) {
+		if d.Queue == ref.Name && len(d.RoutingKeys) > 0 {
 			return [][]string{d.RoutingKeys}
 		}
 	}

@@ -155,8 +155,8 @@ func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 
 func deathsIn(m *message.Message, queue model.QueueRef, reason model.Reason) int64 {
 	var n int64
-	for i := range m.Deaths {
-		if d := &m.Deaths[i]; d.Queue == queue.Name && d.Reason == reason {
+	for d := range model.Each(m.Deaths) {
+		if d.Queue == queue.Name && d.Reason == reason {
 			n = message.AddCapped(n, d.Times())
 		}
 	}

@@ -43,8 +43,8 @@ func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues
 		deaths, _ = message.WrittenDeaths(m.Headers)
 		slices.Reverse(deaths)
 	}
-	for i := range deaths {
-		switch d := &deaths[i]; {
+	for d := range model.Each(deaths) {
+		switch {
 		case d.Queue == in.Name && d.Reason == model.Expired:
 		case d.Reason == model.Rejected:
 			return queues

@@ -54,15 +54,15 @@ func (w *Ways) See(m *message.Message) {
 			w.cutTo = w.topology.DeadLetter(w.queue, own, m.Headers).Queues
 		}
 	}
-	for i := range m.Deaths {
-		if d := &m.Deaths[i]; len(d.RoutingKeys) > 0 {
+	for d := range model.Each(m.Deaths) {
+		if len(d.RoutingKeys) > 0 {
 			w.follow(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue}, d.RoutingKeys, m.Headers)
 		}
 	}
 	if countedTries(m, false) > 0 {
 		w.counts(w.queue)
-		for i := range m.Deaths {
-			w.counts(model.QueueRef{VHost: w.queue.VHost, Name: m.Deaths[i].Queue})
+		for d := range model.Each(m.Deaths) {
+			w.counts(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue})
 		}
 	}
 	if w.topology.Settings(w.queue).DLX.Set { // otherwise it is not a buffer
@@ -95,8 +95,8 @@ func (w *Ways) seeWorkers(m *message.Message) {
 	if s, ok := m.Stated(nil); ok && s.VHost.Or(w.queue.VHost) == w.queue.VHost {
 		came(model.QueueRef{VHost: w.queue.VHost, Name: s.Queue})
 	}
-	for i := range m.Deaths {
-		if d := &m.Deaths[i]; d.Queue != w.queue.Name || d.Reason != model.Expired {
+	for d := range model.Each(m.Deaths) {
+		if d.Queue != w.queue.Name || d.Reason != model.Expired {
 			continue
 		} else if hop, ok := w.topology.Hop(w.queue, model.Expired); ok && len(hop.Keys) > 0 && hop.Route.Exact {
 			came(hop.Route.Queues...)

@@ -47,8 +47,7 @@ func (t *Target) cluesIn(r *model.Topology, m *message.Message, e *message.Envel
 		}
 		clues = append(clues, t.locate(r, c))
 	}
-	for i := range m.Deaths {
-		d := &m.Deaths[i]
+	for d := range model.Each(m.Deaths) {
 		c := Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: t.From.VHost, Name: d.Queue}, Reason: d.Reason}
 		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d)
 		if d.Queue != "" && c.Queue != t.From && gaveUp {

@@ -19,8 +19,7 @@ const (
 // move works out what changes mean together: first departures, with which arrivals are then matched.
 func (w *Watch) move(changes []change, at time.Time) {
 	var hops []*LoggedMove
-	for i := range changes {
-		ch := &changes[i]
+	for ch := range model.Each(changes) {
 		p, gone := ch.watched, ch.gone
 		p.came, p.went = p.came+ch.came, p.went+gone
 		p.steps = append(p.steps, step{at, ch.came, gone, false})
@@ -58,8 +57,8 @@ func (w *Watch) move(changes []change, at time.Time) {
 	for _, m := range hops {
 		w.reclaim(m, at)
 	}
-	for i := range changes {
-		if ch := &changes[i]; ch.forced > 0 && w.unlikely(ch.watched, at) {
+	for ch := range model.Each(changes) {
+		if ch.forced > 0 && w.unlikely(ch.watched, at) {
 			ch.watched.lawless = ch.watched.line.size() // something keeps them longer than their TTL, which is then useless here
 		}
 	}
@@ -168,8 +167,8 @@ func (w *Watch) open(queue model.QueueRef, at time.Time, within time.Duration, e
 		if m.Kind != MoveHop || m.Late || m.Redeclared || at.Sub(m.Until) > within {
 			continue
 		}
-		for i := range m.To {
-			if r := &m.To[i]; r.Queue == queue && r.N < m.N {
+		for r := range model.Each(m.To) {
+			if r.Queue == queue && r.N < m.N {
 				each(m, r)
 			}
 		}
@@ -195,8 +194,7 @@ func (w *Watch) match(queue model.QueueRef, n int64, at time.Time, within time.D
 
 // reclaim assigns to a hop the arrivals behind it that were seen just before it.
 func (w *Watch) reclaim(m *LoggedMove, at time.Time) {
-	for i := range m.To {
-		r := &m.To[i]
+	for r := range model.Each(m.To) {
 		for j := len(w.log) - 1; j >= 0 && r.N < m.N; j-- {
 			a := w.log[j]
 			if at.Sub(a.At) > matchedAfter+joinedWithin {
@@ -254,8 +252,7 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 
 // forget removes from the rates what was not a movement.
 func (p *watched) forget(m *LoggedMove, at time.Time, n int64) {
-	for i := range p.steps {
-		s := &p.steps[i]
+	for s := range model.Each(p.steps) {
 		if s.at.Equal(at) {
 			s.came -= min(n, s.came)
 		}

@@ -219,8 +219,7 @@ func (w *Watch) miss(at time.Time) {
 		if !p.fast || p.stats.unacked.Or(1) > 0 || !p.heldAt.Before(m.At.Add(-model.LateStatistics)) {
 			continue
 		}
-		for i := range m.To {
-			r := &m.To[i]
+		for r := range model.Each(m.To) {
 			t := w.places[r.Queue]
 			if t == nil || !t.fast || t.bounded || t.buffer || !t.stats.on ||
 				t.heldAt.After(m.At.Add(-model.LateStatistics)) || t.went != r.went || at.Sub(m.Until) < w.settled(p, t) {
