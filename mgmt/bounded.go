@@ -20,7 +20,7 @@ type sizes struct {
 	elements int
 }
 
-// endlessError is an answer larger than any broker's.
+// endlessError is an answer larger than any broker's, as is http.MaxBytesError.
 type endlessError struct{ what string }
 
 // Error implements error.
@@ -28,22 +28,6 @@ func (e endlessError) Error() string { return "the answer has more than " + e.wh
 
 // bytesOf is a limit in words.
 func bytesOf(limit int64) string { return message.Size(limit) + "B" }
-
-// bounded ends with an endlessError after limit bytes.
-type bounded struct {
-	io.ReadCloser
-	read, limit int64
-}
-
-// Read implements io.Reader.
-func (b *bounded) Read(p []byte) (n int, err error) {
-	if b.read > b.limit {
-		return 0, endlessError{bytesOf(b.limit)}
-	}
-	n, err = b.ReadCloser.Read(p)
-	b.read += int64(n)
-	return n, err
-}
 
 // elements bounds each element of a list that is read from it.
 type elements struct {

@@ -35,10 +35,10 @@ func (c *Client) connectError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("poll %s: %w", c.address, ctx.Err())
 	}
-	if e, ok := asConnectError(err); ok {
+	if e, ok := errors.AsType[*model.ConnectError](err); ok {
 		return e
 	}
-	if answer, ok := asAnswer(err); ok {
+	if answer, ok := errors.AsType[*answerError](err); ok {
 		return c.answered(answer)
 	}
 	if errors.Is(err, errNoVHost) {
@@ -128,10 +128,13 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 		netError net.Error
 		syntax   *json.SyntaxError
 		endless  endlessError
+		large    *http.MaxBytesError
 	)
 	switch {
 	case errors.As(err, &endless):
 		return model.APIEndless.With(model.ConnectValues{At: c.endpoint, Detail: endless.what})
+	case errors.As(err, &large):
+		return model.APIEndless.With(model.ConnectValues{At: c.endpoint, Detail: bytesOf(large.Limit)})
 	case errors.As(err, &syntax), errors.Is(err, errOtherJSON):
 		return model.APIOtherJSON.With(model.ConnectValues{At: c.endpoint})
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -161,18 +164,8 @@ func (c *Client) failed(trouble model.ConnectTrouble, detail string) *model.Conn
 
 // innermost is an error without the request's line, as the address is already named.
 func innermost(err error) error {
-	if u := (*url.Error)(nil); errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err
-}
-
-func asAnswer(err error) (*answerError, bool) {
-	var e *answerError
-	return e, errors.As(err, &e)
-}
-
-func asConnectError(err error) (*model.ConnectError, bool) {
-	var e *model.ConnectError
-	return e, errors.As(err, &e)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,45 +56,41 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	api := strings.TrimPrefix(b.as("guest", "guest"), "http://guest:guest@")
 	amqpPort := strings.TrimSuffix(strings.TrimPrefix(b.AMQP(), "amqp://guest:guest@"), "/")
 	unused := dial.Unused(t)
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	page := served(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "<!doctype html><title>Welcome</title>")
-	}))
-	defer page.Close()
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"service":"something else"}`)
-	}))
-	defer other.Close()
-	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	})
+	other := served(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"service":"something else"}`) })
+	broken := served(t, func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no\x1b[31m backend\nmore", http.StatusBadGateway)
-	}))
-	defer broken.Close()
+	})
 	secured := httptest.NewTLSServer(b.proxy(nil))
 	defer secured.Close()
 	secured.Config.ErrorLog = nil
 	_, port, _ := net.SplitHostPort(secured.Listener.Addr().String())
 	trust := trustOf(secured)
+	at := func(address string) Options { return Options{URL: "http://guest:guest@" + address} }
+	overTLS := func(address string, trust *tls.Config) Options {
+		return Options{URL: "https://guest:guest@" + address, TLS: trust}
+	}
+	as := func(user, password string) Options { return Options{URL: b.as(user, password)} }
 
 	tests := []struct {
-		name    string
-		options Options
-		kind    model.ConnectKind
-		cause   string
-		next    string
+		name        string
+		options     Options
+		kind        model.ConnectKind
+		cause, next string
 	}{
-		{"nothing listens", Options{URL: "http://guest:guest@" + unused}, model.Unreachable, "nothing listens on " +
-			unused, "rabbitmq-plugins enable rabbitmq_management"},
-		{"nothing listens, demo", Options{URL: "http://guest:guest@" + unused}, model.Unreachable, "", "dlxtop demo"},
 		{
-			"no such host", Options{URL: "http://guest:guest@nohost.invalid:15672"}, model.NoSuchHost, "nohost.invalid", "check",
+			"nothing listens", at(unused), model.Unreachable, "nothing listens on " + unused,
+			"rabbitmq-plugins enable rabbitmq_management",
 		},
-		{"wrong password", Options{URL: b.as("guest", "wrongpass")}, model.BadCredentials, api +
-			" does not accept user guest with this password", "authenticate_user guest"},
+		{"nothing listens, demo", at(unused), model.Unreachable, "", "dlxtop demo"},
+		{"no such host", at("nohost.invalid:15672"), model.NoSuchHost, "nohost.invalid", "check"},
 		{
-			"unknown user",
-			Options{URL: b.as("stranger", "wrongpass")},
-			model.BadCredentials, "does not accept user stranger",
-			"check",
+			"wrong password", as("guest", "wrongpass"), model.BadCredentials,
+			api + " does not accept user guest with this password", "authenticate_user guest",
 		},
+		{"unknown user", as("stranger", "wrongpass"), model.BadCredentials, "does not accept user stranger", "check"},
 		{
 			"no credentials",
 			Options{URL: "http://" + api},
@@ -103,79 +98,42 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 			"--api http://user:password@" + api,
 		},
 		{
-			"no tag",
-			Options{URL: b.as("untagged", manage.Password)},
-			model.NotAllowed, "user untagged may not use the management API",
+			"no tag", as("untagged", manage.Password), model.NotAllowed, "user untagged may not use the management API",
 			"rabbitmqctl set_user_tags untagged management",
 		},
 		{
-			"no vhost at all",
-			Options{URL: b.as("watcher", manage.Password)},
-			model.NotAllowed,
+			"no vhost at all", as("watcher", manage.Password), model.NotAllowed,
 			"user watcher has no permission on any vhost", "set_permissions",
 		},
 		{
 			"vhost that does not exist",
 			Options{URL: b.API(), VHost: "nope"},
-			model.NoSuchVHost, "vhost nope does not exist",
-			"--vhost",
+			model.NoSuchVHost,
+			"vhost nope does not exist", "--vhost",
 		},
-		{"AMQP port", Options{URL: "http://guest:guest@" + amqpPort}, model.NoManagement, amqpPort +
-			" looks like the AMQP port", "15672"},
-		{
-			"TLS to the AMQP port",
-			Options{URL: "https://guest:guest@" + amqpPort},
-			model.NoManagement,
-			"looks like the AMQP port", "15672",
-		},
-		{
-			"TLS to a plain port",
-			Options{URL: "https://guest:guest@" + api},
-			model.TLSMismatch, "does not speak TLS",
-			"http://",
+		{"AMQP port", at(amqpPort), model.NoManagement, amqpPort + " looks like the AMQP port", "15672"},
+		{"TLS to the AMQP port", overTLS(amqpPort, nil), model.NoManagement, "looks like the AMQP port", "15672"},
+		{"TLS to a plain port", overTLS(api, nil), model.TLSMismatch, "does not speak TLS", "http://"},
+		{"plain to a proxy's TLS port", at("127.0.0.1:" + port), model.TLSMismatch, "expects TLS", "https://"},
+		{ // RabbitMQ 3.10.8 with TLS answers plain HTTP with an alert.
+			"plain to RabbitMQ's TLS port", at(answering(t, "\x15\x03\x03\x00\x02\x02\x0a")), model.TLSMismatch, "expects TLS",
+			"https://",
 		},
 		{
-			"plain to a proxy's TLS port",
-			Options{URL: "http://guest:guest@127.0.0.1:" + port},
-			model.TLSMismatch,
-			"expects TLS", "https://",
-		},
-		// RabbitMQ 3.10.8 with TLS answers plain HTTP with an alert.
-		{
-			"plain to RabbitMQ's TLS port",
-			Options{URL: "http://guest:guest@" + answering(t, "\x15\x03\x03\x00\x02\x02\x0a")},
-			model.TLSMismatch, "expects TLS", "https://",
-		},
-		{
-			"unknown authority",
-			Options{URL: "https://guest:guest@127.0.0.1:" + port},
-			model.TLSMismatch,
+			"unknown authority", overTLS("127.0.0.1:"+port, nil), model.TLSMismatch,
 			"authority that this machine does not trust", "SSL_CERT_FILE",
 		},
 		{
-			"certificate of another name",
-			Options{URL: "https://guest:guest@localhost:" + port, TLS: trust},
-			model.TLSMismatch,
-			"for another name", "--api",
+			"certificate of another name", overTLS("localhost:"+port, trust), model.TLSMismatch, "for another name", "--api",
 		},
-		{
-			"another protocol",
-			Options{URL: "http://guest:guest@" + answering(t, "SSH-2.0-x\r\n")},
-			model.NoManagement,
-			"does not speak HTTP", "15672",
-		},
-		{
-			"a silent close",
-			Options{URL: "http://guest:guest@" + answering(t, "")},
-			model.NoAnswer,
-			"closed the connection without an answer", "https://",
-		},
-		{"a web page", Options{URL: through(page.URL)}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
-		{"other JSON", Options{URL: through(other.URL)}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
+		{"another protocol", at(answering(t, "SSH-2.0-x\r\n")), model.NoManagement, "does not speak HTTP", "15672"},
+		{"a silent close", at(answering(t, "")), model.NoAnswer, "closed the connection without an answer", "https://"},
+		{"a web page", Options{URL: page}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
+		{"other JSON", Options{URL: other}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
 		{"a wrong path", Options{URL: b.API() + "/rabbit"}, model.NoManagement, "no RabbitMQ management API", "--api"},
 		{
 			"a proxy without its broker",
-			Options{URL: through(broken.URL)},
+			Options{URL: broken},
 			model.NoManagement,
 			"502 Bad Gateway: no\\x1b[31m backend", "log",
 		},
@@ -186,8 +144,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 			_, checkErr := c.Check(t.Context())
 			_, snapshotErr := c.Snapshot(t.Context())
 			for _, err := range []error{checkErr, snapshotErr} {
-				var connect *model.ConnectError
-				must.That(t, errors.As(err, &connect), "%v is no ConnectError", err)
+				connect := connectError(t, err)
 				assert.That(t, connect.Kind == test.kind && strings.Contains(connect.Cause, test.cause) &&
 					strings.Contains(connect.Next, test.next), "%s: %v", connect.Kind, connect)
 				for _, secret := range []string{"wrongpass", manage.Password, "guest:guest"} {
@@ -198,13 +155,13 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	}
 	t.Run("vhost without a permission", func(t *testing.T) {
 		_, err := client(t, Options{URL: b.as("clerk", manage.Password), VHost: closed}).Check(t.Context())
-		var connect *model.ConnectError
+		connect := connectError(t, err)
 		// 3.10 and 4.0 say that it is not allowed, 4.3 hides that it exists.
-		assert.That(t, errors.As(err, &connect) && (connect.Kind == model.NotAllowed || connect.Kind == model.NoSuchVHost) &&
+		assert.That(t, (connect.Kind == model.NotAllowed || connect.Kind == model.NoSuchVHost) &&
 			strings.Contains(connect.Cause, "closed"), "%v", err)
 	})
 	t.Run("TLS with the authority", func(t *testing.T) {
-		s := poll(t, client(t, Options{URL: "https://guest:guest@127.0.0.1:" + port, TLS: trust}))
+		s := poll(t, client(t, overTLS("127.0.0.1:"+port, trust)))
 		assert.That(t, s.Overview.Version.Known(), "overview over TLS: %+v", s.Overview)
 	})
 }
@@ -266,10 +223,10 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 		{URL: strings.Replace(downgrading.URL, "https://", "https://guest:secret@", 1), TLS: trustOf(downgrading)},
 	} {
 		_, err := client(t, o).Snapshot(t.Context())
-		var connect *model.ConnectError
-		assert.That(t, errors.As(err, &connect) && connect.Kind == model.NoManagement &&
-			strings.Contains(connect.Cause, "redirects to "+elsewhere.URL+"/api/") && strings.Contains(connect.Next, "--api") &&
-			!strings.Contains(err.Error(), "secret"), "%v", err)
+		connect := connectError(t, err)
+		assert.Equal(t, connect.Kind, model.NoManagement)
+		assert.Contains(t, connect.Cause, "redirects to "+elsewhere.URL+"/api/")
+		assert.That(t, strings.Contains(connect.Next, "--api") && !strings.Contains(err.Error(), "secret"), "%v", err)
 	}
 	assert.Equal(t, followed.Load(), 0, "requests came by a redirect")
 }
@@ -279,14 +236,12 @@ func TestAnAnswerAfterAHangUp(t *testing.T) {
 	b := realBroker(t)
 	api := b.proxy(nil)
 	var asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := client(t, Options{URL: served(t, func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) <= 2 && strings.HasPrefix(r.URL.Path, "/api/queues") {
 			panic(http.ErrAbortHandler) // closes the connection
 		}
 		api.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	c := client(t, Options{URL: through(server.URL)})
+	})})
 	_, _, err := c.queues(t.Context(), false)
 	assert.That(t, err == nil && asked.Load() == 3, "asked %d times: %v", asked.Load(), err)
 }
@@ -340,9 +295,7 @@ func TestListWhileAStreamStarts(t *testing.T) {
 		}
 		return err
 	}
-	if err := declare("first"); err != nil { // starts the coordinator
-		t.Fatal(err)
-	}
+	must.Do(t, declare("first")) // starts the coordinator
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o777))
 	here := filepath.Join(dir, "here")
@@ -393,7 +346,7 @@ func TestDownIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lists := 0
-			server := b.before(func(path string, body []byte) []byte {
+			changed := b.before(func(path string, body []byte) []byte {
 				switch {
 				case test.stops && strings.Contains(path, "/api/nodes"):
 					return []byte(strings.ReplaceAll(string(body), `"running":true`, `"running":false`))
@@ -405,8 +358,7 @@ func TestDownIsAskedAgain(t *testing.T) {
 				}
 				return damage(t, body, "q", func(q map[string]any) any { q["state"] = "down"; return q })
 			})
-			c := client(t, Options{URL: through(server.URL), VHost: vhost})
-			s := poll(t, c)
+			s := poll(t, client(t, Options{URL: changed, VHost: vhost}))
 			assert.Equal(t, s.Queues[0].Outage(), test.want)
 		})
 	}

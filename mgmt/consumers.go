@@ -25,8 +25,8 @@ type consumerElement struct {
 func (c *Client) withoutOwn(ctx context.Context, queues []model.Queue) (missing []string) {
 	before, ask := c.consumed.Load(), false
 	consumed := map[model.QueueRef]bool{} // by others
-	for i := range queues {
-		if q := &queues[i]; q.Consumers.Or(0) > 0 {
+	for q := range model.Each(queues) {
+		if q.Consumers.Or(0) > 0 {
 			ask = ask || q.Unattended() || before == nil || !(*before)[q.QueueRef]
 			consumed[q.QueueRef] = true
 		}
@@ -45,8 +45,8 @@ func (c *Client) withoutOwn(ctx context.Context, queues []model.Queue) (missing 
 	if err != nil {
 		return []string{"who consumes which queue: " + c.whyMissing(ctx, err)}
 	}
-	for i := range queues {
-		if q := &queues[i]; consumed[q.QueueRef] {
+	for q := range model.Each(queues) {
+		if consumed[q.QueueRef] {
 			q.Consumers = model.Some(others[q.QueueRef])
 			consumed[q.QueueRef] = others[q.QueueRef] > 0
 		}

@@ -18,7 +18,7 @@ func (c *Client) Counts(ctx context.Context) (map[model.QueueRef]model.QueueCoun
 		if !e.Name.known || !e.VHost.known {
 			return
 		}
-		counts[model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}] = model.QueueCounts{
+		counts[e.ref()] = model.QueueCounts{
 			Ready: e.Ready.opt(), Unacked: e.Unacked.opt(), Consumers: e.Consumers.opt(),
 		}
 	})

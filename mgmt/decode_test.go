@@ -23,6 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -208,13 +209,6 @@ func recordedAnswer(tb testing.TB, version, part string) []byte {
 
 var recordedVersions = []string{"3.10.8", "4.0.5", "4.3.6"}
 
-// checkWords checks that an error can be shown: one printable line of bounded length.
-func checkWords(t *testing.T, err error) {
-	t.Helper()
-	text := err.Error()
-	assert.That(t, model.Printable(text) == text && len(text) <= 1000, "the error cannot be shown: %q", text)
-}
-
 // Only unreadable elements of a list are lost, and reported: each element is a queue, or is reported.
 func FuzzQueueList(f *testing.F) {
 	for _, version := range recordedVersions {
@@ -314,9 +308,9 @@ func FuzzRefusal(f *testing.F) {
 				}
 				err = c.connectError(t.Context(), refusal(resp))
 			})
-			var connect *model.ConnectError
-			assert.That(t, errors.As(err, &connect) && connect.Kind != "" && connect.Next != "", "%#v is no explanation", err)
-			checkWords(t, err)
+			connect := connectError(t, err)
+			assert.That(t, connect.Kind != "" && connect.Next != "", "%#v is no explanation", err)
+			build.CheckError(t, err)
 		}
 	})
 }
@@ -368,11 +362,12 @@ func FuzzAnswers(f *testing.F) {
 		transport.RegisterProtocol("memory", server)
 		c := &Client{
 			address: "broker:15672", endpoint: "memory://broker:15672", user: "shop", timeout: time.Minute, transport: transport,
+			most: defaultSizes,
 		}
 		limit.Keep(t, size, func() {
 			s, err := c.Snapshot(t.Context())
 			if err != nil {
-				checkWords(t, err)
+				build.CheckError(t, err)
 				return
 			}
 			for _, words := range s.Missing {

@@ -10,11 +10,11 @@ import (
 // just declared can be listed as down (seen twice on 4.0.5).
 func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
 	doubted, stopped := map[model.QueueRef]*model.Queue{}, map[string]bool{}
-	for i := range s.Nodes {
-		stopped[s.Nodes[i].Name] = !s.Nodes[i].Running
+	for n := range model.Each(s.Nodes) {
+		stopped[n.Name] = !n.Running
 	}
-	for i := range s.Queues {
-		if q := &s.Queues[i]; q.Outage() == model.NodeDown && !stopped[q.Node] {
+	for q := range model.Each(s.Queues) {
+		if q.Outage() == model.NodeDown && !stopped[q.Node] {
 			doubted[q.QueueRef] = q
 		}
 	}
@@ -24,7 +24,7 @@ func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
 	query := totalsOnly()
 	query.Set("columns", "name,vhost,state")
 	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
-		if q := doubted[model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}]; q != nil {
+		if q := doubted[e.ref()]; q != nil {
 			q.State = e.State.value
 		}
 	})

@@ -2,7 +2,6 @@ package mgmt
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -10,8 +9,7 @@ import (
 
 // exchangeElement is one exchange of the list.
 type exchangeElement struct {
-	Name       field[string]      `json:"name"`
-	VHost      field[string]      `json:"vhost"`
+	placed
 	Type       field[string]      `json:"type"`
 	Durable    field[bool]        `json:"durable"`
 	AutoDelete field[bool]        `json:"auto_delete"`
@@ -35,14 +33,9 @@ func (c *Client) exchanges(ctx context.Context) (exchanges []model.Exchange, mis
 
 // exchange converts the element; nil when it is unclear which exchange it is.
 func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []string) {
-	if !e.VHost.known && vhost != "" {
-		e.VHost.value, e.VHost.known = vhost, true
-	}
-	switch {
-	case !e.Name.known: // the default exchange's name is known: it is empty
-		return nil, []string{"an exchange of the list: it has no readable name"}
-	case !e.VHost.known:
-		return nil, []string{fmt.Sprintf("exchange %s: its vhost cannot be read", model.ExchangeName(e.Name.value))}
+	name := "exchange " + model.ExchangeName(e.Name.value)
+	if odd = e.named("an exchange", name, vhost); odd != nil { // the default exchange's name is known: it is empty
+		return nil, odd
 	}
 	x = &model.Exchange{
 		ExchangeRef:   model.ExchangeRef{VHost: e.VHost.value, Name: e.Name.value},
@@ -55,7 +48,7 @@ func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []strin
 		Delayed:       e.Delayed.opt(),
 		PublishInRate: e.Stats.value.PublishIn.value.Rate.opt(),
 	}
-	return x, unread("exchange "+model.ExchangeName(x.Name), map[string]bool{
+	return x, unread(name, map[string]bool{
 		"type": !e.Type.known, "arguments": e.Arguments.odd, "policy": e.Policy.odd,
 	})
 }

@@ -14,16 +14,25 @@ import (
 // errOtherJSON is JSON of another form than the management API's.
 var errOtherJSON = errors.New("the answer is JSON, but not the management API's")
 
-// getObject reads one object.
-func (c *Client) getObject(ctx context.Context, path string, query url.Values, into any) error {
+// read passes the body of an answer on, under the client's timeout.
+func (c *Client) read(
+	ctx context.Context, path string, query url.Values, limit int64, decode func(io.Reader) error,
+) error {
 	return c.request(ctx, func(ctx context.Context) error {
-		resp, err := c.get(ctx, path, query, c.most.object)
+		resp, err := c.get(ctx, path, query, limit)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
-		err = json.NewDecoder(resp.Body).Decode(into)
-		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+		return decode(resp.Body)
+	})
+}
+
+// getObject reads one object.
+func (c *Client) getObject(ctx context.Context, path string, query url.Values, into any) error {
+	return c.read(ctx, path, query, c.most.object, func(body io.Reader) error {
+		err := json.NewDecoder(body).Decode(into)
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return errOtherJSON
 		}
 		return err
@@ -35,13 +44,8 @@ func (c *Client) getObject(ctx context.Context, path string, query url.Values, i
 func getList[T any](ctx context.Context, c *Client, path string, query url.Values, each func(*T)) (odd []string,
 	err error,
 ) {
-	err = c.request(ctx, func(ctx context.Context) error {
-		resp, err := c.get(ctx, path, query, c.most.list)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		odd, err = decodeList(resp.Body, c.most, each)
+	err = c.read(ctx, path, query, c.most.list, func(body io.Reader) (err error) {
+		odd, err = decodeList(body, c.most, each)
 		return err
 	})
 	return odd, err
@@ -67,6 +71,16 @@ func getParts[T, Part any](
 		return nil, nil, err
 	}
 	return parts, missing, nil
+}
+
+// getAll reads a list of which nothing is known if an element is unreadable; of is false for an element that was odd.
+func getAll[T any](ctx context.Context, c *Client, path string, of func(*T) bool) error {
+	whole := true
+	notObjects, err := getList(ctx, c, path, nil, func(e *T) { whole = of(e) && whole })
+	if err == nil && (!whole || len(notObjects) > 0) {
+		return errOtherJSON
+	}
+	return err
 }
 
 // unread says which fields of a part could not be read; nothing when all could.
@@ -98,7 +112,7 @@ func decodeList[T any](r io.Reader, most sizes, each func(*T)) (odd []string, er
 		element = zero
 		err := decoder.Decode(&element)
 		// Fields are tolerant, so a type error is that of the element, and the decoder is positioned after it.
-		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			odd = append(odd, fmt.Sprintf("element %d of the list is a JSON %s, not an object", i, kind.Value))
 			continue
 		}

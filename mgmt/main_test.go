@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -78,13 +79,27 @@ func client(t *testing.T, o Options) *Client {
 	return c
 }
 
-// before puts a proxy in front of the real node that may change its answers to some paths: for answers that no RabbitMQ
-// can be made to give.
-func (b broker) before(change func(path string, body []byte) []byte) *httptest.Server {
+// before is the URL of a proxy in front of the real node that may change its answers to some paths: for answers that no
+// RabbitMQ can be made to give.
+func (b broker) before(change func(path string, body []byte) []byte) string {
 	b.t.Helper()
-	server := httptest.NewServer(b.proxy(change))
-	b.t.Cleanup(server.Close)
-	return server
+	return served(b.t, b.proxy(change).ServeHTTP)
+}
+
+// served is the URL of a server, with the node's credentials.
+func served(t *testing.T, handle http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	return through(server.URL)
+}
+
+// connectError is an error as the explanation that it must be.
+func connectError(t *testing.T, err error) *model.ConnectError {
+	t.Helper()
+	connect, ok := errors.AsType[*model.ConnectError](err)
+	must.That(t, ok, "%v is no ConnectError", err)
+	return connect
 }
 
 func (b broker) proxy(change func(path string, body []byte) []byte) *httputil.ReverseProxy {

@@ -3,7 +3,6 @@ package mgmt
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,10 +16,34 @@ type rate struct {
 	Rate field[float64] `json:"rate"`
 }
 
+// placed is the identity of a queue or an exchange of a list.
+type placed struct {
+	Name  field[string] `json:"name"`
+	VHost field[string] `json:"vhost"`
+}
+
+// ref is the identity of a queue.
+func (p *placed) ref() model.QueueRef {
+	return model.QueueRef{VHost: p.VHost.value, Name: p.Name.value}
+}
+
+// named takes the selected vhost for an unknown one, and says what is then still unknown of the identity.
+func (p *placed) named(kind, name, vhost string) (odd []string) {
+	if !p.VHost.known && vhost != "" {
+		p.VHost.value, p.VHost.known = vhost, true
+	}
+	switch {
+	case !p.Name.known:
+		return []string{kind + " of the list: it has no readable name"}
+	case !p.VHost.known:
+		return []string{name + ": its vhost cannot be read"}
+	}
+	return nil
+}
+
 // queueElement is one queue of the list. What the broker has not computed yet is absent.
 type queueElement struct {
-	Name           field[string]         `json:"name"`
-	VHost          field[string]         `json:"vhost"`
+	placed
 	Type           field[string]         `json:"type"`
 	Durable        field[bool]           `json:"durable"`
 	AutoDelete     field[bool]           `json:"auto_delete"`
@@ -63,21 +86,14 @@ type queueStats struct {
 	GetEmptyRate  field[rate]  `json:"get_empty_details"` // gets without a ready message
 }
 
-// pollRate is the rate of basic.get, with or without a message.
-func (s *queueStats) pollRate() model.Opt[float64] {
-	got, noAck, empty := s.GetRate.value.Rate, s.GetNoAckRate.value.Rate, s.GetEmptyRate.value.Rate
-	if !got.known && !noAck.known && !empty.known {
-		return model.Unknown[float64]()
+// sum adds what is known; unknown when nothing is.
+func sum[T int64 | float64](fields ...field[T]) (all model.Opt[T]) {
+	for _, f := range fields {
+		if f.known {
+			all = model.Some(all.Or(0) + f.value)
+		}
 	}
-	return model.Some(got.value + noAck.value + empty.value)
-}
-
-// deliveredNoAck is what consumers and gets took without acknowledgement.
-func (s *queueStats) deliveredNoAck() model.Opt[int64] {
-	if !s.DeliverNoAck.known && !s.GetNoAck.known {
-		return model.Unknown[int64]()
-	}
-	return model.Some(s.DeliverNoAck.value + s.GetNoAck.value)
+	return all
 }
 
 // queueColumns are the fields of queueElement: the broker then omits the other two thirds of the list.
@@ -114,8 +130,8 @@ func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queu
 // policy of each queue.
 func (c *Client) fill(ctx context.Context, queues []model.Queue, current bool) error {
 	wanted := map[model.QueueRef]*model.Queue{}
-	for i := range queues {
-		if q := &queues[i]; current || fresh(q) {
+	for q := range model.Each(queues) {
+		if current || fresh(q) {
 			wanted[q.QueueRef] = q
 		}
 	}
@@ -126,7 +142,7 @@ func (c *Client) fill(ctx context.Context, queues []model.Queue, current bool) e
 	query.Set("columns", "name,vhost,policy,operator_policy,effective_policy_definition,"+
 		"messages_ready,messages_unacknowledged")
 	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
-		q := wanted[model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}]
+		q := wanted[e.ref()]
 		if q == nil {
 			return
 		}
@@ -150,16 +166,10 @@ func fresh(q *model.Queue) bool { return q.PolicyDefinition == nil && !q.Ready.K
 // queue converts the element; nil when it is unclear which queue it is. odd lists unreadable fields that would change
 // how the queue is understood; an odd number is just unknown.
 func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd []string) {
-	if !e.VHost.known && vhost != "" {
-		e.VHost.value, e.VHost.known = vhost, true
+	if odd = e.named("a queue", "queue "+e.Name.value, vhost); odd != nil {
+		return nil, odd
 	}
-	switch {
-	case !e.Name.known:
-		return nil, []string{"a queue of the list: it has no readable name"}
-	case !e.VHost.known:
-		return nil, []string{fmt.Sprintf("queue %s: its vhost cannot be read", e.Name.value)}
-	}
-	ref := model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}
+	ref := e.ref()
 	odd = unread("queue "+ref.String(), map[string]bool{
 		"arguments": e.Arguments.odd, "type": e.Type.odd, "policy": e.Policy.odd, "operator policy": e.OperatorPolicy.odd,
 		"policy definition": e.Definition.odd, "exclusive flag": e.Exclusive.odd, "auto-delete flag": e.AutoDelete.odd,
@@ -193,11 +203,11 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		DeliverRate:      stats.DeliverRate.value.Rate.opt(),
 		AckRate:          stats.AckRate.value.Rate.opt(),
 		RedeliverRate:    stats.RedeliverRate.value.Rate.opt(),
-		PollRate:         stats.pollRate(),
+		PollRate:         sum(stats.GetRate.value.Rate, stats.GetNoAckRate.value.Rate, stats.GetEmptyRate.value.Rate),
 		Published:        stats.Publish.opt(),
 		Delivered:        stats.Deliver.opt(),
 		Redelivered:      stats.Redeliver.opt(),
-		DeliveredNoAck:   stats.deliveredNoAck(),
+		DeliveredNoAck:   sum(stats.DeliverNoAck, stats.GetNoAck),
 		Acked:            stats.Ack.opt(),
 		CountedAt:        now,
 		OwnedByAnother:   e.Exclusive.value || owned, // our connections declare no queues, so an owner is always another one

@@ -23,27 +23,23 @@ type bindingElement struct {
 // is unreadable, nothing is known: what is said about routes must hold for all.
 func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
 	bindings := []model.Binding{}
-	odd := false
 	texts := texts{}
-	notObjects, err := getList(ctx, c, c.inVHost("bindings"), nil, func(b *bindingElement) {
-		if odd = odd || b.Arguments.odd; b.Source == "" {
-			return
+	err := getAll(ctx, c, c.inVHost("bindings"), func(b *bindingElement) bool {
+		if b.Source != "" {
+			bindings = append(bindings, model.Binding{
+				VHost:         texts.once(b.VHost),
+				Source:        texts.once(b.Source),
+				Destination:   texts.once(b.Destination),
+				ToExchange:    b.DestinationType == "exchange",
+				RoutingKey:    texts.once(plain(b.RoutingKey)),
+				Arguments:     plainTexts(b.Arguments.value),
+				PropertiesKey: texts.once(b.PropertiesKey),
+			})
 		}
-		bindings = append(bindings, model.Binding{
-			VHost:         texts.once(b.VHost),
-			Source:        texts.once(b.Source),
-			Destination:   texts.once(b.Destination),
-			ToExchange:    b.DestinationType == "exchange",
-			RoutingKey:    texts.once(plain(b.RoutingKey)),
-			Arguments:     plainTexts(b.Arguments.value),
-			PropertiesKey: texts.once(b.PropertiesKey),
-		})
+		return !b.Arguments.odd
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case odd || len(notObjects) > 0:
-		return nil, errOtherJSON
 	}
 	return slices.Clip(bindings), nil
 }
@@ -75,17 +71,14 @@ func (c *Client) policies(ctx context.Context, operator bool) ([]model.Policy, e
 	if operator {
 		list = "operator-policies"
 	}
-	policies, odd := []model.Policy{}, false
-	notObjects, err := getList(ctx, c, c.inVHost(list), nil, func(p *policyElement) {
-		odd = odd || p.Definition.odd
+	policies := []model.Policy{}
+	err := getAll(ctx, c, c.inVHost(list), func(p *policyElement) bool {
 		policies = append(policies, model.Policy{
 			VHost: p.VHost, Name: p.Name, Pattern: p.Pattern, ApplyTo: p.ApplyTo, Priority: p.Priority,
 			Definition: p.Definition.value, Operator: operator,
 		})
+		return !p.Definition.odd
 	})
-	if err == nil && (odd || len(notObjects) > 0) {
-		err = errOtherJSON
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -99,18 +92,17 @@ func (c *Client) policies(ctx context.Context, operator bool) ([]model.Policy, e
 func applyDefinitions(s *model.Snapshot, current bool) {
 	type key struct{ vhost, name string }
 	definitions := map[key]model.Table{}
-	for i := range s.Policies {
-		if p := &s.Policies[i]; !p.Operator {
+	for p := range model.Each(s.Policies) {
+		if !p.Operator {
 			definitions[key{p.VHost, p.Name}] = p.Definition
 		}
 	}
-	for i := range s.Exchanges {
-		if x := &s.Exchanges[i]; x.Policy != "" {
+	for x := range model.Each(s.Exchanges) {
+		if x.Policy != "" {
 			x.PolicyDefinition = definitions[key{x.VHost, x.Policy}]
 		}
 	}
-	for i := range s.Queues {
-		q := &s.Queues[i]
+	for q := range model.Each(s.Queues) {
 		if q.Policy == "" || q.OperatorPolicy != "" || q.PolicyDefinition != nil && !current {
 			continue
 		}

@@ -2,7 +2,9 @@ package mgmt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -119,26 +121,21 @@ func (c *Client) vhostsOf(s *model.Snapshot) []string {
 		return []string{c.vhost}
 	}
 	seen := map[string]bool{}
-	for i := range s.Exchanges {
-		seen[s.Exchanges[i].VHost] = true
+	for x := range model.Each(s.Exchanges) {
+		seen[x.VHost] = true
 	}
-	for i := range s.Queues {
-		seen[s.Queues[i].VHost] = true
+	for q := range model.Each(s.Queues) {
+		seen[q.VHost] = true
 	}
-	vhosts := make([]string, 0, len(seen))
-	for vhost := range seen {
-		vhosts = append(vhosts, vhost)
-	}
-	slices.Sort(vhosts)
-	return vhosts
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // whyMissing says in a sentence why a part of the poll is missing.
 func (c *Client) whyMissing(ctx context.Context, err error) string {
-	if answer, ok := asAnswer(err); ok && (answer.Status == 401 || answer.Status == 403) {
+	if answer, ok := errors.AsType[*answerError](err); ok && (answer.Status == 401 || answer.Status == 403) {
 		return fmt.Sprintf("user %s may not read them (%s)", c.user, answer)
 	}
-	if connect, ok := asConnectError(c.connectError(ctx, err)); ok {
+	if connect, ok := errors.AsType[*model.ConnectError](c.connectError(ctx, err)); ok {
 		return connect.Cause
 	}
 	return err.Error()

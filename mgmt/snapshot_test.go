@@ -2,10 +2,8 @@ package mgmt
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -286,18 +284,17 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 func TestAnotherClusterAtTheSameAddress(t *testing.T) {
 	b := realBroker(t)
 	var moved atomic.Bool
-	server := b.before(func(path string, body []byte) []byte {
+	c := client(t, Options{URL: b.before(func(path string, body []byte) []byte {
 		if moved.Load() {
 			return regexp.MustCompile(`"cluster_name":"[^"]*"`).ReplaceAll(body, []byte(`"cluster_name":"another@one"`))
 		}
 		return body
-	})
-	c := client(t, Options{URL: through(server.URL)})
+	})})
 	poll(t, c)
 	moved.Store(true)
-	var connect *model.ConnectError
 	_, err := c.Snapshot(t.Context())
-	assert.That(t, errors.As(err, &connect) && connect.Kind == model.TwoBrokers &&
+	connect := connectError(t, err)
+	assert.That(t, connect.Kind == model.TwoBrokers &&
 		strings.Contains(connect.Cause, "another@one now"), "%v", err)
 	moved.Store(false)
 	poll(t, c)
@@ -346,7 +343,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			server := b.before(func(path string, body []byte) []byte {
+			changed := b.before(func(path string, body []byte) []byte {
 				switch {
 				case !strings.Contains(path, "/api/"+test.path):
 					return body
@@ -355,7 +352,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 				}
 				return damage(t, body, test.element, test.replace)
 			})
-			s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
+			s := poll(t, client(t, Options{URL: changed, VHost: vhost}))
 			must.That(t, len(s.Queues) == test.queues && len(s.Missing) == len(test.missing),
 				"%d queues, missing %q", len(s.Queues), s.Missing)
 			for i, words := range test.missing {
@@ -372,13 +369,13 @@ func TestOneOddBindingLosesAll(t *testing.T) {
 	stage.queue("a", nil)
 	stage.bind("a", "k", "amq.topic")
 	for _, odd := range []string{`1`, `[]`, `{"source":{}}`, `{"source":"x","destination":"a","arguments":"none"}`} {
-		server := stage.b.before(func(path string, body []byte) []byte {
+		changed := stage.b.before(func(path string, body []byte) []byte {
 			if !strings.Contains(path, "/api/bindings") {
 				return body
 			}
 			return append(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("]")), ","+odd+"]"...)
 		})
-		s := poll(t, client(t, Options{URL: through(server.URL), VHost: stage.vhost}))
+		s := poll(t, client(t, Options{URL: changed, VHost: stage.vhost}))
 		assert.That(t, s.Bindings == nil && len(s.Missing) == 1 && strings.HasPrefix(s.Missing[0], "bindings: "),
 			"%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
 	}
@@ -394,13 +391,13 @@ func TestCountsWithoutStatistics(t *testing.T) {
 	stage.policy("ttl", "^c$", `{"message-ttl":60000}`)
 	stage.queue("c", nil)
 	stage.publish("c", nil)
-	server := stage.b.before(func(path string, body []byte) []byte {
+	changed := stage.b.before(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/api/overview") {
 			return []byte(strings.Replace(string(body), `"disable_stats":false`, `"disable_stats":true`, 1))
 		}
 		return body
 	})
-	s := poll(t, client(t, Options{URL: through(server.URL), VHost: stage.vhost}))
+	s := poll(t, client(t, Options{URL: changed, VHost: stage.vhost}))
 	q := find(t, s, "c")
 	assert.That(t, s.Overview.StatsOff && q.Ready.Or(-1) == 1 && !q.Consumers.Known() && len(s.Missing) == 1 &&
 		strings.Contains(s.Missing[0], "switched off"), "stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing,
@@ -502,17 +499,14 @@ func TestClockOfARealBroker(t *testing.T) {
 		r.Header.Set("Date", date.Add(-behind).UTC().Format(http.TimeFormat))
 		return same(r)
 	}
-	server := httptest.NewServer(proxy)
-	defer server.Close()
+	address := served(t, proxy.ServeHTTP)
 	began := time.Now()
-	s := poll(t, client(t, Options{URL: through(server.URL)}))
+	s := poll(t, client(t, Options{URL: address}))
 	most := time.Second + time.Since(began) // the header's precision, and how long the answers took
 	got := s.Overview.ClockSkew.Or(0)
 	assert.That(t, (got+behind).Abs() <= s.Overview.ClockWithin && s.Overview.ClockWithin <= most,
 		"the broker's clock is %s ± %s ahead, want -%s", got, s.Overview.ClockWithin, behind)
-	var said []string
-	for _, f := range findings.Of(model.NewTopology(s)) {
-		said = append(said, f.Code)
-	}
-	assert.That(t, slices.Contains(said, "clock-skew"), "findings: %q", said)
+	found := findings.Of(model.NewTopology(s))
+	skewed := func(f findings.Finding) bool { return f.Code == "clock-skew" }
+	assert.That(t, slices.ContainsFunc(found, skewed), "findings: %+v", found)
 }

@@ -69,7 +69,7 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &shallow{ReadCloser: &bounded{ReadCloser: drained{resp.Body}, limit: b.limit}}
+	resp.Body = &shallow{ReadCloser: http.MaxBytesReader(nil, drained{resp.Body}, b.limit)}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
 		return nil, refusal(resp)

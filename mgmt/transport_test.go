@@ -72,16 +72,14 @@ func TestOneRequestAtATime(t *testing.T) {
 	target := must.Get(url.Parse(b.API()))(t)
 	var asked, now, most atomic.Int64
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := client(t, Options{URL: served(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		at := now.Add(1)
 		defer now.Add(-1)
 		for before := most.Load(); at > before && !most.CompareAndSwap(before, at); before = most.Load() {
 		}
 		proxy.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	c := client(t, Options{URL: server.URL, User: "guest", Password: "guest"})
+	})})
 	poll(t, c)
 	asked.Store(0)
 	most.Store(0)
@@ -130,7 +128,7 @@ func TestListsAreCompressed(t *testing.T) {
 
 func TestCancelReturnsPromptly(t *testing.T) {
 	b := realBroker(t)
-	stalled := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	stalled := served(t, func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.URL.Path, "/queues") {
 			b.proxy(nil).ServeHTTP(w, r)
 			return
@@ -138,10 +136,9 @@ func TestCancelReturnsPromptly(t *testing.T) {
 		io.WriteString(w, `[{"name":"half","vho`)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-	}))
-	defer stalled.Close()
+	})
 	for name, address := range map[string]string{
-		"before the answer": "http://" + dial.Silent(t), "within the list": through(stalled.URL),
+		"before the answer": "http://" + dial.Silent(t), "within the list": stalled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: patience})
@@ -170,9 +167,8 @@ func TestTimeouts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: test.limit})
 			_, err := c.Check(test.ctx)
-			var connect *model.ConnectError
-			assert.That(t, errors.As(err, &connect) && connect.Kind == test.kind && strings.Contains(connect.Cause, test.cause),
-				"%v", err)
+			connect := connectError(t, err)
+			assert.That(t, connect.Kind == test.kind && strings.Contains(connect.Cause, test.cause), "%v", err)
 		})
 	}
 }
@@ -185,21 +181,18 @@ func TestASlowBrokerGetsMoreTime(t *testing.T) {
 	ask := httptest.NewRequest(http.MethodGet, "/api/overview", nil)
 	ask.SetBasicAuth("guest", "guest")
 	b.proxy(nil).ServeHTTP(answer, ask)
-	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := client(t, Options{Timeout: limit, URL: served(t, func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done(): // the client gave up
 		case <-time.After(2*limit + limit/5):
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(answer.Body.Bytes())
 		}
-	}))
-	defer slow.Close()
-	c := client(t, Options{URL: through(slow.URL), Timeout: limit})
+	})})
 	for _, within := range []string{"1s", "2s"} {
-		var connect *model.ConnectError
 		_, err := c.overview(t.Context())
-		must.That(t, errors.As(c.connectError(t.Context(), err), &connect) && connect.Kind == model.TooSlow &&
-			strings.Contains(connect.Cause, within), "within %s: %v", within, err)
+		connect := connectError(t, c.connectError(t.Context(), err))
+		must.That(t, connect.Kind == model.TooSlow && strings.Contains(connect.Cause, within), "within %s: %v", within, err)
 	}
 	_, err := c.overview(t.Context())
 	assert.That(t, err == nil, "with four times as long: %v", err)
@@ -222,15 +215,14 @@ func TestNothingIsLeftBehind(t *testing.T) {
 
 func TestAnAnswerThatBreaksOff(t *testing.T) {
 	b := realBroker(t)
-	server := b.before(func(path string, body []byte) []byte {
+	broken := b.before(func(path string, body []byte) []byte {
 		if strings.Contains(path, "/api/queues") {
 			return []byte(`[{"name":"whole","vhost":"/"},{"name":`)
 		}
 		return body
 	})
-	_, err := client(t, Options{URL: through(server.URL)}).Snapshot(t.Context())
-	var connect *model.ConnectError
-	assert.That(t, errors.As(err, &connect) && strings.Contains(connect.Cause, "broke off"), "half a list: %v", err)
+	_, err := client(t, Options{URL: broken}).Snapshot(t.Context())
+	assert.Contains(t, connectError(t, err).Cause, "broke off", "half a list")
 }
 
 // An endless answer is read to a limit and no further, and the error says so and what to do. Without the limit the
@@ -255,7 +247,7 @@ func TestAnswersWithoutEnd(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var written atomic.Int64
 			ended := make(chan struct{}, 10) // requests of a test
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := client(t, Options{Timeout: time.Minute, URL: served(t, func(w http.ResponseWriter, r *http.Request) {
 				defer func() { ended <- struct{}{} }()
 				var out io.Writer = w
 				if test.zipped {
@@ -270,10 +262,7 @@ func TestAnswersWithoutEnd(t *testing.T) {
 					n, err = out.Write(block)
 					written.Add(int64(n))
 				}
-			}))
-			defer server.Close()
-			c := must.Get(New(Options{URL: server.URL, Timeout: time.Minute}))(t)
-			defer c.Close()
+			})})
 			c.most = most
 			var before, after runtime.MemStats
 			runtime.GC()
@@ -281,24 +270,22 @@ func TestAnswersWithoutEnd(t *testing.T) {
 			_, err := c.Counts(context.Background())
 			runtime.ReadMemStats(&after)
 			<-ended
-			var connect *model.ConnectError
-			must.That(t, errors.As(err, &connect) && strings.Contains(connect.Cause, "reading stopped after") &&
-				strings.Contains(connect.Next, "--vhost"), "the error is %v", err)
+			connect := connectError(t, err)
+			must.That(t, strings.Contains(connect.Cause, "reading stopped after") && strings.Contains(connect.Next, "--vhost"),
+				"the error is %v", err)
 			const buffered = 16 << 20 // by sockets and compression
-			if n := written.Load(); n > test.most+buffered {
-				t.Errorf("%d bytes were taken, of %d", n, test.most)
-			}
+			n := written.Load()
+			assert.That(t, n <= test.most+buffered, "%d bytes were taken, of %d", n, test.most)
 			// Total allocations, garbage included: the memory in use is less.
-			if n := after.TotalAlloc - before.TotalAlloc; n > 6*uint64(most.list)+buffered {
-				t.Errorf("%d MiB were allocated", n>>20)
-			}
+			allocated := after.TotalAlloc - before.TotalAlloc
+			assert.That(t, allocated <= 6*uint64(most.list)+buffered, "%d MiB were allocated", allocated>>20)
 		})
 	}
 }
 
 // Answers that are read as a whole have their own limits.
 func TestOtherAnswersWithoutEnd(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := client(t, Options{Timeout: time.Minute, URL: served(t, func(w http.ResponseWriter, r *http.Request) {
 		begin := `{"rabbit":"`
 		if strings.Contains(r.URL.Path, "bindings") || strings.Contains(r.URL.Path, "policies") {
 			begin = `[{"source":"`
@@ -307,10 +294,7 @@ func TestOtherAnswersWithoutEnd(t *testing.T) {
 		for block := strings.Repeat("a", 64<<10); err == nil; {
 			_, err = io.WriteString(w, block)
 		}
-	}))
-	defer server.Close()
-	c := must.Get(New(Options{URL: server.URL, Timeout: time.Minute}))(t)
-	defer c.Close()
+	})})
 	c.most = sizes{object: 1 << 20, list: 8 << 20, element: 1 << 20, elements: 30_000}
 	for name, ask := range map[string]func() error{
 		"Check":    func() error { _, err := c.Check(context.Background()); return err },
@@ -364,11 +348,7 @@ func TestNewReadsURLsAsPeopleWriteThem(t *testing.T) {
 		{Options{URL: "http://[::1]:15672/#/queues"}, "http://[::1]:15672", "[::1]:15672", "", ""},
 		{Options{URL: "http://a%40b:p%2Fw@h:1?x=1"}, "http://h:1", "h:1", "a@b", "p/w"},
 	} {
-		c, err := New(test.options)
-		if err != nil {
-			t.Errorf("%s: %v", test.options.URL, err)
-			continue
-		}
+		c := client(t, test.options)
 		assert.That(t, c.endpoint == test.endpoint && c.address == test.address && c.user == test.user &&
 			c.password == test.password,
 			"%s is read as %s, %s, %s, %s", test.options.URL, c.endpoint, c.address, c.user, c.password)
