@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func TestAccount(t *testing.T) {
@@ -71,6 +72,37 @@ func TestNackRefuses(t *testing.T) {
 
 // warnedOf are the warnings, one per line.
 func warnedOf(warnings []Warning) string { return strings.Join(warned(warnings), "\n") }
+
+// replayOf is a replay of messages of a queue, to a target as typed.
+func replayOf(from, to string, sample ...message.Message) ActionWant {
+	mode, fixed, err := target.Parse(to, model.Unknown[string]())
+	if err != nil {
+		panic(err)
+	}
+	return ActionWant{
+		Operation: Replay, From: build.Ref(from), Sample: message.MessageList(sample), Planned: len(sample), Mode: mode,
+		Fixed: fixed, Journaled: true,
+	}
+}
+
+// moveOf is a move of messages of a queue to another one.
+func moveOf(from, to string, sample ...message.Message) ActionWant {
+	want := replayOf(from, "", sample...)
+	want.Operation, want.Mode, want.Fixed.RoutingKey = Move, target.ToQueue, to
+	return want
+}
+
+// entriesOf are the entries of a record.
+func entriesOf(entries ...Entry) func(func(*Entry) error) error {
+	return func(each func(*Entry) error) error {
+		for _, e := range entries {
+			if err := each(&e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
 
 // newRun is the plan of an action, with the topology that it was made from.
 func newRun(t *model.Topology, want ActionWant) *Run {

@@ -11,14 +11,12 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/target"
 )
 
 func canaryWant(from string, sample ...message.Message) ActionWant {
-	return ActionWant{
-		Operation: Replay, From: build.Ref(from), Sample: message.MessageList(sample), Planned: len(sample),
-		Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, Mark: true, Journaled: true, Canary: 10 * time.Second,
-	}
+	want := replayOf(from, "queue:w", sample...)
+	want.Mark, want.Canary = true, 10*time.Second
+	return want
 }
 
 func TestCanaryPlans(t *testing.T) {
@@ -90,11 +88,8 @@ func TestCanaryPlans(t *testing.T) {
 // Failing messages come back after the retry buffers, and a canary that watches for a shorter time does not see them.
 func TestCanaryIsHonestAboutRetries(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
-	want := ActionWant{
-		Operation: Replay, From: build.Ref("ucenter@user@failed"),
-		Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user"}}, Planned: 1,
-		Canary: 10 * time.Second,
-	}
+	want := replayOf("ucenter@user@failed", "", message.Message{Exchange: "master.failed", RoutingKey: "ucenter@user"})
+	want.Canary = 10 * time.Second
 	got := warnedOf(New(topology, want).Warnings)
 	assert.That(t, strings.Contains(got, "retry buffers for 30s or more") &&
 		strings.Contains(got, "a canary of 10s does not see that"),
@@ -122,10 +117,11 @@ func TestCanaryWaitsAsRetriesTake(t *testing.T) {
 		},
 		"for ever": {[]message.Death{died("ucenter@user@retry", "expired", 1<<60)}, time.Hour},
 	} {
-		got := New(topology, ActionWant{
-			Operation: Replay, From: build.Ref("ucenter@user@failed"), Planned: 1, Canary: CanaryAuto,
-			Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user", Deaths: test.deaths}},
+		want := replayOf("ucenter@user@failed", "", message.Message{
+			Exchange: "master.failed", RoutingKey: "ucenter@user", Deaths: test.deaths,
 		})
+		want.Canary = CanaryAuto
+		got := New(topology, want)
 		assert.Equal(t, got.Canary.Wait, test.want, "%s", name)
 		early := strings.Contains(warnedOf(got.Warnings), "does not see that")
 		assert.Equal(t, early, name == "for ever", "%s", name)
@@ -207,127 +203,90 @@ func sized(sizes ...int) message.MessageList {
 	return list
 }
 
-// twelve are messages of 10 bytes each.
-var twelve = sized(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10)
-
-// limitLosses are plans for these messages, to a queue w.
+// limitLosses are plans for twelve messages, unless a row has a sample, to a queue w with these settings.
 var limitLosses = []struct {
 	name   string
-	parts  []build.Part
+	w      []build.Setting
+	want   string
 	sample message.MessageList
 	more   int // planned beyond the sample
-	want   string
 }{
-	{"it fits", []build.Part{build.Queue("w", build.Ready(3), maxLength(15))}, twelve, 0, ""},
-	{"no limit", []build.Part{build.Queue("w", build.Ready(3))}, twelve, 0, ""},
+	{name: "it fits", w: set(build.Ready(3), maxLength(15))},
+	{name: "no limit", w: set(build.Ready(3))},
+	{name: "it refuses instead", w: set(build.Ready(3), maxLength(5), build.Argument("x-overflow", "reject-publish"))},
 	{
-		"it refuses instead",
-		[]build.Part{build.Queue("w", build.Ready(3), maxLength(5), build.Argument("x-overflow", "reject-publish"))},
-		twelve, 0, "",
-	},
-	{
-		"all that it holds and some of these",
-		[]build.Part{build.Queue("w", build.Ready(3), maxLength(5))},
-		twelve, 0,
-		"w keeps at most 5 messages (argument, overflow drop-head) and holds 3: " +
+		name: "all that it holds and some of these", w: set(build.Ready(3), maxLength(5)),
+		want: "w keeps at most 5 messages (argument, overflow drop-head) and holds 3: " +
 			"10 messages would be dropped: the 3 that it holds and 7 of these 12",
 	},
 	{
-		"some of what it holds",
-		[]build.Part{build.Queue("w", build.Ready(20), maxLength(30))},
-		twelve, 0,
-		"2 messages would be dropped: 2 of the 20 that it holds",
+		name: "some of what it holds", w: set(build.Ready(20), maxLength(30)),
+		want: "2 messages would be dropped: 2 of the 20 that it holds",
+	},
+	{name: "it is empty", w: set(maxLength(5)), want: "holds 0: 7 messages would be dropped: 7 of these 12"},
+	{name: "it keeps none", w: set(maxLength(0)), sample: sized(1), want: "keeps at most 0 messages"},
+	{
+		name: "by a policy", w: set(build.Ready(3), build.Policy("cap", model.Table{"max-length": int64(5)})),
+		want: "5 messages (policy cap, overflow drop-head)",
 	},
 	{
-		"it is empty",
-		[]build.Part{build.Queue("w", maxLength(5))},
-		twelve, 0,
-		"holds 0: 7 messages would be dropped: 7 of these 12",
-	},
-	{"it keeps none", []build.Part{build.Queue("w", maxLength(0))}, sized(1), 0, "keeps at most 0 messages"},
-	{
-		"by a policy",
-		[]build.Part{build.Queue("w", build.Ready(3), build.Policy("cap", model.Table{"max-length": int64(5)}))},
-		twelve, 0,
-		"5 messages (policy cap, overflow drop-head)",
-	},
-	{"the lower of argument and policy", []build.Part{build.Queue("w", maxLength(14), build.Policy("cap",
-		model.Table{"max-length": int64(11)}))}, twelve, 0, "1 message would be dropped: 1 of these 12"},
-	{
-		"consumers",
-		[]build.Part{build.Queue("w", build.Ready(3), maxLength(5), build.Consumers(2))},
-		twelve, 0,
-		"holds 3: unless consumers take them before, 10 messages would be dropped",
+		name: "the lower of argument and policy",
+		w:    set(maxLength(14), build.Policy("cap", model.Table{"max-length": int64(11)})),
+		want: "1 message would be dropped: 1 of these 12",
 	},
 	{
-		"unknown depth",
-		[]build.Part{build.Queue("w", maxLength(5), func(q *model.Queue) { q.Ready = model.Unknown[int64]() })},
-		twelve, 0,
-		"dlxtop does not know how full it is",
+		name: "consumers", w: set(build.Ready(3), maxLength(5), build.Consumers(2)),
+		want: "holds 3: unless consumers take them before, 10 messages would be dropped",
 	},
 	{
-		"beyond the sample",
-		[]build.Part{build.Queue("w", maxLength(50))},
-		twelve, 48,
-		"10 messages would be dropped: 10 of these 60",
+		name: "unknown depth", w: set(maxLength(5), func(q *model.Queue) { q.Ready = model.Unknown[int64]() }),
+		want: "dlxtop does not know how full it is",
 	},
-	{"bytes, it fits", []build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxBytes(150))}, twelve, 0, ""},
+	{name: "beyond the sample", w: set(maxLength(50)), more: 48, want: "10 messages would be dropped: 10 of these 60"},
+	{name: "bytes, it fits", w: set(build.Ready(3), readyBytes(30), maxBytes(150))},
 	{
-		"bytes, all that it holds and the first of these",
-		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxBytes(105))},
-		twelve, 0,
-		"w keeps at most 105B (argument, overflow drop-head) and holds 3: " +
+		name: "bytes, all that it holds and the first of these", w: set(build.Ready(3), readyBytes(30), maxBytes(105)),
+		want: "w keeps at most 105B (argument, overflow drop-head) and holds 3: " +
 			"5 messages would be dropped: the 3 that it holds and 2 of these 12",
 	},
 	{
-		"bytes, some of what it holds",
-		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxBytes(145))},
-		twelve,
-		0, "up to 1 message would be dropped: 1 of the 3 that it holds",
+		name: "bytes, some of what it holds", w: set(build.Ready(3), readyBytes(30), maxBytes(145)),
+		want: "up to 1 message would be dropped: 1 of the 3 that it holds",
 	},
 	{
-		"bytes, one is larger than the limit",
-		[]build.Part{build.Queue("w", maxBytes(100))},
-		sized(10, 200, 10), 0,
-		"2 messages would be dropped: 2 of these 3",
+		name: "bytes, one is larger than the limit", w: set(maxBytes(100)), sample: sized(10, 200, 10),
+		want: "2 messages would be dropped: 2 of these 3",
 	},
 	{
-		"bytes without a known count",
-		[]build.Part{build.Queue("w", build.Ready(3), maxBytes(1000))},
-		twelve, 0,
-		"dlxtop does not know how full it is",
+		name: "bytes without a known count", w: set(build.Ready(3), maxBytes(1000)),
+		want: "dlxtop does not know how full it is",
 	},
 	{
-		"the worse of two limits",
-		[]build.Part{build.Queue("w", build.Ready(3), readyBytes(30), maxLength(14), maxBytes(105))},
-		twelve, 0,
-		"5 messages would be dropped",
+		name: "the worse of two limits", w: set(build.Ready(3), readyBytes(30), maxLength(14), maxBytes(105)),
+		want: "5 messages would be dropped",
 	},
 	{
-		"dead-lettered",
-		[]build.Part{
-			build.Queue("w", maxLength(5), build.DLX("dead")), build.Exchange("fanout", "dead"),
-			build.Queue("aside"), build.Bind("dead", "", "aside"),
-		},
-		twelve, 0,
-		"7 of these 12; its dead-letter exchange dead takes them to aside",
+		name: "dead-lettered", w: set(maxLength(5), build.DLX("dead")),
+		want: "7 of these 12; its dead-letter exchange dead takes them to aside",
 	},
 	{
-		"dead-lettered to no queue",
-		[]build.Part{build.Queue("w", maxLength(5), build.DLX("dead")), build.Exchange("fanout", "dead")},
-		twelve, 0,
-		"dead takes them to no queue",
+		name: "dead-lettered to no queue", w: set(maxLength(5), build.DLX("void")), want: "void takes them to no queue",
 	},
 }
+
+func set(settings ...build.Setting) []build.Setting { return settings }
 
 func TestLimitLoss(t *testing.T) {
 	for _, test := range limitLosses {
 		t.Run(test.name, func(t *testing.T) {
-			topology := build.TopologyOf("3.10.8", append(test.parts, build.Queue("f", build.Ready(12), readyBytes(120)))...)
-			want := ActionWant{
-				Operation: Move, From: build.Ref("f"), Sample: test.sample, Planned: len(test.sample) + test.more,
-				Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, Journaled: true,
+			topology := build.TopologyOf("3.10.8", build.Queue("w", test.w...),
+				build.Queue("f", build.Ready(12), readyBytes(120)), build.Exchange("fanout", "void"),
+				build.Exchange("fanout", "dead"), build.Queue("aside"), build.Bind("dead", "", "aside"))
+			if test.sample == nil {
+				test.sample = sized(10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10)
 			}
+			want := moveOf("f", "w", test.sample...)
+			want.Planned += test.more
 			plan := New(topology, want)
 			if test.want == "" {
 				assert.That(t, !plan.Refusal.Refused() && plan.Losses == nil && !plan.Whole, "refused: %s", plan.Refusal.Words())
@@ -347,10 +306,8 @@ func TestLimitLoss(t *testing.T) {
 // Statistics lag some seconds, and the actual depth of a queue decides.
 func TestLimitLossByNewerCounts(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("f"), build.Queue("w", maxLength(5)))
-	want := ActionWant{
-		Operation: Move, From: build.Ref("f"), Sample: sized(1, 1), Planned: 2, Mode: target.ToQueue,
-		Fixed: model.Address{RoutingKey: "w"},
-	}
+	want := moveOf("f", "w", sized(1, 1)...)
+	want.Journaled = false
 	plan := New(topology, want)
 	must.That(t, !plan.Refusal.Refused() && slices.Equal(plan.Limited(topology), build.Refs("w")), "%q, to be counted: %v",
 		plan.Refusal.Words(), plan.Limited(topology))
@@ -406,10 +363,9 @@ func TestDeliveryTime(t *testing.T) {
 		t.Run(test.version, func(t *testing.T) {
 			topology := build.TopologyOf(test.version, build.Queue("failed"), build.Queue("orders"))
 			topology.Snapshot.TakenAt = now
-			run := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
-				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
-			})
+			want := replayOf("failed", "queue:orders", m)
+			want.KeepDelay, want.User = test.keep, "guest"
+			run := newRun(topology, want)
 			words := warnedOf(run.Warnings)
 			file := ImportWant{To: build.Ref("orders"), KeepDelay: test.keep}
 			file.Add(topology, &m)
@@ -417,11 +373,8 @@ func TestDeliveryTime(t *testing.T) {
 			says := warnedOf(imported.Warnings)
 			assert.That(t, strings.Contains(says, test.warning) && (test.warning != "" || !strings.Contains(says, "x-opt")) &&
 				strings.Join(imported.Strips, " ") == test.strips, "an import strips %s, says %s", imported.Strips, says)
-			edited := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
-				Fixed: model.Address{RoutingKey: "orders"}, KeepDelay: test.keep, User: "guest",
-				Mend: programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`),
-			})
+			want.Mend = programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`)
+			edited := newRun(topology, want)
 			if words := warnedOf(edited.Warnings); edited.Refusal.Refused() != (test.strips != "") ||
 				test.keep && !strings.Contains(words, test.warning) {
 				t.Errorf("an edit: %s, %s", edited.Refusal.Words(), words)
@@ -435,7 +388,7 @@ func TestDeliveryTime(t *testing.T) {
 			e.Outcome = Moved
 			undo, err := ForUndo(topology, UndoWant{
 				Record:  Record{Operation: Replay, From: build.Ref("failed"), Intent: run.Intent(1), Ended: now},
-				Entries: func(each func(*Entry) error) error { return each(&e) }, User: "guest",
+				Entries: entriesOf(e), User: "guest",
 			})
 			assert.That(t, err == nil && undo.Gone() == test.gone && strings.Contains(undo.Gone().Words(), test.undoSays),
 				"%v %v %v", err, undo.Gone(), undo.Refusal.Words())
@@ -458,8 +411,7 @@ func TestUndoBringsDelayBack(t *testing.T) {
 				e.Outcome, e.Undoing = Moved, before
 				undo, err := ForUndo(topology, UndoWant{
 					Record:  Record{ID: 2, From: build.Ref("failed"), Ended: now},
-					Entries: func(each func(*Entry) error) error { return each(&e) }, User: "guest",
-					There: map[message.Fingerprint]int{},
+					Entries: entriesOf(e), User: "guest", There: map[message.Fingerprint]int{},
 				})
 				says := strings.Contains(warnedOf(undo.Warnings), "keeps them back until then")
 				first := len(before) == 0

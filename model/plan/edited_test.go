@@ -39,10 +39,9 @@ func TestEditedReplay(t *testing.T) {
 	edited := must.Get(draft.Parse([]byte(strings.NewReplacer(`{"id":1}`, `{"id":2,"fixed":true}`, `"own": "x"`,
 		`"own": "y"`, `"properties": {`, `"properties": {"expiration": "70",`).Replace(string(shown.Text())))))(t)
 	delete(edited.Headers, "old")
-	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{m},
-		Selection: Chosen([]message.Message{m}), Planned: 1, User: "guest", Mark: true, Edited: &edited,
-	})
+	want := replayOf("ucenter@user@failed", "", m)
+	want.Selection, want.User, want.Mark, want.Edited = Chosen([]message.Message{m}), "guest", true, &edited
+	plan := newRun(topology, want)
 	assert.That(t, !plan.Refusal.Refused() && strings.Join(plan.Strips, " ") == "user_id x-death",
 		"%s %v", plan.Refusal.Words(), plan.Strips)
 	p := must.Get(plan.Publishing(&m))(t)
@@ -56,10 +55,8 @@ func TestEditedReplay(t *testing.T) {
 	r := Record{Operation: Replay, User: "guest"}
 	line := must.Get(model.JSONLine(e.JSON()))(t)
 	again := must.Get(ParseEntry(line))(t)
-	got, want := strings.Join(r.Changes(&again),
-		"; "), "without user_id somebody; without old, x-death; changed dlxtop-replay, own; changed expiration, the "+
-		"body (21B instead of 8B)"
-	assert.That(t, got == want, "%s, want %s", got, want)
+	assert.Equal(t, strings.Join(r.Changes(&again), "; "), "without user_id somebody; without old, x-death; "+
+		"changed dlxtop-replay, own; changed expiration, the body (21B instead of 8B)")
 }
 
 func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
@@ -94,10 +91,7 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 			must.That(t, ok && strings.Contains(e.Problem, test.problem),
 				"%v %q, want a problem with %q", ok, e.Problem, test.problem)
 			topology := build.TopologyOf("4.0.5", build.Queue("errors"), build.Queue("w", build.Consumers(1)))
-			plan := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("errors"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
-				Fixed: model.Address{Exchange: "", RoutingKey: "w"},
-			})
+			plan := newRun(topology, replayOf("errors", "queue:w", m))
 			assert.That(t, strings.Contains(warnedOf(plan.Warnings), "it is published as it is"),
 				"warnings %q", warned(plan.Warnings))
 			p, err := plan.Publishing(&m)
@@ -149,9 +143,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 			must.That(t, ok && e.Problem == "" && e.Worker == "mail" && strings.Contains(e.Does, test.does), "%v %+v", ok, e)
 			assert.NoDiff(t, cmp.Diff(test.want, string(e.Original.Body)))
 			topology := build.TopologyOf("4.0.5", build.DramatiqParts...)
-			plan := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref("mail.XQ"), Sample: message.MessageList{m}, Planned: 1,
-			})
+			plan := newRun(topology, replayOf("mail.XQ", "", m))
 			must.That(t, !plan.Refusal.Refused() && strings.Contains(warnedOf(plan.Warnings), test.does),
 				"refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
 			p := must.Get(plan.Publishing(&m))(t)
@@ -178,11 +170,10 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Exchange: "ErrorExchange_orders.new", RoutingKey: "orders.new", Body: []byte(build.EasyNetQ3),
 		Properties: message.Properties{DeliveryMode: 2, Type: "EasyNetQ.SystemMessages.Error:EasyNetQ"},
 	}
-	from := build.Ref("EasyNetQ_Default_Error_Queue")
 	// Its exchange also leads to stock, where nothing failed: only the queue in which it failed gets it again.
-	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1, User: "guest",
-	})
+	guest := replayOf("EasyNetQ_Default_Error_Queue", "", m)
+	guest.User = "guest"
+	plan := newRun(topology, guest)
 	must.That(t, !plan.Refusal.Refused() && len(plan.Ways) == 1 &&
 		plan.Ways[0].Address == (model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"}) &&
 		plan.Ways[0].Why == "the worker that it failed in, as EasyNetQ wrote it", "refusal %q, ways %+v",
@@ -201,9 +192,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Reaches: p.Reaches,
 	}
 	assert.NoDiff(t, cmp.Diff(want, p))
-	origin := New(topology, ActionWant{
-		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1, Mode: target.ToOrigin,
-	})
+	origin := New(topology, replayOf("EasyNetQ_Default_Error_Queue", "origin", m))
 	assert.That(t, origin.Ways[0].Address == (model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"}) &&
 		len(origin.Recipients) == 2, "its origin %+v", origin.Ways)
 }
@@ -217,9 +206,7 @@ func TestReplayToTheWorkerNamedInTheMessage(t *testing.T) {
 		"error": "has no trace of its worker",
 	} {
 		m := message.Message{RoutingKey: "error", Headers: model.Table{"NServiceBus.FailedQ": worker}}
-		plan := newRun(topology, ActionWant{
-			Operation: Replay, From: build.Ref("error"), Sample: message.MessageList{m}, Planned: 1,
-		})
+		plan := newRun(topology, replayOf("error", "", m))
 		if want != "" {
 			assert.Contains(t, plan.Refusal.Words(), want, "%s: refusal", worker)
 		} else if len(plan.Ways) != 1 || plan.Ways[0].Address != (model.Address{Exchange: "", RoutingKey: worker}) {
@@ -252,11 +239,8 @@ func mendedBy(t testing.TB, program string, messages message.MessageList, change
 	t.Helper()
 	topology := build.TopologyOf("4.0.5", append(build.ScenarioParts["pubsub"], build.Queue("parking"),
 		build.Queue("other", build.Consumers(1)))...)
-	want := ActionWant{
-		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: messages, Planned: len(messages), Mark: true,
-		Mode: target.ToExchange, Fixed: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
-		User: "guest", Mend: programmed(t, program), Journaled: true, Selection: Chosen(messages),
-	}
+	want := wantTo(t, topology, "ucenter@user@failed", "exchange:master/ucenter@user", messages...)
+	want.User, want.Mark, want.Mend, want.Selection = "guest", true, programmed(t, program), Chosen(messages)
 	if change != nil {
 		change(&want)
 	}

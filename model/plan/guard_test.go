@@ -24,10 +24,9 @@ func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more 
 		}, parts...)
 		return build.TopologyOf("3.10.8", append(all, more...)...)
 	}
-	plan := newRun(with(), ActionWant{
-		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{{Headers: model.Table{"h": "1"}}},
-		Planned: 9, Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
-	})
+	want := wantTo(t, with(), "failed", "exchange:x/k", message.Message{Headers: model.Table{"h": "1"}})
+	want.Planned = 9
+	plan := newRun(with(), want)
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	return plan.Guard(), with, plan
 }
@@ -230,17 +229,12 @@ func TestTopicOfWatermill(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			from := build.Ref("poison")
+			from := "poison"
 			if strings.HasPrefix(test.name, "a name") {
-				from = build.Ref("mail.poison")
+				from = "mail.poison"
 			}
-			plan := newRun(build.TopologyOf("3.10.8", test.parts...), ActionWant{
-				Operation: Replay, From: from, Sample: message.MessageList{test.m}, Planned: 1, Mode: target.ToAuto,
-			})
-			told := plan.Refusal.Words()
-			for _, w := range plan.Warnings {
-				told += w.Words()
-			}
+			plan := newRun(build.TopologyOf("3.10.8", test.parts...), replayOf(from, "auto", test.m))
+			told := plan.Refusal.Words() + warnedOf(plan.Warnings)
 			must.That(t, plan.Refusal.Refused() == (test.to == "") && strings.Contains(told, test.tells), "refusal %t: %s",
 				plan.Refusal.Refused(), told)
 			assert.That(t, test.to == "" || len(plan.Recipients) == 1 && plan.Recipients[0].Queue.Name == test.to,
@@ -266,17 +260,8 @@ func TestPromiseChanges(t *testing.T) {
 	}
 	gone := build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("audit"))
 	m := message.Message{Exchange: "x", RoutingKey: "k", Headers: model.Table{"x-death": []any{}}}
-	replay := ActionWant{
-		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToExchange,
-		Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
-	}
-	auto := ActionWant{
-		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToOrigin,
-	}
-	move := ActionWant{
-		Operation: Move, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToQueue,
-		Fixed: model.Address{RoutingKey: "audit"},
-	}
+	replay := wantTo(t, with(), "failed", "exchange:x/k", m)
+	auto, move := replayOf("failed", "origin", m), moveOf("failed", "audit", m)
 	drop := ActionWant{Operation: Drop, From: build.Ref("failed"), Planned: 1}
 	for _, test := range []struct {
 		name          string
@@ -334,14 +319,8 @@ func TestPromiseOfAWay(t *testing.T) {
 		build.BindHeaders("x", "a", model.Table{"x-match": "all", "h": "a"}), build.BindHeaders("x", "b", model.Table{
 			"x-match": "all", "h": "b",
 		}))
-	plan := New(topology, ActionWant{
-		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{
-			{Headers: model.Table{"h": "b"}},
-			{Headers: model.Table{"h": "a"}},
-			{Headers: model.Table{"h": "a"}},
-		},
-		Planned: 3, Mode: target.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: ""},
-	})
+	a, b := message.Message{Headers: model.Table{"h": "a"}}, message.Message{Headers: model.Table{"h": "b"}}
+	plan := New(topology, wantTo(t, topology, "failed", "exchange:x/", b, a, a))
 	promise := plan.Promise()
 	assert.That(t, len(promise.Ways) == 1 && model.Names(promise.Ways[0].Reaches) == model.Names(build.Refs("a", "b")),
 		"%+v", promise)
@@ -423,10 +402,8 @@ func TestDoubling(t *testing.T) {
 		"a copy of what a plan will send":           {"b", true, true, of("m2", before, ""), true},
 		"a twin of what a plan will send":           {"b", true, true, of("", before, ""), true},
 	} {
-		d, want := NewDoubles(), ActionWant{
-			Operation: Replay, From: build.Ref("a"), Sample: message.MessageList(first), Planned: 3, Mark: test.marked,
-			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest",
-		}
+		d, want := NewDoubles(), replayOf("a", "queue:w", first...)
+		want.Mark, want.User = test.marked, "guest"
 		if test.planned {
 			d.Expect(topology, want)
 		} else {

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
-	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Only a buffer that passes what is published to it by name to the worker alone.
@@ -60,10 +58,9 @@ func TestSpreadHasARateAndWords(t *testing.T) {
 		{0, time.Minute, 0, ""},
 		{5, 0, 0, ""},
 	} {
-		p := New(topology, ActionWant{
-			Operation: Move, From: build.Ref("f"), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"},
-			Planned: c.planned, Over: c.over,
-		})
+		want := moveOf("f", "w")
+		want.Planned, want.Over = c.planned, c.over
+		p := New(topology, want)
 		assert.That(t, p.Rate == c.rate && p.PaceWords() == c.words, "%d over %s: %v, %q", c.planned, c.over, p.Rate,
 			p.PaceWords())
 	}
@@ -86,15 +83,14 @@ func TestTooSlow(t *testing.T) {
 		{1_000_000, 1, Selection{Limit: 900_000}, false},
 		{2, 0.0001, oneByOne, true},
 	} {
-		p := New(topology, ActionWant{
-			Operation: Move, From: build.Ref("f"), Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "w"},
-			Planned: c.planned, Rate: c.rate, Selection: c.selection,
-		})
-		var want Refusal
+		want := moveOf("f", "w")
+		want.Planned, want.Rate, want.Selection = c.planned, c.rate, c.selection
+		p := New(topology, want)
+		var refusal Refusal
 		if c.refused {
-			want = Refusal{tooSlow(max(int(c.rate*25*60), 1))}
+			refusal = Refusal{tooSlow(max(int(c.rate*25*60), 1))}
 		}
-		assert.That(t, reflect.DeepEqual(p.Refusal, want) && !p.Refusal.Overridable(), "%d at %v/s: %q, want %q",
-			c.planned, c.rate, p.Refusal.Words(), want.Words())
+		assert.That(t, reflect.DeepEqual(p.Refusal, refusal) && !p.Refusal.Overridable(), "%d at %v/s: %q, want %q",
+			c.planned, c.rate, p.Refusal.Words(), refusal.Words())
 	}
 }

@@ -29,10 +29,9 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 			Exchange: "master.retry", RoutingKeys: []string{"ucenter@user"},
 		}},
 	}
-	plan := newRun(build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), ActionWant{
-		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{failed}, Planned: 1,
-		Mode: target.ToAuto, User: "guest",
-	})
+	want := replayOf("ucenter@user@failed", "auto", failed)
+	want.User = "guest"
+	plan := newRun(build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), want)
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	if want := (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}); plan.Ways[0].Address != want {
 		t.Errorf("goes to %v because of %s, want %v", plan.Ways[0].Address, plan.Ways[0].Why, want)
@@ -60,9 +59,7 @@ func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 			Queue: "orders", Reason: model.Rejected, Count: 1, Exchange: "orders", RoutingKeys: []string{"created"},
 		}},
 	}
-	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: build.Ref("orders.dlq"), Sample: message.MessageList{m}, Planned: 1,
-	})
+	plan := newRun(topology, replayOf("orders.dlq", "", m))
 	want := (model.Address{Exchange: "orders", RoutingKey: "created"})
 	must.That(t, len(plan.Ways) == 1 && plan.Ways[0].Address == want, "goes to %+v, want %v", plan.Ways, want)
 }
@@ -97,10 +94,8 @@ func TestReplayIsRefused(t *testing.T) {
 
 func TestPublishingRefusesWhomThePlanDoesNotName(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
-	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: build.Ref("ucenter@user@failed"),
-		Sample: message.MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user"}}, Planned: 1,
-	})
+	m := message.Message{Exchange: "master.failed", RoutingKey: "ucenter@user"}
+	plan := newRun(topology, replayOf("ucenter@user@failed", "", m))
 	plan.Recipients = nil
 	_, err := plan.Publishing(&message.Message{})
 	assert.That(t, err != nil && strings.Contains(err.Error(), "ucenter@user"), "%v", err)
@@ -167,19 +162,14 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// wantTo is a replay of a queue's messages to a target as typed.
-func wantTo(t *testing.T, topology *model.Topology, from, to string, sample ...message.Message) ActionWant {
+// wantTo is replayOf for any target.
+func wantTo(t testing.TB, topology *model.Topology, from, to string, sample ...message.Message) ActionWant {
 	t.Helper()
-	want := ActionWant{Operation: Replay, From: build.Ref(from), Planned: max(len(sample), 1), Journaled: true}
-	if sample != nil {
-		want.Sample = message.MessageList(sample)
+	want := replayOf(from, to, sample...)
+	want.Planned = max(len(sample), 1)
+	if want.Mode == target.ToExchange {
+		want.Fixed = must.Get(target.Split(topology, want.From, want.Fixed.Exchange))(t)
 	}
-	var err error
-	want.Mode, want.Fixed, err = target.Parse(to, model.Unknown[string]())
-	if err == nil && want.Mode == target.ToExchange {
-		want.Fixed, err = target.Split(topology, want.From, want.Fixed.Exchange)
-	}
-	must.Do(t, err)
 	return want
 }
 
@@ -326,10 +316,9 @@ func deadMessage() message.Message {
 }
 
 func moveWant(to string, sample ...message.Message) ActionWant {
-	return ActionWant{
-		Operation: Move, From: build.Ref("f"), Sample: message.MessageList(sample), Planned: len(sample),
-		Mode: target.ToQueue, Fixed: model.Address{RoutingKey: to}, User: "guest", Mark: true, Journaled: true,
-	}
+	want := moveOf("f", to, sample...)
+	want.User, want.Mark = "guest", true
+	return want
 }
 
 func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
@@ -416,6 +405,8 @@ func TestMoveOpensNoEnvelope(t *testing.T) {
 func TestChangesAreShown(t *testing.T) {
 	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1)), build.Queue("parking"),
 		build.Queue("worker", build.DLX("")))
+	replay := replayOf("f", "queue:worker")
+	replay.User, replay.Mark = "somebody", true
 	for _, test := range []struct {
 		name string
 		want ActionWant
@@ -425,11 +416,7 @@ func TestChangesAreShown(t *testing.T) {
 		{"a move", moveWant("parking"), "routing key parking instead of k; without expiration 50; without user_id " +
 			"somebody; without BCC, CC, x-acquired-count, x-delivery-count"},
 		{
-			"a replay",
-			ActionWant{
-				Operation: Replay, From: build.Ref("f"), Mode: target.ToQueue,
-				Fixed: model.Address{RoutingKey: "worker"}, User: "somebody", Mark: true,
-			},
+			"a replay", replay,
 			"routing key worker instead of k; without expiration 50; without BCC, CC, x-acquired-count, x-death, " +
 				"x-delivery-count, x-first-death-queue, x-last-death-queue; changed dlxtop-replay",
 		},
@@ -470,9 +457,7 @@ func manyPlan(sample message.MessageList, more ...build.Part) *Run {
 		build.Exchange("topic", "events"), build.Queue("orders", build.Consumers(1), build.DLX(""),
 			build.DeadKey("orders.failed")), build.Bind("events", "order.#", "orders"), build.Queue("orders.failed"),
 	}, more...)...)
-	return newRun(t, ActionWant{
-		Operation: Replay, From: build.Ref("orders.failed"), Sample: sample, Planned: len(sample), Mode: target.ToAuto,
-	})
+	return newRun(t, replayOf("orders.failed", "auto", sample...))
 }
 
 // audited are parts in which no exchange leads to orders alone.
@@ -485,10 +470,7 @@ const unheard = "; orders is bound for other keys only: an application that choo
 // their number (no clock: quadratic time would take many minutes).
 func TestAsManyKeysAsMessages(t *testing.T) {
 	plan := manyPlan(manyOf("gone", manyKeys), audited...)
-	var words []string
-	for _, w := range plan.Warnings {
-		words = append(words, w.Words())
-	}
+	words := warned(plan.Warnings)
 	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0" + unheard
 	assert.That(t, len(words) == 1 && words[0] == want, "%d warnings, the first %q, not %q", len(words),
 		strings.Join(words[:min(len(words), 1)], ""), want)
@@ -518,9 +500,7 @@ func TestOneClueOfManyKeys(t *testing.T) {
 	}
 	topology := build.TopologyOf("3.10.8", build.Exchange("topic", "events"), build.Queue("mail", build.Consumers(1)),
 		build.Queue("mail.failed"), build.Queue("orders", build.Consumers(1)), build.Bind("events", "order.#", "orders"))
-	plan := newRun(topology, ActionWant{
-		Operation: Replay, From: build.Ref("mail.failed"), Sample: sample, Planned: len(sample), Mode: target.ToAuto,
-	})
+	plan := newRun(topology, replayOf("mail.failed", "auto", sample...))
 	var outvoted []string
 	for _, w := range plan.Warnings {
 		if strings.HasSuffix(w.Words(), "weighs more") {
@@ -542,9 +522,7 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	for _, vhost := range s.VHosts[1:] {
 		s.Queues = append(s.Queues, model.Queue{QueueRef: model.QueueRef{VHost: vhost, Name: "orders"}})
 	}
-	plan := newRun(model.NewTopology(s), ActionWant{
-		Operation: Replay, From: build.Ref("mail.failed"), Sample: manyOf("", 1), Planned: 1, Mode: target.ToAuto,
-	})
+	plan := newRun(model.NewTopology(s), replayOf("mail.failed", "auto", manyOf("", 1)...))
 	const want = "orders, which is gone; the vhost a has one of that name"
 	assert.Contains(t, plan.Refusal.Words(), want, "refusal")
 }

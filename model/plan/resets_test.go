@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,6 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // celeryTask is a failed task of protocol 2.
@@ -29,9 +29,7 @@ func celeryTask(n int, headers model.Table) message.Message {
 		},
 		Deaths: []message.Death{{Queue: "orders", Reason: model.Rejected, Count: 1, RoutingKeys: []string{"orders"}}},
 	}
-	for key, v := range headers {
-		m.Headers[key] = v
-	}
+	maps.Copy(m.Headers, headers)
 	m.BodyBytes = len(m.Body)
 	m.Fingerprint = message.FingerprintOf(&m)
 	return m
@@ -60,10 +58,8 @@ func frameworksTopology() *model.Topology {
 // A plan says what it resets, the published message looks as if it was never tried, and an undo restores it.
 func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	m := celeryTask(1, model.Table{"error": "no", "x": "y"})
-	want := ActionWant{
-		Operation: Replay, From: build.Ref("all.failed"), Sample: message.MessageList{m}, Planned: 1, Mode: target.ToAuto,
-		User: "guest", Mark: true,
-	}
+	want := replayOf("all.failed", "auto", m)
+	want.User, want.Mark = "guest", true
 	run := newRun(frameworksTopology(), want)
 	var words []string
 	for _, r := range run.Resets {
@@ -108,10 +104,9 @@ func TestRecoveryMarkOfRascal(t *testing.T) {
 		to        string
 		marked    bool
 	}{{Replay, "shop:user:save", false}, {Move, "shop:user:save", false}, {Move, "parking", true}} {
-		run := newRun(topology, ActionWant{
-			Operation: test.operation, From: build.Ref("all.failed"), Sample: message.MessageList{m}, Planned: 1,
-			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: test.to},
-		})
+		want := replayOf("all.failed", "queue:"+test.to, m)
+		want.Operation = test.operation
+		run := newRun(topology, want)
 		p := must.Get(run.Publishing(&m))(t)
 		assert.Equal(t, strings.Contains(fmt.Sprint(p.Headers), "immediateNack"), test.marked,
 			"%s to %s: %v", test.operation, test.to, p.Headers)
@@ -131,15 +126,13 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 	last := failedBy("orders", nil, message.Properties{})
 	last.Body, last.BodyBytes = []byte(machinery), len(machinery)
 	both := celeryTask(9, model.Table{"x-exception-message": "no"})
-	plan := New(topology, ActionWant{
-		Operation: Replay, From: build.Ref("all.failed"), Planned: 6, Mode: target.ToAuto, Sample: message.MessageList{
-			celeryTask(1, model.Table{"expires": at(-5 * time.Minute)}),
-			celeryTask(2, model.Table{"expires": at(-7 * time.Minute)}), celeryTask(3, model.Table{"eta": at(time.Hour)}),
-			celeryTask(4, model.Table{"expires": at(time.Hour), "eta": at(-time.Hour)}),
-			failedBy("messages", nil, message.Properties{ReplyTo: "amq.gen-gone"}),
-			failedBy("messages", nil, message.Properties{ReplyTo: "orders"}), last, both,
-		},
-	})
+	plan := New(topology, replayOf("all.failed", "auto",
+		celeryTask(1, model.Table{"expires": at(-5 * time.Minute)}),
+		celeryTask(2, model.Table{"expires": at(-7 * time.Minute)}), celeryTask(3, model.Table{"eta": at(time.Hour)}),
+		celeryTask(4, model.Table{"expires": at(time.Hour), "eta": at(-time.Hour)}),
+		failedBy("messages", nil, message.Properties{ReplyTo: "amq.gen-gone"}),
+		failedBy("messages", nil, message.Properties{ReplyTo: "orders"}), last, both,
+	))
 	for _, want := range []string{
 		"2 Celery messages have expired (5m ago): the worker will discard them. Begin with a canary",
 		"1 Celery message is due later, the last in 1h: the worker holds it until then. Begin with a canary",
@@ -178,9 +171,7 @@ func mixed(n int) message.MessageList {
 }
 
 func TestPlanGroupsWhatOneQueueHolds(t *testing.T) {
-	plan := New(frameworksTopology(), ActionWant{
-		Operation: Replay, From: build.Ref("all.failed"), Planned: 1000, Mode: target.ToAuto, Sample: mixed(1000),
-	})
+	plan := New(frameworksTopology(), replayOf("all.failed", "auto", mixed(1000)...))
 	want := "334 Celery to orders, 167 Rascal to shop:user:save, 167 Symfony Messenger to messages, " +
 		"166 Nameko without a target: stay, 166 Watermill to messages"
 	assert.Equal(t, plan.GroupWords(), want)
@@ -198,9 +189,7 @@ func BenchmarkPlanOfManyFrameworks(b *testing.B) {
 	topology, sample := frameworksTopology(), mixed(50_000)
 	b.ResetTimer()
 	for b.Loop() {
-		New(topology, ActionWant{
-			Operation: Replay, From: build.Ref("all.failed"), Planned: len(sample), Mode: target.ToAuto, Sample: sample,
-		})
+		New(topology, replayOf("all.failed", "auto", sample...))
 	}
 }
 
@@ -321,11 +310,8 @@ func TestSecondFailure(t *testing.T) {
 func TestSecondFailureElsewhere(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", shared(build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "failed"),
 		build.Queue("wait", build.TTL(1000), build.DLX("x")), build.Bind("dlx", "wait", "wait"))...)
-	move := wantTo(t, topology, "failed", "queue:main", rejectedBy("main", "x", "k"))
-	move.Operation = Move
-	if p := New(topology, move); !strings.Contains(p.Refusal.Words(), "fail again in main are lost") {
-		t.Errorf("a move: %q", p.Refusal.Words())
-	}
+	moved := New(topology, moveOf("failed", "main", rejectedBy("main", "x", "k")))
+	assert.Contains(t, moved.Refusal.Words(), "fail again in main are lost", "a move")
 	if p := ForImport(topology, ImportWant{To: build.Ref("main"), Sizes: []int64{1}}); !p.Refusal.Refused() ||
 		!p.Refusal.Overridable() {
 		t.Errorf("an import: %q", p.Refusal.Words())
@@ -336,9 +322,9 @@ func TestSecondFailureElsewhere(t *testing.T) {
 	kept := message.Message{Exchange: "dlx", RoutingKey: "wait", Headers: model.Table{"CC": []any{"k"}}}
 	p, err := ForUndo(topology, UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref("wait")},
-		Entries: func(each func(*Entry) error) error {
-			return each(&Entry{Position: 1, Address: model.Address{RoutingKey: "wait"}, Message: &kept, Outcome: Dropped})
-		},
+		Entries: entriesOf(Entry{
+			Position: 1, Address: model.Address{RoutingKey: "wait"}, Message: &kept, Outcome: Dropped,
+		}),
 	})
 	assert.That(t, err == nil && strings.Contains(p.Refusal.Words(), "(for k it does)"),
 		"an undo into a buffer: %q, %v", p.Refusal.Words(), err)

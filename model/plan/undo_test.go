@@ -16,7 +16,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // anyMessage draws a message with everything that a publisher may set.
@@ -46,10 +45,9 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyMessage(t)
 		topology := build.TopologyOf("", build.Queue("failed"), build.Queue("worker"))
-		plan := newRun(topology, ActionWant{
-			Operation: Replay, From: model.QueueRef{VHost: "/", Name: "failed"}, Sample: message.MessageList{m}, Planned: 1,
-			Mode: target.ToQueue, Fixed: model.Address{RoutingKey: "worker"}, User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
-		})
+		want := replayOf("failed", "queue:worker", m)
+		want.User, want.Mark = "guest", rapid.Bool().Draw(t, "mark")
+		plan := newRun(topology, want)
 		p := must.Get(plan.Publishing(&m))(t)
 		text := must.Get(json.Marshal(new(NewEntry(&m, &p, rapid.Bool().Draw(t, "full"))).JSON()))(t)
 		entry := must.Get(ParseEntry(text))(t)
@@ -60,8 +58,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 			len(entry.Sent.Reached) == 1, "%+v", entry)
 		sent.Fingerprint = entry.Sent.Fingerprint
 		u := Undoing{
-			Back: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest",
-			Sent: []Sought{{entry.Position, entry.Sent.Fingerprint}},
+			Back: build.Ref("failed"), User: "guest", Sent: []Sought{{entry.Position, entry.Sent.Fingerprint}},
 		}
 		retrieval := u.Retrieval(func(int) (Entry, error) { return entry, nil })
 		back, _, err := retrieval.Publishing(&sent)
@@ -180,14 +177,7 @@ func TestPlanUndo(t *testing.T) {
 	} {
 		plan := must.Get(ForUndo(topology, UndoWant{
 			Record: test.record, User: "guest", Broker: "b:5672", There: test.there,
-			Entries: func(each func(*Entry) error) error {
-				for i := range test.entries {
-					if err := each(&test.entries[i]); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
+			Entries: entriesOf(test.entries...),
 		}))(t)
 		words := plan.Refusal.Words()
 		for _, s := range plan.Skips {
@@ -228,58 +218,36 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 	assert.That(t, reflect.DeepEqual(left, want), "%+v is left instead of %+v", left, want)
 }
 
-// dropHeadTargets are queues that messages were sent to, and what may have happened to those that are gone from them.
+// dropHeadTargets are queues that messages were sent to, and what may have happened to those that are gone from them:
+// GoneEither becomes GoneInsists when the user insists.
 var dropHeadTargets = []struct {
 	name   string
 	worker []build.Setting
-	parts  []build.Part
 	digest bool // the journal does not have the messages whole
 	counts model.QueueCounts
 	want   GoneWhy
-	insist GoneWhy
 }{
-	{name: "full", worker: []build.Setting{maxLength(5), build.Ready(5)}, want: GoneLimit, insist: GoneLimit},
-	{name: "full by a newer count", worker: []build.Setting{maxLength(5)}, counts: model.QueueCounts{
+	{name: "full", worker: set(maxLength(5), build.Ready(5)), want: GoneLimit},
+	{name: "full by a newer count", worker: set(maxLength(5)), counts: model.QueueCounts{
 		Ready: model.Some[int64](5), Consumers: model.Some[int64](0),
-	}, want: GoneLimit, insist: GoneLimit},
-	{name: "no longer full", worker: []build.Setting{maxLength(5), build.Ready(4)}, want: GoneEither, insist: GoneInsists},
-	{
-		name: "a consumer", worker: []build.Setting{maxLength(5), build.Ready(5), build.Consumers(1)}, want: GoneEither,
-		insist: GoneInsists,
-	},
-	{
-		name: "a consumer by a newer count", worker: []build.Setting{maxLength(5), build.Ready(5)},
-		counts: model.QueueCounts{
-			Ready: model.Some[int64](5), Consumers: model.Some[int64](1),
-		}, want: GoneEither, insist: GoneInsists,
-	},
-	{name: "a consumer was there", worker: []build.Setting{
+	}, want: GoneLimit},
+	{name: "no longer full", worker: set(maxLength(5), build.Ready(4)), want: GoneEither},
+	{name: "a consumer", worker: set(maxLength(5), build.Ready(5), build.Consumers(1)), want: GoneEither},
+	{name: "a consumer by a newer count", worker: set(maxLength(5), build.Ready(5)), counts: model.QueueCounts{
+		Ready: model.Some[int64](5), Consumers: model.Some[int64](1),
+	}, want: GoneEither},
+	{name: "a consumer was there", worker: set(
 		maxLength(5), build.Ready(5), func(q *model.Queue) { q.Acked = model.Some[int64](3) },
-	}, want: GoneEither, insist: GoneInsists},
-	{
-		name: "they expire", worker: []build.Setting{maxLength(5), build.Ready(5), build.TTL(1000)}, want: GoneEither,
-		insist: GoneInsists,
-	},
-	{
-		name: "dead-lettered", worker: []build.Setting{maxLength(5), build.Ready(5), build.DLX("")}, want: GoneEither,
-		insist: GoneInsists,
-	},
-	{
-		name: "bytes, full", worker: []build.Setting{maxBytes(55), build.Ready(5), readyBytes(50)}, want: GoneLimit,
-		insist: GoneLimit,
-	},
-	{
-		name: "bytes, with room", worker: []build.Setting{maxBytes(60), build.Ready(5), readyBytes(50)}, want: GoneEither,
-		insist: GoneInsists,
-	},
-	{
-		name: "not whole", worker: []build.Setting{maxLength(5), build.Ready(5)}, digest: true, want: GoneUnkept,
-		insist: GoneUnkept,
-	},
-	{name: "no limit", worker: []build.Setting{build.Ready(5)}, want: GoneTaken, insist: GoneTaken},
-	{name: "it refuses instead", worker: []build.Setting{
+	), want: GoneEither},
+	{name: "they expire", worker: set(maxLength(5), build.Ready(5), build.TTL(1000)), want: GoneEither},
+	{name: "dead-lettered", worker: set(maxLength(5), build.Ready(5), build.DLX("")), want: GoneEither},
+	{name: "bytes, full", worker: set(maxBytes(55), build.Ready(5), readyBytes(50)), want: GoneLimit},
+	{name: "bytes, with room", worker: set(maxBytes(60), build.Ready(5), readyBytes(50)), want: GoneEither},
+	{name: "not whole", worker: set(maxLength(5), build.Ready(5)), digest: true, want: GoneUnkept},
+	{name: "no limit", worker: set(build.Ready(5)), want: GoneTaken},
+	{name: "it refuses instead", worker: set(
 		maxLength(5), build.Ready(5), build.Argument("x-overflow", "reject-publish"),
-	}, want: GoneTaken, insist: GoneTaken},
+	), want: GoneTaken},
 }
 
 // One undo takes back, restores, skips and is refused, each for some of its entries.
@@ -301,20 +269,13 @@ func TestUndoOfAllKinds(t *testing.T) {
 	uncertain, claimed := dropped, dropped
 	uncertain.Undoing, claimed.Claimed = []Attempt{{By: 9, Sent: m.Fingerprint}}, 12
 	entries = append(entries, dropped, uncertain, claimed)
+	for i := range entries {
+		entries[i].Position = i + 1
+	}
 	p, err := ForUndo(topology, UndoWant{
-		User: "guest", Broker: "b",
+		User: "guest", Broker: "b", Entries: entriesOf(entries...),
 		Record: Record{
 			ID: 5, Operation: Replay, From: build.Ref("f"), Broker: "b", Began: time.Unix(1e9, 0), Ended: time.Unix(1e9+1, 0),
-		},
-		Entries: func(each func(*Entry) error) error {
-			for i := range entries {
-				e := entries[i]
-				e.Position = i + 1
-				if err := each(&e); err != nil {
-					return err
-				}
-			}
-			return nil
 		},
 	})
 	assert.That(t, err == nil && len(p.Takes) == 2 && p.Restores == 2 && len(p.Skips) > 0 && len(p.Losses) > 0 &&
@@ -332,19 +293,22 @@ func TestUndoOfAllKinds(t *testing.T) {
 func TestUndoFromADropHeadTarget(t *testing.T) {
 	whole := &message.Message{Properties: message.Properties{MessageID: "m"}, BodyBytes: 10}
 	for _, test := range dropHeadTargets {
-		topology := build.TopologyOf("3.10.8", append(test.parts, build.Queue("failed"), build.Queue("worker",
-			test.worker...))...)
+		topology := build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("worker", test.worker...))
 		entry := Entry{Position: 1, Outcome: Moved, Sent: &Sent{
 			Fingerprint: message.Fingerprint{1}, Reached: []string{"worker"},
 		}}
 		if !test.digest {
 			entry.Message = whole
 		}
-		for insist, want := range map[bool]GoneWhy{false: test.want, true: test.insist} {
+		for _, insist := range []bool{false, true} {
+			want := test.want
+			if insist && want == GoneEither {
+				want = GoneInsists
+			}
 			plan, err := ForUndo(topology, UndoWant{
 				Record: Record{ID: 1, Operation: Move, From: build.Ref("failed"), Broker: "b"}, Broker: "b", Insist: insist,
 				Counts:  map[model.QueueRef]model.QueueCounts{build.Ref("worker"): test.counts},
-				Entries: func(each func(*Entry) error) error { return each(&entry) },
+				Entries: entriesOf(entry),
 			})
 			must.That(t, err == nil && !plan.Refusal.Refused() && len(plan.Takes) == 1, "%s: %v %+v", test.name, err, plan)
 			assert.Equal(t, plan.Gone(), want, "%s, insisting %t", test.name, insist)
@@ -366,14 +330,7 @@ func TestUndoIntoALimit(t *testing.T) {
 	}
 	want := UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref("failed"), Broker: "b"}, Broker: "b",
-		Entries: func(each func(*Entry) error) error {
-			for i := range entries {
-				if err := each(&entries[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Entries: entriesOf(entries...),
 	}
 	plan, err := ForUndo(topology, want)
 	assert.That(t, err == nil && strings.Contains(plan.Refusal.Words(), "2 messages would be dropped: 2 of the 4 that "+
@@ -411,7 +368,7 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 		for _, insist := range []bool{false, true} {
 			want, err := UndoWant{
 				Record: Record{ID: 7, Operation: test.operation, From: build.Ref("failed"), Broker: "b", OtherPrints: true},
-				Broker: "b", Insist: insist, Entries: func(each func(*Entry) error) error { e := test.entry; return each(&e) },
+				Broker: "b", Insist: insist, Entries: entriesOf(test.entry),
 			}.Looked(topology, Reads{Look: func(peek.Plan, func(*message.Message) error) (string, error) {
 				t.Errorf("%s: it looks", test.operation)
 				return "", nil
