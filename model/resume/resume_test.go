@@ -49,7 +49,7 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 		for _, insist := range []bool{false, true} {
 			p, err := Of(topology, Want{
 				Chain: []plan.Record{r}, Broker: "b:5672", Insist: insist,
-				Entries: func(int64, func(*plan.Entry) error) error { return nil },
+				Entries: entriesOf(nil),
 			})
 			refused := p.Refusal.Refused() && strings.Contains(p.Refusal.Words(), "connect to that broker")
 			assert.That(t, err == nil && refused == (test.refused && !insist),
@@ -64,11 +64,6 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 // A message with an unknown outcome in the undone record may be in its queue, and the undo that ended early may not
 // have reached it. Resuming that undo looks, as the undo itself does, and needs no --insist.
 func TestResumeOfAnUndoLooks(t *testing.T) {
-	kept := func(id string) *message.Message {
-		m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
-		m.Fingerprint = message.FingerprintOf(&m)
-		return &m
-	}
 	gone, there := kept("gone"), kept("there")
 	failed := build.Ref("failed")
 	dropped := plan.Record{
@@ -79,22 +74,14 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 		ID: 8, Operation: plan.Undo, Undoes: 7, From: failed, Broker: "b:5672", Ended: time.Unix(10, 0),
 		Planned: 2, Account: plan.Account{Stopped: "the connection was lost"},
 	}
-	entries := map[int64][]plan.Entry{7: {
-		{Position: 1, Fingerprint: gone.Fingerprint, Message: gone, Outcome: plan.Unsure},
-		{Position: 2, Fingerprint: there.Fingerprint, Message: there, Outcome: plan.Unsure},
-	}}
 	looks := 0
 	p, err := Of(build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1))), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest",
 		Record: func(int64) (plan.Record, error) { return dropped, nil },
-		Entries: func(record int64, each func(*plan.Entry) error) error {
-			for i := range entries[record] {
-				if err := each(&entries[record][i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Entries: entriesOf(map[int64][]plan.Entry{7: {
+			{Position: 1, Fingerprint: gone.Fingerprint, Message: gone, Outcome: plan.Unsure},
+			{Position: 2, Fingerprint: there.Fingerprint, Message: there, Outcome: plan.Unsure},
+		}}),
 		Reads: reads(func(_ peek.Plan, each func(*message.Message) error) (string, error) {
 			looks++
 			return "", each(there)
@@ -110,7 +97,7 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 // a record.
 func TestResumeOfOtherFingerprints(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1)))
-	early := plan.Account{Stopped: "the connection was lost"}
+	early, unsure := plan.Account{Stopped: "the connection was lost"}, []plan.Entry{{Position: 1, Outcome: plan.Unsure}}
 	for operation, words := range map[plan.Operation]string{
 		plan.Replay: "look which of those left in failed are not where they were sent to (`dlxtop journal show 8`), " +
 			"and replay those",
@@ -129,9 +116,7 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 		}
 		p, err := Of(topology, Want{
 			Chain: []plan.Record{first, last}, Broker: "b:5672", Insist: true,
-			Entries: func(_ int64, each func(*plan.Entry) error) error {
-				return each(&plan.Entry{Position: 1, Outcome: plan.Unsure})
-			},
+			Entries: entriesOf(map[int64][]plan.Entry{7: unsure, 8: unsure}),
 			Reads: reads(func(peek.Plan, func(*message.Message) error) (string, error) {
 				t.Errorf("%s: it looks", operation)
 				return "", nil
@@ -146,11 +131,6 @@ func TestResumeOfOtherFingerprints(t *testing.T) {
 // Messages that an undo of this program published are recognized, even if the undone record has other fingerprints; the
 // rest comes from the journal without a look.
 func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
-	kept := func(id string) *message.Message {
-		m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
-		m.Identify()
-		return &m
-	}
 	there := kept("there")
 	failed, early := build.Ref("failed"), plan.Account{Stopped: "the connection was lost"}
 	dropped := plan.Record{
@@ -174,15 +154,7 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 	}
 	p, err := Of(build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1))), Want{
 		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest", Choice: PublishAgain,
-		Record: func(int64) (plan.Record, error) { return dropped, nil },
-		Entries: func(record int64, each func(*plan.Entry) error) error {
-			for _, e := range entries[record] {
-				if err := each(&e); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Record: func(int64) (plan.Record, error) { return dropped, nil }, Entries: entriesOf(entries),
 		Reads: reads(func(_ peek.Plan, each func(*message.Message) error) (string, error) { return "", each(there) }),
 	})
 	must.That(t, err == nil && !p.Refusal.Refused() && p.Done == 1 && p.Undo != nil &&
@@ -239,12 +211,10 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 					Intent: in, Account: ended, Ended: time.Unix(9, 0),
 				}},
 				Broker: "b:5672", User: "guest",
-				Entries: func(_ int64, each func(*plan.Entry) error) error {
-					return each(&plan.Entry{
-						Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
-						Sent: &plan.Sent{Fingerprint: message.Fingerprint{1}, Reached: []string{"orders"}},
-					})
-				},
+				Entries: entriesOf(map[int64][]plan.Entry{7: {{
+					Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
+					Sent: &plan.Sent{Fingerprint: message.Fingerprint{1}, Reached: []string{"orders"}},
+				}}}),
 				Reads: reads(func(look peek.Plan, each func(*message.Message) error) (string, error) {
 					if look.Queue.Name == "failed" && original {
 						return "", each(m)
@@ -280,12 +250,10 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 				Account: plan.Account{Stopped: "the connection was lost", Unknown: 1},
 			}},
 			Broker: "b:5672", User: "guest",
-			Entries: func(_ int64, each func(*plan.Entry) error) error {
-				return each(&plan.Entry{
-					Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
-					Sent: &plan.Sent{Fingerprint: message.Fingerprint{2}, Reached: []string{"orders"}},
-				})
-			},
+			Entries: entriesOf(map[int64][]plan.Entry{7: {{
+				Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
+				Sent: &plan.Sent{Fingerprint: message.Fingerprint{2}, Reached: []string{"orders"}},
+			}}}),
 			Reads: reads(func(peek.Plan, func(*message.Message) error) (string, error) { return "", nil }),
 			File:  func(_ string, each func(*message.Message) error) error { return each(m) },
 		})
@@ -377,7 +345,7 @@ func (k *killedAt) target() (kinds []int) {
 // plan plans to resume it.
 func (k *killedAt) plan(t *testing.T) Plan {
 	t.Helper()
-	from, to := model.QueueRef{VHost: "/", Name: "failed"}, model.QueueRef{VHost: "/", Name: "worker"}
+	from, to := build.Ref("failed"), build.Ref("worker")
 	r := plan.Record{
 		ID: 1, Operation: plan.Replay, From: from, Broker: "b", Planned: len(k.queue), Entries: k.intended,
 		Intent: &plan.Intent{
@@ -388,33 +356,26 @@ func (k *killedAt) plan(t *testing.T) Plan {
 	if k.drop {
 		r.Operation = plan.Drop
 	}
+	var entries []plan.Entry
+	for i, kind := range k.queue[:k.intended] {
+		m := original(kind)
+		m.Position = i + 1
+		e := plan.Entry{Position: i + 1, Fingerprint: m.Fingerprint, Outcome: plan.Moved}
+		if k.named {
+			e.MessageID = fmt.Sprint(kind)
+		}
+		if k.drop {
+			e.Message, e.Outcome = &m, plan.Dropped
+		} else {
+			e.Sent = &plan.Sent{Fingerprint: k.copyOf(kind).Fingerprint, Reached: []string{"worker"}}
+		}
+		if i >= k.settled {
+			e.Outcome = ""
+		}
+		entries = append(entries, e)
+	}
 	planned, err := Of(build.TopologyOf("", build.Queue(from.Name), build.Queue(to.Name)), Want{
-		Chain: []plan.Record{r}, Broker: "b",
-		Entries: func(_ int64, each func(*plan.Entry) error) error {
-			for i, kind := range k.queue[:k.intended] {
-				m := original(kind)
-				m.Position = i + 1
-				e := plan.Entry{Position: i + 1, Fingerprint: m.Fingerprint}
-				if k.named {
-					e.MessageID = fmt.Sprint(kind)
-				}
-				if k.drop {
-					e.Message = &m
-				} else {
-					e.Sent = &plan.Sent{Fingerprint: k.copyOf(kind).Fingerprint, Reached: []string{"worker"}}
-				}
-				if e.Outcome = plan.Moved; k.drop {
-					e.Outcome = plan.Dropped
-				}
-				if i >= k.settled {
-					e.Outcome = ""
-				}
-				if err := each(&e); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		Chain: []plan.Record{r}, Broker: "b", Entries: entriesOf(map[int64][]plan.Entry{1: entries}),
 		Reads: reads(func(p peek.Plan, each func(*message.Message) error) (string, error) {
 			kinds, of := k.source(), original
 			if p.Queue == to {
@@ -509,6 +470,25 @@ func TestResumeAtRandom(t *testing.T) {
 			p.Rest.Resuming.Acks, p.Done, p.Unsent, p.Undecided, copies, left)
 	}
 	t.Logf("%d decided, %d left something open", decided, open)
+}
+
+// kept is a message that the journal keeps.
+func kept(id string) *message.Message {
+	m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
+	m.Identify()
+	return &m
+}
+
+// entriesOf reads the entries of each record.
+func entriesOf(entries map[int64][]plan.Entry) func(int64, func(*plan.Entry) error) error {
+	return func(record int64, each func(*plan.Entry) error) error {
+		for _, e := range entries[record] {
+			if err := each(&e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // reads are for queues without consumers.
