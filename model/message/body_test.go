@@ -82,21 +82,16 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		name    string
 		m       Message
 		failure string
-		want    model.Table
+		want    model.Table // nil: the headers stay as they are
 	}{
 		{
-			"no evidence", headed(model.Table{"retry": int32(2), "reason": true, "attempt": int64(1)}), "",
-			model.Table{"retry": int32(2), "reason": true, "attempt": int64(1)},
+			"no evidence", headed(model.Table{"retry": int32(2), "reason": true, "attempt": int64(1)}), "", nil,
 		},
 		{
-			"a text of an order",
-			Message{Headers: model.Table{"reason": "refund"}, Exchange: "orders"},
-			"",
-			model.Table{"reason": "refund"},
+			"a text of an order", Message{Headers: model.Table{"reason": "refund"}, Exchange: "orders"}, "", nil,
 		},
 		{
-			"other types", dead(model.Table{"retry": true, "reason": int32(5), "attempt": "daily"}), "rejected in mail",
-			model.Table{"retry": true, "reason": int32(5), "attempt": "daily"},
+			"other types", dead(model.Table{"retry": true, "reason": int32(5), "attempt": "daily"}), "rejected in mail", nil,
 		},
 		{
 			"it died: a counter; the text stays, as nothing says that a worker wrote it",
@@ -118,12 +113,10 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		},
 		{
 			"an x-death that is a table", dead(model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}}),
-			"rejected in mail",
-			model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}},
+			"rejected in mail", nil,
 		},
 		{
-			"a table of an order", headed(model.Table{"payment": model.Table{"attempts": int32(2)}}), "",
-			model.Table{"payment": model.Table{"attempts": int32(2)}},
+			"a table of an order", headed(model.Table{"payment": model.Table{"attempts": int32(2)}}), "", nil,
 		},
 		{
 			"a table of an order that died", dead(model.Table{"job": model.Table{"attempts": int32(2), "id": []any{"a"}}}),
@@ -137,9 +130,13 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		},
 	} {
 		f, _ := c.m.Failure()
+		before := FingerprintOf(&c.m)
 		got, _ := c.m.Reset(ResetWish{})
+		if c.want == nil {
+			c.want = c.m.Headers
+		}
 		diff := cmp.Diff(c.want, got.Headers)
-		assert.That(t, diff == "" && f.String() == c.failure, "%s: %q %s", c.name, f, diff)
+		assert.That(t, diff == "" && f.String() == c.failure && FingerprintOf(&c.m) == before, "%s: %q %s", c.name, f, diff)
 	}
 }
 

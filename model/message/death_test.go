@@ -177,7 +177,17 @@ func TestDeathSummary(t *testing.T) {
 }
 
 func TestOrigin(t *testing.T) {
-	at := func(s int) time.Time { return build.Noon.Add(time.Duration(s) * time.Second) }
+	died := func(queue, exchange, key string, second int) Death {
+		return Death{
+			Queue: queue, Exchange: exchange, RoutingKeys: []string{key}, Reason: model.Rejected,
+			Time: build.Noon.Add(time.Duration(second) * time.Second),
+		}
+	}
+	retried, keyless := died("retry", "retry", "b", 0), died("work", "master", "", 0)
+	retried.Reason, keyless.RoutingKeys = model.Expired, nil
+	copied, timeless, timelessRetry := died("buffer", "out", "out.key", 0), died("work", "", "work", 0), retried
+	copied.RoutingKeys = append(copied.RoutingKeys, "cc")
+	timeless.Time, timelessRetry.Time = time.Time{}, time.Time{}
 	for _, c := range []struct {
 		name   string
 		m      Message
@@ -192,63 +202,39 @@ func TestOrigin(t *testing.T) {
 		},
 		{
 			"one death",
-			Message{
-				Exchange: "dlx", RoutingKey: "dlx.key",
-				Deaths: []Death{{Queue: "buffer", Exchange: "out", RoutingKeys: []string{"out.key", "cc"}, Time: at(0)}},
-			},
-			"out out.key", "first death, in buffer",
+			Message{Exchange: "dlx", RoutingKey: "dlx.key", Deaths: []Death{copied}},
+			"out out.key",
+			"first death, in buffer",
 		},
 		{
 			"the earliest first death, not the last entry",
-			Message{Deaths: []Death{
-				{Queue: "work", Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
-				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(30)},
-			}},
+			Message{Deaths: []Death{died("work", "master", "a", 0), died("retry", "retry", "b", 30)}},
 			"master a", "in work",
 		},
 		{
 			"the last entry of equals",
-			Message{Deaths: []Death{
-				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(0)},
-				{Queue: "work", Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
-			}},
-			"master a", "in work",
+			Message{Deaths: []Death{retried, died("work", "master", "a", 0)}},
+			"master a",
+			"in work",
 		},
 		{
 			"x-first-death of equals",
 			Message{
 				Headers: model.Table{
-					"x-first-death-queue": "work", "x-first-death-reason": "rejected",
-					"x-first-death-exchange": "master",
+					"x-first-death-queue": "work", "x-first-death-reason": "rejected", "x-first-death-exchange": "master",
 				},
-				Deaths: []Death{
-					{Queue: "work", Reason: model.Rejected, Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
-					{Queue: "retry", Reason: model.Expired, Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(0)},
-				},
+				Deaths: []Death{died("work", "master", "a", 0), retried},
 			},
 			"master a", "in work",
 		},
-		{
-			"no times",
-			Message{Deaths: []Death{
-				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}},
-				{Queue: "work", Exchange: "", RoutingKeys: []string{"work"}},
-			}},
-			" work", "in work",
-		},
-		{
-			"a death without keys",
-			Message{RoutingKey: "k", Deaths: []Death{{Queue: "work", Exchange: "master", Time: at(0)}}},
-			"master k", "does not have the key",
-		},
+		{"no times", Message{Deaths: []Death{timelessRetry, timeless}}, " work", "in work"},
+		{"a death without keys", Message{RoutingKey: "k", Deaths: []Death{keyless}}, "master k", "does not have the key"},
 		{
 			"republished by a worker: x-death begins there",
 			Message{
 				Exchange: "master.failed", RoutingKey: "ucenter@user@failed",
 				Headers: model.Table{"x-orig-routing-key": "user.create"},
-				Deaths: []Death{{
-					Queue: "ucenter@user@retry", Exchange: "master.retry", RoutingKeys: []string{"ucenter@user"}, Time: at(30),
-				}},
+				Deaths:  []Death{died("ucenter@user@retry", "master.retry", "ucenter@user", 30)},
 			},
 			"master.retry ucenter@user", "x-orig-routing-key has the key user.create",
 		},
@@ -258,22 +244,16 @@ func TestOrigin(t *testing.T) {
 			"master.failed failed", "x-orig-routing-key has the key user.create",
 		},
 		{
-			"Spring",
-			Message{Exchange: "DLX", RoutingKey: "orders", Headers: model.Table{
-				"x-original-exchange":   "orders",
-				"x-original-routingKey": "new",
-			}},
-			"orders new", "Spring AMQP wrote it",
+			"Spring", headed(model.Table{"x-original-exchange": "orders", "x-original-routingKey": "new"}), "orders new",
+			"Spring AMQP wrote it",
 		},
 		{
-			"Rascal",
-			Message{Headers: model.Table{"rascal": model.Table{"originalExchange": "e", "originalRoutingKey": "k"}}},
-			"e k", "Rascal wrote it",
+			"Rascal", headed(model.Table{"rascal": model.Table{"originalExchange": "e", "originalRoutingKey": "k"}}), "e k",
+			"Rascal wrote it",
 		},
 		{
-			"EasyNetQ",
-			Message{Body: []byte(`{"RoutingKey":"k","Exchange":"e","Queue":"q","Exception":"x","Message":"{}"}`)},
-			"e k", "EasyNetQ wrote it",
+			"EasyNetQ", bodied(`{"RoutingKey":"k","Exchange":"e","Queue":"q","Exception":"x","Message":"{}"}`), "e k",
+			"EasyNetQ wrote it",
 		},
 		{
 			"a body that only looks like it",

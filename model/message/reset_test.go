@@ -20,7 +20,7 @@ func TestReset(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name      string
-		was, want model.Table
+		was, want model.Table // want is nil where nothing changes
 		resets    []Reset
 	}{
 		{
@@ -30,16 +30,12 @@ func TestReset(t *testing.T) {
 			[]Reset{{"Celery", CounterReset, "retries", "retries", 2, 0}},
 		},
 		{
-			"Celery, a first try",
-			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int64(0)},
-			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int64(0)},
-			nil,
+			"Celery, a first try", model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int64(0)}, nil, nil,
 		},
 		{
 			"Celery, a counter of another type",
 			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": []any{int32(2)}},
-			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": []any{int32(2)}},
-			nil,
+			nil, nil,
 		},
 		{
 			"Rascal, forwarded", deep("q", model.Table{"forwarded": int64(2), "kept": true}),
@@ -64,8 +60,7 @@ func TestReset(t *testing.T) {
 		{
 			"Rascal, recovery of another type",
 			model.Table{"rascal": model.Table{"originalQueue": "q", "recovery": "no"}},
-			model.Table{"rascal": model.Table{"originalQueue": "q", "recovery": "no"}},
-			nil,
+			nil, nil,
 		},
 		{
 			"NServiceBus",
@@ -111,6 +106,9 @@ func TestReset(t *testing.T) {
 			before := FingerprintOf(&m)
 			got, resets := m.Reset(ResetWish{})
 			assert.NoDiff(t, cmp.Diff(test.resets, resets))
+			if test.want == nil {
+				test.want = test.was
+			}
 			assert.NoDiff(t, cmp.Diff(test.want, got.Headers))
 			assert.That(t, FingerprintOf(&m) == before, "the message itself was changed")
 			again, more := got.Reset(ResetWish{})
