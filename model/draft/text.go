@@ -9,7 +9,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -139,34 +138,7 @@ func parseDraftHead(lines [][]byte) (Draft, error) {
 	if err != nil {
 		return Draft{}, &lineError{lineAt(mentioned(head, err)), err}
 	}
-	if !p.Properties.Timestamp.IsZero() {
-		p.Properties.Timestamp = p.Properties.Timestamp.Local()
-	}
-	p.Headers, _ = localTimes(p.Headers).(model.Table)
 	return Draft(p), nil
-}
-
-// localTimes converts times to those that the AMQP client returns, so that unedited values are equal.
-func localTimes(v any) any {
-	switch v := v.(type) {
-	case time.Time:
-		return v.Local()
-	case model.Table:
-		for key := range v {
-			v[key] = localTimes(v[key])
-		}
-	case []any:
-		localList(v)
-	case model.Repeated:
-		localList(v)
-	}
-	return v
-}
-
-func localList(values []any) {
-	for i := range values {
-		values[i] = localTimes(values[i])
-	}
 }
 
 // draftJSONError words an error of encoding/json for a user in an editor.

@@ -168,10 +168,8 @@ func (a *answer) message(was *message.Publishing) (made message.Publishing, err 
 	if made, err = a.Publishing(); err != nil {
 		return *was, err
 	}
-	if at := made.Properties.Timestamp; at.Equal(was.Properties.Timestamp) {
+	if made.Properties.Timestamp.Equal(was.Properties.Timestamp) {
 		made.Properties.Timestamp = was.Properties.Timestamp
-	} else if !at.IsZero() {
-		made.Properties.Timestamp = at.Local() // as the AMQP client returns it
 	}
 	for _, written := range a.Same {
 		name, err := message.ParseText(written)

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -106,11 +104,10 @@ func textOf(name string, value any, was string) (string, error) {
 	return read, nil
 }
 
-var propertyNames = func() (names []string) {
-	t := reflect.TypeFor[message.PropertiesJSON]()
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
+var propertyNames = func() []string {
+	names := []string{"empty_headers"}
+	for _, f := range new(message.Properties).Fields() {
+		names = append(names, f.Name)
 	}
 	return names
 }()
@@ -136,13 +133,11 @@ func (o *object) madeProperties(value any) (message.Properties, error) {
 	} else {
 		is, err = in.Properties()
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return was, &Problem{Kind: BadField, Field: propertiesField, Detail: "cannot be read: " + detail(err.Error())}
-	case is.Timestamp.Equal(was.Timestamp):
+	}
+	if is.Timestamp.Equal(was.Timestamp) {
 		is.Timestamp = was.Timestamp
-	case !is.Timestamp.IsZero():
-		is.Timestamp = is.Timestamp.Local() // as the AMQP client returns it
 	}
 	return is, nil
 }

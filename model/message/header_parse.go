@@ -236,7 +236,7 @@ func ParseText(s string) (string, error) {
 	return string(b), nil
 }
 
-// parseTime reads the output of JSONTime, and any other time in RFC 3339.
+// parseTime reads the output of JSONTime, and any other time in RFC 3339, as the AMQP client returns it: in local time.
 func parseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -246,7 +246,7 @@ func parseTime(s string) (time.Time, error) {
 			return time.Unix(n, 0), nil
 		}
 	} else if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return t, nil
+		return t.Local(), nil
 	}
 	return time.Time{}, fmt.Errorf("%s is not a time: write it like 2026-05-06T07:08:09Z", Excerpt(s))
 }
