@@ -71,10 +71,7 @@ func parseJava(b []byte) *serial.Value {
 	return all
 }
 
-func (r *javaReader) remember(v any) int {
-	r.handles = append(r.handles, v)
-	return len(r.handles) - 1
-}
+func (r *javaReader) remember(v any) { r.handles = append(r.handles, v) }
 
 const firstHandle = 0x7e0000
 

@@ -133,10 +133,8 @@ func (d Draft) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (d *Draft) UnmarshalJSON(text []byte) error {
 	var in message.MessageJSON
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&in); err != nil {
-		return message.JSONError(err)
+	if err := message.Decode(text, &in); err != nil {
+		return err
 	}
 	m, err := in.Message()
 	*d = Draft{

@@ -80,9 +80,7 @@ func receive(from *bufio.Reader, v any) error {
 	if err != nil {
 		return err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.UseNumber()
-	return decoder.Decode(v)
+	return message.Decode(line, v)
 }
 
 // serve is the main loop of a child: it ends with its input.

@@ -1,7 +1,6 @@
 package mend
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -237,11 +236,9 @@ func wholeNumber(v any) (*big.Int, bool) {
 }
 
 func readTyped(value map[string]any) (any, error) {
-	decoder := json.NewDecoder(bytes.NewReader(encoded(map[string]any{"value": value})))
-	decoder.UseNumber()
 	var fields map[string]any
-	if err := decoder.Decode(&fields); err != nil {
-		return nil, message.JSONError(err)
+	if err := message.Decode(encoded(map[string]any{"value": value}), &fields); err != nil {
+		return nil, err
 	}
 	read, err := message.ParseHeaders(fields)
 	return read["value"], err

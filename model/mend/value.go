@@ -1,13 +1,14 @@
 package mend
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"math/big"
 	"slices"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // decoded converts a value to a program's input, through JSON. Numbers stay as written.
@@ -21,13 +22,9 @@ func decoded(v any) any {
 }
 
 func parsed(text []byte) (any, bool) {
-	if !json.Valid(text) {
-		return nil, false
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
 	var v any
-	return v, decoder.Decode(&v) == nil
+	ok := json.Valid(text) && message.Decode(text, &v) == nil
+	return v, ok
 }
 
 func encoded(v any) []byte {

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -175,9 +174,7 @@ func easyNetQHeaders(raw json.RawMessage) (model.Table, bool) {
 		return nil, true
 	}
 	var headers map[string]any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&headers) != nil {
+	if Decode(raw, &headers) != nil {
 		return nil, false
 	}
 	delete(headers, "$type") // the dictionary's type, as Newtonsoft writes it

@@ -19,7 +19,7 @@ type framework struct {
 	name       Framework
 	evidence   []evidence    // alternatives; none: its messages cannot be recognized
 	failures   []failureForm // alternatives, best first
-	stack      []spot        // alternatives for the stack trace of a failure
+	stack      []spot        // alternatives for the stack trace of a failure, besides the traces of failures
 	failedAt   []spot        // times of failures
 	task       []spot        // alternatives for what the worker should do: a task, an actor, a type
 	tries      []counter     // all of them are counted and reset

@@ -19,7 +19,6 @@ var frameworks = []framework{
 			// an exception without a message
 			{needs: headers("x-exception-stacktrace"), trace: headers("x-exception-stacktrace")},
 		},
-		stack: headers("x-exception-stacktrace"),
 		task:  headers("__TypeId__"),
 		stale: headers("x-exception-*"),
 	},
@@ -78,7 +77,6 @@ var frameworks = []framework{
 		name:     "Rebus",
 		evidence: []evidence{{prefix: "rbs2-"}},
 		failures: []failureForm{{needs: headers("rbs2-error-details"), trace: headers("rbs2-error-details")}},
-		stack:    headers("rbs2-error-details"), // error and trace in one
 		task:     headers("rbs2-msg-type"),
 		tries:    []counter{{spot: header("rbs2-defer-count"), absent: true}},
 		stale:    headers("rbs2-error-details", "rbs2-source-queue"),
@@ -87,7 +85,6 @@ var frameworks = []framework{
 		name:     "Watermill",
 		evidence: []evidence{{headers: []string{"_watermill_message_uuid"}}, {headers: []string{"reason_poisoned"}}},
 		failures: []failureForm{{needs: headers("reason_poisoned"), trace: headers("reason_poisoned")}},
-		stack:    headers("reason_poisoned"),
 		stale:    headers("reason_poisoned", "topic_poisoned", "handler_poisoned", "subscriber_poisoned"),
 	},
 	{
@@ -120,7 +117,6 @@ var frameworks = []framework{
 			needs: bodies("task_id", "status", "traceback"),
 			kind:  []spot{body("result", "exc_type"), body("result", "$class")}, trace: bodies("traceback"),
 		}},
-		stack:      bodies("traceback"),
 		task:       []spot{header("task"), body("task")},
 		tries:      []counter{{spot: header("retries")}, {spot: body("retries")}},
 		eta:        []spot{header("eta"), body("eta")},
@@ -160,7 +156,6 @@ var frameworks = []framework{
 		failures: []failureForm{{
 			needs: bodies("Exception", "RoutingKey", "Exchange", "Message"), trace: bodies("Exception"),
 		}},
-		stack:    bodies("Exception"),
 		failedAt: bodies("DateTime"),
 	},
 	{
@@ -170,7 +165,6 @@ var frameworks = []framework{
 			needs: []spot{body("actor_name"), body("options", "traceback")},
 			trace: []spot{body("options", "traceback")},
 		}},
-		stack: []spot{body("options", "traceback")},
 		task:  bodies("actor_name"),
 		tries: []counter{{spot: body("options", "retries"), absent: true}}, // resetting its envelope does it
 	},

@@ -59,6 +59,16 @@ func decodeMessage(text []byte) (in MessageJSON, err error) {
 	return in, nil
 }
 
+// Decode reads JSON, with numbers as json.Number. The error is one sentence.
+func Decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return JSONError(err)
+	}
+	return nil
+}
+
 // JSONError makes a sentence of an error of encoding/json.
 func JSONError(err error) error {
 	var kind *json.UnmarshalTypeError

@@ -2,6 +2,7 @@ package message
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -12,8 +13,12 @@ const maxStack = 64 << 10
 
 // FailureStack is the stack trace that came with a failure, its first 64 KiB; "" when there is none.
 func (m *Message) FailureStack(f Failure) string {
-	r := reader{m: m}
-	for _, s := range frameworkNamed(f.Source).stack {
+	r, k := reader{m: m}, frameworkNamed(f.Source)
+	spots := slices.Clone(k.stack)
+	for _, form := range k.failures {
+		spots = append(spots, form.trace...)
+	}
+	for _, s := range spots {
 		if text, ok := r.text(s); ok && text != "" {
 			return WholeRunes(text, maxStack)
 		}

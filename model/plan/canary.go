@@ -76,11 +76,11 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 		p.warn(warning("a canary looks at the queue more often: x-delivery-count of the messages that stay grows by up to %d",
 			canaryDeliveries))
 	}
-	p.warnOfCanary(t)
+	p.warnOfCanary()
 }
 
 // warnOfCanary warns of what the canary cannot see.
-func (p *Plan) warnOfCanary(t *model.Topology) {
+func (p *Plan) warnOfCanary() {
 	idle := len(p.Recipients) > 0
 	for _, r := range p.Recipients {
 		idle = idle && r.Consumers.Known() && r.Consumers.Or(1) == 0

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -73,10 +71,8 @@ func (e *Entry) JSON() EntryJSON {
 func ParseEntry(text []byte) (e Entry, err error) {
 	var in EntryJSON
 	var none message.Fingerprint
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&in); err != nil {
-		return Entry{Position: in.Position}, message.JSONError(err)
+	if err := message.Decode(text, &in); err != nil {
+		return Entry{Position: in.Position}, err
 	}
 	e = Entry{
 		Position: in.Position, MessageID: string(in.MessageID), Fingerprint: in.Fingerprint, Undoes: in.Undoes,

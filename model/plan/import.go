@@ -54,9 +54,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	default:
 		p.Again = []loss.SecondFailure{*f}
 	}
-	if len(p.Losses) > 0 || len(p.Again) > 0 {
-		refuseUnless(&p.Refusal, &p.Warnings, lost{inFile, p.Losses, p.Again}, want.Insist)
-	}
+	refuseLosses(&p.Refusal, &p.Warnings, lost{inFile, p.Losses, p.Again}, want.Insist)
 	return p
 }
 

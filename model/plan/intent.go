@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -112,11 +111,9 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 // ParseIntent reads what MarshalJSON wrote. The error is one sentence.
 func ParseIntent(text []byte) (*Intent, error) {
 	var read intentJSON
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	err := decoder.Decode(&read)
+	err := message.Decode(text, &read)
 	if err != nil {
-		return nil, message.JSONError(err)
+		return nil, err
 	}
 	in := Intent(read.intentFields)
 	in.Source = model.QueueRef{VHost: string(read.VHost), Name: string(read.Source)}

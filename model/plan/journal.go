@@ -100,7 +100,7 @@ func (r *Record) Told() string {
 		n    int
 		what string
 	}{
-		{a.Moved, doneWord[r.Operation]},
+		{a.Moved, r.Done()},
 		{a.Dropped, "dropped"},
 		{a.Refused, "refused"},
 		{a.Returned, "returned"},
@@ -190,22 +190,15 @@ func (r *Record) Certain() (said []string) {
 	}
 	a := &r.Account
 	if n := a.Moved + a.Dropped; n > 0 {
-		words := "certain: " + model.Count(n) + " " + doneWord[r.Operation]
+		words := "certain: " + model.Count(n) + " " + r.Done()
 		if stayed := a.Refused + a.Returned; stayed > 0 && r.Operation != Import {
 			words += ", " + model.Count(stayed) + " stayed where they were"
 		}
 		said = append(said, words)
 	}
 	if n := r.Uncertain(); n > 0 {
-		where := map[Operation]string{
-			Drop:   "each is in the queue, or only in the journal",
-			Replay: "each is in the queue, where it was sent, or in both",
-			Move:   "each is in the queue, where it was sent, or in both",
-			Undo:   "each is back in the queue, or not, or in two places",
-			Import: "each is in the queue, or not; the file has them all",
-			Rescue: "each is in the queue, or only in the journal",
-		}[r.Operation]
-		said = append(said, fmt.Sprintf("not certain: %s; %s", model.Plural(n, "message"), where))
+		where := operationWords[r.Operation].unsure
+		said = append(said, fmt.Sprintf("not certain: %s; each is %s", model.Plural(n, "message"), where))
 	}
 	return said
 }
@@ -223,11 +216,16 @@ func (r *Record) NextStep(resume, undo, show string) string {
 }
 
 // Done is what was done with the messages of a record, in a word or two.
-func (r *Record) Done() string { return doneWord[r.Operation] }
+func (r *Record) Done() string { return operationWords[r.Operation].done }
 
-var doneWord = map[Operation]string{
-	Drop: "dropped", Replay: "moved", Move: "moved", Undo: "brought back",
-	Import: "imported", Rescue: "rescued",
+// operationWords are what was done with a message, and where one is whose outcome is unknown.
+var operationWords = map[Operation]struct{ done, unsure string }{
+	Drop:   {"dropped", "in the queue, or only in the journal"},
+	Replay: {"moved", "in the queue, where it was sent, or in both"},
+	Move:   {"moved", "in the queue, where it was sent, or in both"},
+	Undo:   {"brought back", "back in the queue, or not, or in two places"},
+	Import: {"imported", "in the queue, or not; the file has them all"},
+	Rescue: {"rescued", "in the queue, or only in the journal"},
 }
 
 // Entry is one message in the journal: what was to be done with it, everything needed to undo that, and the outcome.

@@ -18,9 +18,10 @@ func (p *Plan) against(o model.Objection) {
 	}
 }
 
-// refuseUnless refuses a plan that loses messages, or only warns when the user insisted.
-func refuseUnless(refusal *Refusal, warnings *[]Warning, o lost, insisted bool) {
+// refuseLosses refuses a plan that loses messages, or only warns when the user insisted.
+func refuseLosses(refusal *Refusal, warnings *[]Warning, o lost, insisted bool) {
 	switch {
+	case len(o.Losses) == 0 && len(o.Again) == 0:
 	case insisted:
 		*warnings = append(*warnings, Warning{Says: o.Words() + "; " + o.Override(), Grave: true})
 	case !refusal.Refused() || refusal.Overridable():

@@ -200,14 +200,11 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	}
 	loses := len(p.Losses) > 0 || len(p.Again) > 0
 	p.Whole = want.Insist && want.Journaled && (loses || looked < want.Planned)
-	if !loses {
-		return
-	}
 	remain := inJournal
 	if !want.Journaled {
 		remain = nowhere
 	}
-	refuseUnless(&p.Refusal, &p.Warnings, lost{remain, p.Losses, p.Again}, want.Insist)
+	refuseLosses(&p.Refusal, &p.Warnings, lost{remain, p.Losses, p.Again}, want.Insist)
 }
 
 // depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.

@@ -343,7 +343,7 @@ func (b *undoBuilder) planTake(t *model.Topology, name string, want *UndoWant) {
 		return
 	}
 	if n := q.Consumers.Or(0); u.Gone != GoneLimit && (u.Gone != GoneTaken || n > 0) {
-		p.Warnings = append(p.Warnings, mayBeGone(ref, u.Gone, n))
+		p.Warnings = append(p.Warnings, warning(goneWords[u.Gone].warning, ref, model.Plural(n, "consumer")))
 	}
 	p.Takes = append(p.Takes, plan)
 }

@@ -30,29 +30,39 @@ const (
 // Restores reports whether those that are gone come back from the journal.
 func (g GoneWhy) Restores() bool { return g == GoneLimit || g == GoneInsists }
 
-// Words say what may have happened to them.
-func (g GoneWhy) Words() string {
-	switch g {
-	case GoneLimit:
-		return "dropped by the limit of the queue"
-	case GoneEither, GoneUnkept, GoneInsists:
-		return "taken by a consumer, expired, or lost there: dropped by a limit, or a dead letter that reaches no queue"
-	case GoneWaits:
-		return "taken by a consumer, expired, or kept back by RabbitMQ until the time in " + message.DeliveryTimeHeader
-	}
-	return "taken by a consumer, or expired"
+const (
+	lostThere = "taken by a consumer, expired, or lost there: dropped by a limit, or a dead letter that reaches no queue"
+	keptBack  = "taken by a consumer, expired, or kept back by RabbitMQ until the time in " + message.DeliveryTimeHeader
+	noUndo    = "that cannot be undone"
+)
+
+// goneWords say what may have happened, what can be done about it, and what a plan warns of: the queue is 1, its
+// consumers are 2.
+var goneWords = map[GoneWhy]struct{ happened, next, warning string }{
+	GoneTaken: {
+		"taken by a consumer, or expired", noUndo, "%[2]s on %[1]s: messages taken from there cannot be brought back",
+	},
+	GoneLimit: {"dropped by the limit of the queue", noUndo, ""},
+	GoneWaits: {
+		keptBack, "undo once more when that time has come", "messages that are not found in %[1]s were " + keptBack,
+	},
+	GoneEither: {
+		lostThere, "undo and insist, and the journal brings them back, twice where a consumer has taken them",
+		"messages no longer in %[1]s were taken by a consumer, or lost there: insist, and the journal brings back all " +
+			"that is not found",
+	},
+	GoneUnkept: {lostThere, noUndo, "messages no longer in %[1]s were taken by a consumer, or lost there"},
+	GoneInsists: {
+		lostThere, noUndo, "messages no longer in %[1]s come back from the journal: those that a consumer or its " +
+			"dead-letter exchange has taken exist twice",
+	},
 }
 
+// Words say what may have happened to them.
+func (g GoneWhy) Words() string { return goneWords[g].happened }
+
 // Next is what can be done about it.
-func (g GoneWhy) Next() string {
-	switch g {
-	case GoneEither:
-		return "undo and insist, and the journal brings them back, twice where a consumer has taken them"
-	case GoneWaits:
-		return "undo once more when that time has come"
-	}
-	return "that cannot be undone"
-}
+func (g GoneWhy) Next() string { return goneWords[g].next }
 
 // goneWhy decides what may have happened to messages that are no longer in a queue. A queue that drops its oldest
 // messages may have dropped them, and one that loses copies which fail again may have lost them. Otherwise it is
@@ -110,9 +120,7 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	if l := loss.OfLimit(t, p.Back, a, want.Counts); l != nil {
 		p.Losses = []loss.ByLimit{*l}
 	}
-	if len(p.Losses) > 0 || len(p.Again) > 0 {
-		refuseUnless(&p.Refusal, &p.Warnings, lost{inJournalOnly, p.Losses, p.Again}, want.Insist)
-	}
+	refuseLosses(&p.Refusal, &p.Warnings, lost{inJournalOnly, p.Losses, p.Again}, want.Insist)
 }
 
 // Limited are the queues of the plan that drop their oldest messages when full and that can be counted exactly:

@@ -94,21 +94,3 @@ func many(n int, one, more string) string {
 	}
 	return more
 }
-
-// mayBeGone: from where they were sent.
-func mayBeGone(queue model.QueueRef, gone GoneWhy, consumers int64) Warning {
-	switch gone {
-	case GoneWaits:
-		return warning("messages that are not found in %s were %s", queue, gone.Words())
-	case GoneInsists:
-		return warning("messages no longer in %s come back from the journal: those that a consumer or its dead-letter "+
-			"exchange has taken exist twice", queue)
-	case GoneEither:
-		return warning("messages no longer in %s were taken by a consumer, or lost there: insist, and the journal brings "+
-			"back all that is not found", queue)
-	case GoneUnkept:
-		return warning("messages no longer in %s were taken by a consumer, or lost there", queue)
-	}
-	return warning("%s on %s: messages taken from there cannot be brought back", model.Plural(consumers, "consumer"),
-		queue)
-}
