@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -31,9 +30,7 @@ type Options struct {
 type Journal struct {
 	options     Options
 	full, quick database // the same file; quick does not wait for the disk
-
-	mu    sync.Mutex
-	locks map[int64]*os.File // for the records that this process works on
+	locks       sync.Map // by record that this process works on: an *os.File
 }
 
 // New does not touch the disk.
@@ -47,7 +44,7 @@ func New(o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	j := &Journal{options: o, locks: map[int64]*os.File{}}
+	j := &Journal{options: o}
 	j.full = database{path: o.Path, place: place, pragmas: journalPragmas("full"), schema: journalSchema}
 	j.quick = database{path: o.Path, pragmas: journalPragmas("normal"), place: func(ctx context.Context, _ string) error {
 		_, err := j.open(ctx)
@@ -81,11 +78,10 @@ func (j *Journal) Check(ctx context.Context) error {
 
 // Close closes the file.
 func (j *Journal) Close() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for id := range j.locks {
-		j.unlock(id)
-	}
+	j.locks.Range(func(id, _ any) bool {
+		j.unlock(id.(int64))
+		return true
+	})
 	return j.explain("close", errors.Join(j.quick.close(), j.full.close()))
 }
 

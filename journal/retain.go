@@ -73,10 +73,7 @@ func size(ctx context.Context, db *sql.DB) (int64, error) {
 
 // running reports whether a process works on a record.
 func (j *Journal) running(id int64) bool {
-	j.mu.Lock()
-	ours := j.locks[id] != nil
-	j.mu.Unlock()
-	if ours {
+	if _, ours := j.locks.Load(id); ours {
 		return true
 	}
 	if _, err := os.Stat(j.lockPath(id)); err != nil {

@@ -101,16 +101,12 @@ func (j *Journal) begin(
 			err = fmt.Errorf("another program holds %s", j.lockPath(id))
 		}
 		if err == nil {
-			j.mu.Lock()
-			j.locks[id] = file
-			j.mu.Unlock()
+			j.locks.Store(id, file)
 		}
 		return err
 	})
 	if err != nil {
-		j.mu.Lock()
 		j.unlock(id)
-		j.mu.Unlock()
 		return 0, err
 	}
 	return id, nil
@@ -169,8 +165,6 @@ func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error
 			j.options.Now().UnixMilli(), a.Planned, string(account), id)
 		return err
 	})
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.unlock(id)
 	return err
 }
@@ -188,10 +182,10 @@ func (j *Journal) Follow(id int64, s plan.Sequel) error {
 	})
 }
 
-// unlock shows others that this process no longer works on a record. j.mu must be held.
+// unlock shows others that this process no longer works on a record.
 func (j *Journal) unlock(id int64) {
-	if file := j.locks[id]; file != nil {
-		delete(j.locks, id)
+	if locked, ok := j.locks.LoadAndDelete(id); ok {
+		file := locked.(*os.File)
 		_ = os.Remove(file.Name())
 		_ = file.Close()
 	}
