@@ -21,14 +21,13 @@ import (
 
 // action is a replay, a move or a drop, as requested on the command line.
 type action struct {
-	operation           plan.Operation
-	queue               string
-	filter, id, to, key string
-	rate                string
-	cause               string
-	edit                string
-	limit               int
-	given               func(flag string) bool
+	operation         plan.Operation
+	queue             string
+	id, to, key, rate string
+	edit              string
+	limit             int
+	given             func(flag string) bool
+	selectionFlags
 	consent
 	unmarked   bool
 	doubles    bool
@@ -64,8 +63,7 @@ Without a selection it acts on all messages that are in the queue at the start; 
 before it asks: what comes later stays, and is counted in the end. Of a queue with more than 200,000 messages not all
 are read, and it acts on those of the cause that it meets. Exit status 1 when a message was refused, returned or gone,
 or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
-	registerFilter(cmd, &a.filter)
-	registerCause(cmd, &a.cause)
+	a.selectionFlags.register(cmd)
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
 	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
 	a.consent.register(cmd, "show what would happen, and change nothing",
@@ -203,7 +201,6 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 		Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries, KeepDelay: a.keepDelay,
 		Doubles: a.doubles,
 	}
-	want.Selection = plan.Selection{MessageID: a.id, Limit: a.limit}
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {
 		return want, usage("--id is empty: give a message_id, or leave the flag out for all messages")
@@ -211,14 +208,10 @@ func (a *action) want(p *Program) (want plan.ActionWant, err error) {
 	if a.given("limit") && a.limit < 1 {
 		return want, usage("--limit %d: a limit is at least 1", a.limit)
 	}
-	if a.given("filter") {
-		if want.Selection.Filter, err = p.filterNamed(a.filter); err != nil {
-			return want, err
-		}
-	}
-	if want.Selection.Cause, err = causeNamed(a.cause, a.given); err != nil {
+	if want.Selection, err = a.selection(p, a.given); err != nil {
 		return want, err
 	}
+	want.Selection.MessageID, want.Selection.Limit = a.id, a.limit
 	if a.given("to") && a.to == "" { // a variable that a script forgot to set
 		return want, usage("--to is empty: give it a value, or leave it out")
 	}

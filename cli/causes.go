@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,24 +107,6 @@ error.`,
 	return cmd
 }
 
-// registerCause adds --cause to a command that takes some of the messages of a queue.
-func registerCause(cmd *cobra.Command, id *string) {
-	cmd.Flags().StringVar(id, "cause", "", "only messages that failed for the cause `ID`, as dlxtop causes lists them")
-}
-
-// causeNamed is the cause in --cause; "" without the flag.
-func causeNamed(text string, given func(flag string) bool) (cause.ID, error) {
-	if !given("cause") {
-		return "", nil
-	}
-	id, ok := cause.ParseID(text)
-	if !ok {
-		return "", usage("--cause %q: an ID has %d hexadecimal digits, as `dlxtop causes` lists them", model.Printable(text),
-			cause.IDLength)
-	}
-	return id, nil
-}
-
 // reading is what was read of the failed queues so far.
 type reading struct {
 	topology *model.Topology
@@ -184,21 +167,26 @@ func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) err
 }
 
 func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
-	all := t.FailedQueues()
+	refs := t.FailedQueues()
 	if c.pattern == "" {
-		return all, nil
+		return refs, nil
 	}
-	var refs []model.QueueRef
-	for _, ref := range all {
-		if model.MatchesGlob(c.pattern, ref.Name) || model.MatchesGlob(c.pattern, ref.String()) {
-			refs = append(refs, ref)
-		}
-	}
+	all := len(refs)
+	refs = slices.DeleteFunc(refs, func(ref model.QueueRef) bool { return !matchesName(c.pattern, ref) })
 	if len(refs) == 0 {
-		return nil, usage("--queues %s: none of the %s has such a name", model.Printable(c.pattern),
-			model.Plural(len(all), "failed queue"))
+		return nil, noSuchName(c.pattern, all, "failed queue")
 	}
 	return refs, nil
+}
+
+// matchesName reports whether the name of a queue, or VHOST/NAME, matches a pattern.
+func matchesName(pattern string, ref model.QueueRef) bool {
+	return model.MatchesGlob(pattern, ref.Name) || model.MatchesGlob(pattern, ref.String())
+}
+
+// noSuchName is the error of a pattern that matches none of these.
+func noSuchName(pattern string, of int, what string) error {
+	return usage("--queues %s: none of the %s has such a name", model.Printable(pattern), model.Plural(of, what))
 }
 
 // readCauses reads one queue, if that is free or was asked for.

@@ -320,7 +320,6 @@ func (p *progress) clear() {
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended = true; p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
+	p.ended = true
+	p.clear()
 }

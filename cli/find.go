@@ -122,17 +122,14 @@ func (f *finding) check(p *Program) error {
 
 func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error {
 	if f.pattern != "" {
-		f.want.Queue = func(ref model.QueueRef) bool {
-			return model.MatchesGlob(f.pattern, ref.Name) || model.MatchesGlob(f.pattern, ref.String())
-		}
+		f.want.Queue = func(ref model.QueueRef) bool { return matchesName(f.pattern, ref) }
 	}
 	f.want.ReadOnly = s.connection.ReadOnly
 	queues := find.Queues(t, f.want)
 	if len(queues) == 0 && f.pattern != "" {
 		named := func(q model.Queue) bool { return f.want.Queue(q.QueueRef) } // those with such a name are empty
 		if !slices.ContainsFunc(t.Snapshot.Queues, named) {
-			return usage("--queues %s: none of the %s has such a name", model.Printable(f.pattern),
-				model.Plural(len(t.Snapshot.Queues), "queue"))
+			return noSuchName(f.pattern, len(t.Snapshot.Queues), "queue")
 		}
 	}
 	enter := func(ctx context.Context, vhost string) error {

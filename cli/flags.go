@@ -10,7 +10,9 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // connectionFlags are the flags that every command has.
@@ -50,21 +52,37 @@ func (f *connectionFlags) resolve(env func(string) string) (config.Connection, e
 	return c, misconfigured(err)
 }
 
-func registerFilter(cmd *cobra.Command, text *string) {
-	cmd.Flags().StringVar(text, "filter", "", "only messages that match this expression")
+// selectionFlags select some of the messages of a queue.
+type selectionFlags struct{ filter, cause string }
+
+func (f *selectionFlags) register(cmd *cobra.Command) {
+	f.registerCause(cmd)
+	cmd.Flags().StringVar(&f.filter, "filter", "", "only messages that match this expression")
 }
 
-// filterNamed parses the flag --filter: an expression, or the name of a saved one.
-func (p *Program) filterNamed(text string) (*filter.Filter, error) {
-	saved, err := p.savedFilters(text)
-	if err != nil {
-		return nil, err
+func (f *selectionFlags) registerCause(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.cause, "cause", "",
+		"only messages that failed for the cause `ID`, as dlxtop causes lists them")
+}
+
+// selection parses the flags that were given. --filter has an expression, or the name of a saved one.
+func (f *selectionFlags) selection(p *Program, given func(flag string) bool) (s plan.Selection, err error) {
+	if given("filter") {
+		saved, err := p.savedFilters(f.filter)
+		if err != nil {
+			return s, err
+		}
+		if s.Filter, err = saved.Expression(f.filter); err != nil {
+			return s, usage("--filter: %s", oneLine(err))
+		}
 	}
-	f, err := saved.Expression(text)
-	if err != nil {
-		return nil, usage("--filter: %s", oneLine(err))
+	id, ok := cause.ParseID(f.cause)
+	if given("cause") && !ok {
+		return s, usage("--cause %q: an ID has %d hexadecimal digits, as `dlxtop causes` lists them",
+			model.Printable(f.cause), cause.IDLength)
 	}
-	return f, nil
+	s.Cause = id
+	return s, nil
 }
 
 // savedFilters reads the configuration file's filters if the expression names one; otherwise the file is not needed.

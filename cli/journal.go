@@ -199,12 +199,15 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 	return g.Write(p.Out)
 }
 
-func recordID(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
-		return 0, usage("%s is not the number of a record: `dlxtop journal` lists them", model.Printable(text))
+// onRecord runs a command on the record that its argument names.
+func onRecord(run func(ctx context.Context, id int64) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || id < 1 {
+			return usage("%s is not the number of a record: `dlxtop journal` lists them", model.Printable(args[0]))
+		}
+		return run(cmd.Context(), id)
 	}
-	return id, nil
 }
 
 func (p *Program) journalShowCommand() *cobra.Command {
@@ -214,13 +217,9 @@ func (p *Program) journalShowCommand() *cobra.Command {
 		Short:   "The messages of one record, with what became of each",
 		Example: "dlxtop journal show 42\ndlxtop journal show 42 -o json",
 		Args:    arguments("the ID of a record"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := recordID(args[0])
-			if err != nil {
-				return err
-			}
-			return p.withJournal(func(j Journal) error { return p.showRecord(cmd.Context(), j, id, &output) })
-		},
+		RunE: onRecord(func(ctx context.Context, id int64) error {
+			return p.withJournal(func(j Journal) error { return p.showRecord(ctx, j, id, &output) })
+		}),
 	}
 	output.register(cmd)
 	return cmd
@@ -291,13 +290,8 @@ func (p *Program) writeRecord(ctx context.Context, j Journal, r *plan.Record) er
 	return err
 }
 
-type undoing struct {
-	id int64
-	consent
-}
-
 func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
-	u := &undoing{}
+	var c consent
 	cmd := &cobra.Command{
 		Use:     "undo ID",
 		Short:   "Bring the messages of a record back to the queue that they came from",
@@ -307,25 +301,19 @@ replayed ones from where they were sent to, with everything that the replay remo
 consumer has taken cannot be brought back. They go to the end of the queue, through the default exchange.
 An undo is in the journal, too. Exit status 1 when not all of them could be brought back.`,
 		Args: arguments("the ID of a record"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if u.id, err = recordID(args[0]); err != nil {
-				return err
-			}
-			return p.undo(cmd.Context(), flags, u)
-		},
+		RunE: onRecord(func(ctx context.Context, id int64) error { return p.undo(ctx, flags, id, c) }),
 	}
-	u.consent.register(cmd, "show what would happen, and change nothing", "override a refusal, where possible")
+	c.register(cmd, "show what would happen, and change nothing", "override a refusal, where possible")
 	return cmd
 }
 
-func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) error {
-	s, err := p.openRecords(flags, &u.consent, "an undo")
+func (p *Program) undo(ctx context.Context, flags *connectionFlags, id int64, c consent) error {
+	s, err := p.openRecords(flags, &c, "an undo")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	record, err := s.journal.Record(ctx, u.id)
+	record, err := s.journal.Record(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -343,7 +331,7 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 		return stopped, err
 	}
 	want, err := plan.UndoWant{
-		Record: record, User: s.broker.User(), Broker: s.broker.Address(), Insist: u.insist,
+		Record: record, User: s.broker.User(), Broker: s.broker.Address(), Insist: c.insist,
 		ReadOnly: s.connection.ReadOnly,
 		Entries:  func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, record.ID, each) },
 	}.Looked(t, reads)
@@ -352,10 +340,10 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	}
 	planning := func(t *model.Topology) (report.Planned, error) {
 		made, err := plan.PlanUndo(t, want, reads)
-		return report.OfUndo(&made, u.output.json()), err
+		return report.OfUndo(&made, c.output.json()), err
 	}
 	return p.do(ctx, s, t, doing{
-		consent: u.consent, plan: planning, ask: question{does: "bring back", where: "into", queue: record.From},
+		consent: c, plan: planning, ask: question{does: "bring back", where: "into", queue: record.From},
 		run: func(ctx context.Context, planned report.Planned, progress func(plan.Account)) (plan.Account, error) {
 			return s.broker.Undo(ctx, *planned.Undo, progress)
 		},
@@ -398,20 +386,16 @@ its copy. --undecided publish publishes these again (they may be there twice); -
 leaves them in their queue, and they count as done. Without either they stay unknown, and the exit
 status is 1.`,
 		Args: arguments("the ID of a record"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if r.id, err = recordID(args[0]); err != nil {
-				return err
-			}
-			switch resume.Choice(r.undecided) {
+		RunE: onRecord(func(ctx context.Context, id int64) error {
+			switch r.id = id; resume.Choice(r.undecided) {
 			case "", resume.PublishAgain, resume.LeaveThem:
-				return p.resume(cmd.Context(), flags, r)
+				return p.resume(ctx, flags, r)
 			}
 			return usage("--undecided %s: it is publish or leave", model.Printable(r.undecided))
-		},
+		}),
 	}
-	cmd.Flags().
-		StringVar(&r.undecided, "undecided", "", "publish or leave: what to do with messages that cannot be decided")
+	cmd.Flags().StringVar(&r.undecided, "undecided", "",
+		"publish or leave: what to do with messages that cannot be decided")
 	r.consent.register(cmd, "look, show what would happen, and change nothing", "override a refusal, where possible")
 	return cmd
 }

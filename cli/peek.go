@@ -29,7 +29,7 @@ const mostPeeked = 1_000_000
 func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	want := peek.Want{Limit: 50}
-	var named, matching string
+	var selected selectionFlags
 	cmd := &cobra.Command{
 		Use:     "peek QUEUE",
 		Short:   "Look at messages without consuming them",
@@ -45,17 +45,11 @@ refuses a peek because it would do harm, or could not read all that it asked for
 			if want.Limit < 1 || want.Limit > mostPeeked {
 				return usage("-n %d: between 1 and %d messages can be read at a time", want.Limit, mostPeeked)
 			}
-			var only plan.Selection
-			var err error
-			if only.Cause, err = causeNamed(named, cmd.Flags().Changed); err != nil {
+			only, err := selected.selection(p, cmd.Flags().Changed)
+			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("filter") {
-				if only.Filter, err = p.filterNamed(matching); err != nil {
-					return err
-				}
-				only.Filter = only.Filter.Within(cmd.Context())
-			}
+			only.Filter = only.Filter.Within(cmd.Context())
 			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
 				peeked, err := s.peek(cmd.Context(), t, ref, want)
 				if err != nil {
@@ -76,8 +70,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 		},
 	}
 	cmd.Flags().IntVarP(&want.Limit, "limit", "n", want.Limit, "messages at most")
-	registerCause(cmd, &named)
-	registerFilter(cmd, &matching)
+	selected.register(cmd)
 	cmd.Flags().BoolVar(&want.Insist, "insist", false, "override a refusal, where possible")
 	output.register(cmd)
 	return cmd

@@ -148,13 +148,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 		once.Do(func() {
 			r.program.say("tapping, in the queue %s", counts.Queue)
 			if r.length > 0 {
-				others.Go(func() {
-					select {
-					case <-time.After(r.length):
-						stop()
-					case <-running.Done():
-					}
-				})
+				time.AfterFunc(r.length, stop)
 			}
 		})
 		r.mu.Lock()

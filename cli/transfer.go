@@ -23,7 +23,7 @@ import (
 
 func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
 	var insist bool
-	var named string
+	var selected selectionFlags
 	cmd := &cobra.Command{
 		Use:     "export QUEUE FILE",
 		Short:   "Write the messages of a queue to a file, one line of JSON each; they stay in the queue",
@@ -35,16 +35,16 @@ standard error shows the cost of looking. The file gets its name only when it is
 		Args:              arguments("a queue", "a file (- is standard output)"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			only, err := causeNamed(named, cmd.Flags().Changed)
+			only, err := selected.selection(p, cmd.Flags().Changed)
 			if err != nil {
 				return err
 			}
 			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
-				return s.export(cmd.Context(), t, ref, args[1], insist, only)
+				return s.export(cmd.Context(), t, ref, args[1], insist, only.Cause)
 			})
 		},
 	}
-	registerCause(cmd, &named)
+	selected.registerCause(cmd)
 	cmd.Flags().BoolVar(&insist, "insist", false, "override a refusal, where possible")
 	return cmd
 }
