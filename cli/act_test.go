@@ -235,8 +235,7 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 func TestFormatOnATerminal(t *testing.T) {
 	v := newVHost(t, "q")
 	v.fill("q", 1)
-	status, screen := terminal(t, nil, "MESSAGE ID", "", "peek", "q", "--url", v.url(), "--api", node.API())
-	assert.That(t, status == cli.ExitDone && strings.Contains(screen, "m-1"), "exit status %d: %s", status, screen)
+	terminal(t, nil, "MESSAGE ID", "", v.on("peek", "q")...).ends(t, cli.ExitDone).shows(t, "m-1")
 	r := v.run("peek", "q")
 	assert.That(t, json.Valid([]byte(r.out)), "a script gets %s", r.out)
 }
@@ -259,21 +258,16 @@ func TestMove(t *testing.T) {
 		{"queue:nope", "there is no queue TestMove/nope"},
 		{"queue:" + from, "the queue they are in"},
 	} {
-		r := v.run("move", from, "--to", test.to, "--yes")
-		if r.status != cli.ExitRefused || v.count(from) != n {
-			t.Errorf("%s: exit status %d, %d messages are left", test.to, r.status, v.count(from))
-		}
-		assert.Contains(t, r.stderr, test.want, "%s", test.to)
+		v.run("move", from, "--to", test.to, "--yes").ends(t, cli.ExitRefused, test.want)
+		assert.Equal(t, v.count(from), n, "%s: are left", test.to)
 	}
 	r := v.run("move", from, "--to", "queue:parking", "--limit", "2", "--yes").ends(t, cli.ExitDone)
 	account := r.account(t, "2 2 0 0 0 0")
-	must.That(t, account.JournalID != 0, "exit status %d: %s %s", r.status, r.out, r.stderr)
-	if v.count("parking") != 2 || v.count(from) != n-2 {
-		t.Errorf("the queues hold %d and %d", v.count("parking"), v.count(from))
-	}
-	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
-	assert.That(t, strings.Contains(shown.out, "CHANGED") && strings.Contains(shown.out, "routing key parking instead of"),
-		"the journal shows %s", shown.out)
+	must.That(t, account.JournalID != 0, "no record: %s %s", r.out, r.stderr)
+	assert.Equal(t, v.count("parking"), 2, "parked")
+	assert.Equal(t, v.count(from), n-2, "left")
+	v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table").shows(t, "CHANGED",
+		"routing key parking instead of")
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 	assert.Equal(t, v.count("parking"), 0)
 	must.Await(t, "all are back", func() bool { return v.count(from) == n })
@@ -302,7 +296,6 @@ func TestFollow(t *testing.T) {
 	s := account.After
 	assert.That(t, r.status == cli.ExitRefused && s.Sent == 2 && s.Taken == 2 && s.Back == 2 && s.Over,
 		"exit status %d: %s%s", r.status, r.out, r.stderr)
-	r = v.run("journal", "show", fmt.Sprint(account.Journal), "-o", "table")
-	assert.That(t, strings.Contains(r.stderr, "afterwards: all taken") && strings.Contains(r.out,
-		"2 moved; 2 came back"), "%s%s", r.out, r.stderr)
+	v.run("journal", "show", fmt.Sprint(account.Journal), "-o", "table").says(t, "afterwards: all taken").shows(t,
+		"2 moved; 2 came back")
 }

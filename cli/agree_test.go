@@ -3,10 +3,12 @@ package cli_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +30,7 @@ import (
 type talk struct {
 	t      *testing.T
 	shown  built.Buffer
-	done   chan int // one status
+	done   chan int // one status, when all that was written is in shown
 	answer func(string)
 }
 
@@ -45,20 +47,23 @@ func talkIn(ctx context.Context, t *testing.T, env map[string]string, args ...st
 	k.answer = func(text string) {
 		must.Get(master.Write([]byte(text + "\n")))(t)
 	}
-	go func() { // ends when both ends are closed
-		buffer := make([]byte, 4096)
-		for {
-			n, err := master.Read(buffer)
-			k.shown.Write(buffer[:n])
-			if err != nil {
-				return
-			}
-		}
-	}()
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = io.Copy(&k.shown, master) }) // EIO is its end
 	p := program(tty, tty, tty)
 	p.Env = func(name string) string { return env[name] }
-	go func() { k.done <- p.Run(ctx, args) }()
+	go func() {
+		status := p.Run(ctx, args)
+		tty.Close()
+		reading.Wait()
+		k.done <- status
+	}()
 	return k
+}
+
+// ends waits for the end of the command, with this status.
+func (k *talk) ends(status int) {
+	k.t.Helper()
+	assert.Equal(k.t, <-k.done, status, "exit status: %s", k.shown.String())
 }
 
 // asked waits until a question was asked this many times.
@@ -115,8 +120,7 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 		assert.Contains(t, k.shown.String(), want, "the change is not shown")
 		must.Equal(t, counts(), "3 0 0", "before it was agreed to there")
 		k.answer(test.answer)
-		status := <-k.done
-		assert.That(t, status == test.status, "%s: exit status %d: %s", test.answer, status, k.shown.String())
+		k.ends(test.status)
 		must.Await(t, test.counts, func() bool { return counts() == test.counts })
 		must.Do(t, v.channel.QueueUnbind("audit", "k", "master", nil))
 	}
@@ -158,8 +162,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		}
 		k.answer("y")
 		k.asked("the plan is no longer valid: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
-		status := <-k.done
-		assert.That(t, status == cli.ExitRefused, "%s: exit status %d: %s", test.question, status, k.shown.String())
+		k.ends(cli.ExitRefused)
 		manage.Do(t, node.API(), http.MethodDelete, policy, "")
 	}
 }
@@ -317,10 +320,8 @@ func TestCanaryOfAnEdit(t *testing.T) {
 	assert.Equal(t, ids(v.take("failed")), "m-1 m-5", "left")
 }
 
-// terminal runs a command line on a terminal and types an answer to the question.
-func terminal(
-	t *testing.T, env map[string]string, question, answer string, args ...string,
-) (status int, screen string) {
+// terminal runs a command line on a terminal and types an answer to the question. What is shown there is its output.
+func terminal(t *testing.T, env map[string]string, question, answer string, args ...string) result {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -331,35 +332,32 @@ func terminal(
 	} else {
 		k.answer(answer)
 	}
-	return <-k.done, k.shown.String()
+	return result{status: <-k.done, out: k.shown.String(), args: append(args, answer)}
 }
 
 func TestAsking(t *testing.T) {
 	v := newVHost(t, "failed")
 	v.fill("failed", 3)
 	for _, test := range []struct {
-		name, question, answer string
-		args                   []string
-		status, left           int
+		question, answer string
+		args             []string
+		status, left     int
 	}{
-		{"no", "drop 1 message of", "n", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
-		{"nothing", "[y/N]", "", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
-		{"interrupt", "[y/N]", "interrupt", v.on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
-		{"yes", "[y/N]", "y", v.on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
+		{"drop 1 message of", "n", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"[y/N]", "", v.on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"[y/N]", "interrupt", v.on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
+		{"[y/N]", "y", v.on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
 	} {
-		status, screen := terminal(t, nil, test.question, test.answer, test.args...)
-		assert.That(t, status == test.status, "%s: exit status %d: %s", test.name, status, screen)
-		assert.Equal(t, v.count("failed"), test.left, "%s", test.name)
+		terminal(t, nil, test.question, test.answer, test.args...).ends(t, test.status)
+		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
 	}
 	v.fill("failed", 110)
 	for _, test := range []struct {
 		answer       string
 		status, left int
 	}{{"y", cli.ExitRefused, 112}, {"112", cli.ExitDone, 0}} {
-		status, screen := terminal(t, nil, "to go on, type 112:", test.answer, v.on("drop", "failed")...)
-		n := v.count("failed")
-		assert.That(t, status == test.status && n == test.left,
-			"%s: exit status %d and %d messages left: %s", test.answer, status, n, screen)
+		terminal(t, nil, "to go on, type 112:", test.answer, v.on("drop", "failed")...).ends(t, test.status)
+		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
 	}
 }
 
@@ -379,9 +377,8 @@ func TestProduction(t *testing.T) {
 		{"type 1:", "1\n ", "prod", cli.ExitRefused, 1},
 		{"type 1:", "1\nINC-4711, bad address", "prod", cli.ExitDone, 0},
 	} {
-		status, screen := terminal(t, env, test.question, test.answer, "drop", "failed", "--context", test.context)
-		assert.That(t, status == test.status && v.count("failed") == test.left, "%q: exit status %d: %s", test.answer,
-			status, screen)
+		terminal(t, env, test.question, test.answer, "drop", "failed", "--context", test.context).ends(t, test.status)
+		assert.Equal(t, v.count("failed"), test.left, "%q", test.answer)
 	}
 	v.fill("failed", 1)
 	v.run("drop", "failed", "--yes", "--reason", "by hand")

@@ -35,11 +35,12 @@ type (
 			Messages int
 			At, Why  string
 		}
-		NotRead []struct {
-			Queue    string
-			Messages *int
-			Why      string
-		} `json:"not_read"`
+		NotRead []notReadContract `json:"not_read"`
+	}
+	notReadContract struct {
+		Queue    string
+		Messages *int
+		Why      string
 	}
 	causeContract struct {
 		ID, Cause, Kind, Text, Frame, Evidence, Coarse, State, Note string
@@ -59,6 +60,16 @@ func (v *vhost) failing(queue, prefix, text string, n int) {
 			Body:      []byte("{}"),
 		})
 	}
+}
+
+// causes are the causes once they are as wanted: statistics lag.
+func (v *vhost) causes(want func(causesContract) bool, args ...string) (found causesContract) {
+	v.t.Helper()
+	must.Await(v.t, "the statistics have them", func() bool {
+		found = decode[causesContract](v.t, v.run(append([]string{"causes"}, args...)...))
+		return want(found)
+	})
+	return found
 }
 
 // causeOf is the cause with this text.
@@ -82,8 +93,7 @@ func TestCauseBehindMany(t *testing.T) {
 	k.asked("drop 3 messages of", 1)
 	k.asked("3 messages as of", 1)
 	k.answer("y")
-	status := <-k.done
-	assert.That(t, status == cli.ExitDone, "exit status %d: %s", status, k.shown.String())
+	k.ends(cli.ExitDone)
 	assert.Equal(t, v.count("many.failed"), before, "messages are left")
 }
 
@@ -92,10 +102,7 @@ func TestCausesOfWhatJustFailed(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
 	v.declare("mail.failed", amqp.Table{"x-queue-type": "quorum"})
-	must.Await(t, "the statistics have the queue", func() bool {
-		found := decode[causesContract](t, v.run("causes", "--read-costly"))
-		return found.Ready != nil && *found.Ready == 0
-	})
+	v.causes(func(c causesContract) bool { return known(c.Ready, 0) }, "--read-costly")
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	found := decode[causesContract](t, v.run("causes"))
 	if len(found.NotRead) == 1 { // a look has a cost before 4.3
@@ -169,11 +176,7 @@ func TestByCause(t *testing.T) {
 		v.failing("mail.failed", fmt.Sprint("late", i), "timed out after %0 ms", 1)
 		v.failing("mail.failed", fmt.Sprint("gone", i), "KeyError: 'customer_id'", 1)
 	}
-	var found causesContract
-	must.Await(t, "the statistics have them", func() bool {
-		found = decode[causesContract](t, v.run("causes"))
-		return found.Read == 12 && len(found.Causes) == 4
-	})
+	found := v.causes(func(c causesContract) bool { return c.Read == 12 && len(c.Causes) == 4 })
 	orders, smtp := causeOf(t, found, "no order #").ID, causeOf(t, found, "550 5.1.1 <<email>>: unknown").ID
 	late, gone := causeOf(t, found, "timed out after #").ID, causeOf(t, found, "'customer_id'").ID
 
@@ -201,13 +204,10 @@ func TestByCause(t *testing.T) {
 		{[]string{"drop"}, orders, 6, 1}, // none are left
 	} {
 		args := append([]string{c.args[0], "mail.failed", "--cause", c.id, "--yes"}, c.args[1:]...)
-		r := v.run(args...)
-		a := decode[accountContract](t, r)
-		assert.That(t, r.status == cli.ExitDone && a.Cause == c.id,
-			"%v: exit status %d: %s%s", args, r.status, r.out, r.stderr)
-		if v.count("mail") != c.sent || v.count("mail.failed") != c.left {
-			t.Errorf("%v: %d in mail, %d in mail.failed", args, v.count("mail"), v.count("mail.failed"))
-		}
+		a := decode[accountContract](t, v.run(args...).ends(t, cli.ExitDone))
+		assert.Equal(t, a.Cause, c.id, "%v", args)
+		assert.Equal(t, v.count("mail"), c.sent, "%v: in mail", args)
+		assert.Equal(t, v.count("mail.failed"), c.left, "%v: in mail.failed", args)
 	}
 	assert.Equal(t, ids(v.take("mail.failed")), "gone2-1", "left")
 	for _, command := range [][]string{
@@ -232,16 +232,8 @@ func TestCauseIsFrozen(t *testing.T) {
 		v.declare(name, arguments)
 		v.failing(name, "before", "ValueError: no order %", 3)
 		v.failing(name, "other", "KeyError: 'customer_id'", 2)
-		var id string
-		must.Await(t, "the statistics have them", func() bool {
-			found := decode[causesContract](t, v.run("causes", "--read-costly", "--queues", name))
-			if found.Read != 5 {
-				return false
-			}
-			id = causeOf(t, found, "no order #").ID
-			return true
-		})
-		chosen := []string{"--cause", id}
+		found := v.causes(func(c causesContract) bool { return c.Read == 5 }, "--read-costly", "--queues", name)
+		chosen := []string{"--cause", causeOf(t, found, "no order #").ID}
 		if name == "filtered.failed" {
 			chosen = []string{"--filter", `failure contains "no order"`}
 		}
@@ -250,8 +242,7 @@ func TestCauseIsFrozen(t *testing.T) {
 		k.asked("drop 3 messages of", 1)
 		v.failing(name, "later", "ValueError: no order %", 2)
 		k.answer("y")
-		status := <-k.done
-		assert.That(t, status == cli.ExitDone, "exit status %d: %s", status, k.shown.String())
+		k.ends(cli.ExitDone)
 		k.asked("2 came later and stay in "+v.name+"/"+name+" (after ", 1)
 		k.asked(`"came_later": 2`, 1)
 		assert.Equal(t, ids(v.take(name)), "other-1 other-2 later-1 later-2", "%s: left", name)
@@ -272,9 +263,8 @@ func TestCausesNameWorkers(t *testing.T) {
 		v.bind(name, "", "mail.dlx")
 	}
 	v.failing("mail.kept", "order", "ValueError: no order %", 2)
-	must.Await(t, "the worker is named", func() bool {
-		found := decode[causesContract](t, v.run("causes"))
-		return len(found.Causes) == 1 && slices.Equal(found.Causes[0].Workers, []string{"mail"})
+	v.causes(func(c causesContract) bool {
+		return len(c.Causes) == 1 && slices.Equal(c.Causes[0].Workers, []string{"mail"})
 	})
 }
 
@@ -295,10 +285,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		return decode[causesContract](t, r), r
 	}
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
-	must.Await(t, "the statistics have them", func() bool {
-		found := decode[causesContract](t, v.run("causes"))
-		return found.Ready != nil && *found.Ready == 7
-	})
+	v.causes(func(c causesContract) bool { return known(c.Ready, 7) })
 	if found, _ := causes("--read-costly"); found.Read != 7 || len(found.Earlier) != 0 || len(found.NotRead) != 0 {
 		t.Fatalf("at first %+v", found)
 	}
@@ -338,7 +325,7 @@ func TestStatesOfCauses(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t, "mail.failed")
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
-	must.Await(t, "the statistics have them", func() bool { return decode[causesContract](t, v.run("causes")).Read == 3 })
+	v.causes(func(c causesContract) bool { return c.Read == 3 })
 	source, err := program(nil, nil, nil).Source(config.Connection{API: node.API(), User: "guest", Password: "guest"})
 	must.Do(t, err)
 	defer source.Close()

@@ -23,22 +23,26 @@ import (
 // errSeen ends a command as soon as its connection is known.
 var errSeen = errors.New("seen")
 
-// connectionOf runs `dlxtop flows` with arguments in an environment, and returns where it would connect to.
-func connectionOf(
-	t *testing.T, env map[string]string, args ...string,
-) (c config.Connection, status int, stderr string) {
+// connectionOf runs `dlxtop flows` with arguments in an environment of NAME=VALUE, all separated by blanks, and returns
+// where it would connect to.
+func connectionOf(t *testing.T, env, args string) (c config.Connection, status int, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	program := cli.Program{
-		In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(name string) string { return env[name] },
-		Source: func(seen config.Connection) (cli.Source, error) {
+	r := runChanged(t.Context(), func(p *cli.Program) {
+		p.Env = func(name string) (value string) {
+			for variable := range strings.FieldsSeq(env) {
+				if of, is, _ := strings.Cut(variable, "="); of == name {
+					value = is
+				}
+			}
+			return value
+		}
+		p.Source = func(seen config.Connection) (cli.Source, error) {
 			c = seen
 			return nil, errSeen
-		},
-	}
-	status = program.Run(context.Background(), append([]string{"flows"}, args...))
-	assert.That(t, out.Len() <= 0, "standard output has %q", out.String())
-	return c, status, errs.String()
+		}
+	}, append([]string{"flows"}, strings.Fields(args)...)...)
+	assert.That(t, r.out == "", "standard output has %q", r.out)
+	return c, r.status, r.stderr
 }
 
 const twoContexts = `
@@ -54,111 +58,89 @@ vhost = "/"
 `
 
 func TestConnection(t *testing.T) {
-	file := configured(t, twoContexts)
-	with := func(more map[string]string) map[string]string {
-		env := map[string]string{"XDG_CONFIG_HOME": file["XDG_CONFIG_HOME"]}
-		for name, value := range more {
-			env[name] = value
-		}
-		return env
+	file := "XDG_CONFIG_HOME=" + configured(t, twoContexts)["XDG_CONFIG_HOME"]
+	type change = func(*config.Connection)
+	vhost := func(name string) change { return func(c *config.Connection) { c.VHost = name } }
+	as := func(user, password string) change {
+		return func(c *config.Connection) { c.User, c.Password = user, password }
 	}
-	local := config.Connection{
-		Name: "localhost:5672", AMQP: "amqp://guest:guest@localhost:5672",
-		API: "http://localhost:15672", User: "guest", Password: "guest",
-	}
-	prod := config.Connection{
-		Name: "prod", AMQP: "amqps://ops:s3cr%2Ft@mq.example.com:5671", API: "https://admin.example.com:443/rabbit",
-		User: "ops", Password: "s3cr/t", VHost: "orders", ReadOnly: true, Production: true,
-	}
-	guessed := local
-	guessed.Guessed = true
-	on := func(host string, more ...func(*config.Connection)) config.Connection {
-		c := config.Connection{Name: host + ":5672", AMQP: "amqp://guest:guest@" + host + ":5672", API: "http://" + host +
-			":15672", User: "guest", Password: "guest"}
-		for _, change := range more {
+	named := func(name string) change { return func(c *config.Connection) { c.Name = name } }
+	apiOnly := func(c *config.Connection) { c.APIOnly = true }
+	guessed := func(c *config.Connection) { c.Guessed = true }
+	readOnly := func(c *config.Connection) { c.ReadOnly = true }
+	production := func(c *config.Connection) { c.Production = true }
+	at := func(amqp, api string, changes ...change) config.Connection {
+		_, name, _ := strings.Cut(amqp, "@")
+		c := config.Connection{Name: name, AMQP: amqp, API: api, User: "guest", Password: "guest"}
+		for _, change := range changes {
 			change(&c)
 		}
 		return c
 	}
-	vhost := func(name string) func(*config.Connection) { return func(c *config.Connection) { c.VHost = name } }
-	apiOnly := func(c *config.Connection) { c.APIOnly = true }
+	on := func(host string, changes ...change) config.Connection {
+		return at("amqp://guest:guest@"+host+":5672", "http://"+host+":15672", changes...)
+	}
+	local := func(api string) config.Connection {
+		return at("amqp://dev:dev@127.0.0.1:5673", api, named("local"), as("dev", "dev"), vhost("/"))
+	}
+	prod := at("amqps://ops:s3cr%2Ft@mq.example.com:5671", "https://admin.example.com:443/rabbit", named("prod"),
+		as("ops", "s3cr/t"), vhost("orders"), readOnly, production)
 	for _, test := range []struct {
-		name string
-		env  map[string]string
-		args []string
-		want config.Connection
+		name, env, args string
+		want            config.Connection
 	}{
-		{"nothing", nil, nil, guessed},
-		{"url", nil, []string{"--url", "amqp://localhost"}, local},
-		{"a slash alone names no vhost", nil, []string{"--url", "amqp://localhost/"}, local},
-		{"the vhost /", nil, []string{"--url", "amqp://h/%2f"}, on("h", vhost("/"))},
-		{"a vhost", nil, []string{"--url", "amqp://h/a%20b"}, on("h", vhost("a b"))},
-		{"--vhost before the URL's", nil, []string{"--url", "amqp://h/a", "--vhost", "b"}, on("h", vhost("b"))},
-		{"--vhost of nothing is all", nil, []string{"--url", "amqp://h/a", "--vhost", ""}, on("h")},
-		{"IPv6", nil, []string{"--url", "amqp://[::1]:7000"}, config.Connection{
-			Name: "[::1]:7000", AMQP: "amqp://guest:guest@[::1]:7000", API: "http://[::1]:15672", User: "guest",
-			Password: "guest",
-		}},
-		{"TLS is TLS on both ways", nil, []string{"--url", "amqps://u:p@h"}, config.Connection{
-			Name: "h:5671", AMQP: "amqps://u:p@h:5671", API: "https://h:15671", User: "u", Password: "p",
-		}},
+		{"nothing", "", "", on("localhost", guessed)},
+		{"url", "", "--url amqp://localhost", on("localhost")},
+		{"a slash alone names no vhost", "", "--url amqp://localhost/", on("localhost")},
+		{"the vhost /", "", "--url amqp://h/%2f", on("h", vhost("/"))},
+		{"a vhost", "", "--url amqp://h/a%20b", on("h", vhost("a b"))},
+		{"--vhost before the URL's", "", "--url amqp://h/a --vhost b", on("h", vhost("b"))},
+		{"--vhost of nothing is all", "", "--url amqp://h/a --vhost=", on("h")},
+		{"IPv6", "", "--url amqp://[::1]:7000", at("amqp://guest:guest@[::1]:7000", "http://[::1]:15672")},
 		{
-			"the API's credentials are its own", nil,
-			[]string{"--url", "amqp://u:p@h", "--api", "http://x:y@a:1"},
-			config.Connection{Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y"},
+			"TLS is TLS on both ways", "", "--url amqps://u:p@h",
+			at("amqps://u:p@h:5671", "https://h:15671", as("u", "p")),
 		},
-		{"the API alone", nil, []string{"--api", "http://x:y@a:15672/api/"}, config.Connection{
-			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672/api", User: "x", Password: "y", APIOnly: true,
-		}},
-		{"the API alone, TLS", nil, []string{"--api", "https://x:y@a"}, config.Connection{
-			Name: "a:5671", AMQP: "amqps://x:y@a:5671", API: "https://a:443", User: "x", Password: "y", APIOnly: true,
-		}},
 		{
-			"the API alone does not borrow a broker",
-			map[string]string{"DLXTOP_URL": "amqp://other"},
-			[]string{"--api", "http://a:15672"},
+			"the API's credentials are its own", "", "--url amqp://u:p@h --api http://x:y@a:1",
+			at("amqp://u:p@h:5672", "http://a:1", as("x", "y")),
+		},
+		{
+			"the API alone", "", "--api http://x:y@a:15672/api/",
+			at("amqp://x:y@a:5672", "http://a:15672/api", as("x", "y"), apiOnly),
+		},
+		{
+			"the API alone, TLS", "", "--api https://x:y@a",
+			at("amqps://x:y@a:5671", "https://a:443", as("x", "y"), apiOnly),
+		},
+		{
+			"the API alone does not borrow a broker", "DLXTOP_URL=amqp://other", "--api http://a:15672",
 			on("a", apiOnly),
 		},
+		{"read-only", "", "--url amqp://h --read-only", on("h", readOnly)},
+		{"AMQP_URL before RABBITMQ_URL", "AMQP_URL=amqp://a RABBITMQ_URL=amqp://r", "", on("a")},
+		{"RABBITMQ_URL", "RABBITMQ_URL=amqp://r", "", on("r")},
+		{"DLXTOP_URL before AMQP_URL", "AMQP_URL=amqp://a DLXTOP_URL=amqp://d", "", on("d")},
+		{"DLXTOP_API", "DLXTOP_API=http://d:15672 AMQP_URL=amqp://a", "", on("d", apiOnly)},
+		{"DLXTOP_CONTEXT", file + " DLXTOP_CONTEXT=prod AMQP_URL=amqp://a", "", prod},
+		{"DLXTOP_URL before DLXTOP_CONTEXT", file + " DLXTOP_CONTEXT=prod DLXTOP_URL=amqp://d", "", on("d")},
+		{"--context before the environment", file + " DLXTOP_URL=amqp://d", "--context prod", prod},
+		{"a context's vhost", file, "--context local", local("http://127.0.0.1:15672")},
 		{
-			"read-only", nil,
-			[]string{"--url", "amqp://h", "--read-only"},
-			on("h", func(c *config.Connection) { c.ReadOnly = true }),
-		},
-		{"AMQP_URL before RABBITMQ_URL", map[string]string{"AMQP_URL": "amqp://a", "RABBITMQ_URL": "amqp://r"}, nil, on("a")},
-		{"RABBITMQ_URL", map[string]string{"RABBITMQ_URL": "amqp://r"}, nil, on("r")},
-		{"DLXTOP_URL before AMQP_URL", map[string]string{"AMQP_URL": "amqp://a", "DLXTOP_URL": "amqp://d"}, nil, on("d")},
-		{"DLXTOP_API", map[string]string{"DLXTOP_API": "http://d:15672", "AMQP_URL": "amqp://a"}, nil, on("d", apiOnly)},
-		{"DLXTOP_CONTEXT", with(map[string]string{"DLXTOP_CONTEXT": "prod", "AMQP_URL": "amqp://a"}), nil, prod},
-		{
-			"DLXTOP_URL before DLXTOP_CONTEXT",
-			with(map[string]string{"DLXTOP_CONTEXT": "prod", "DLXTOP_URL": "amqp://d"}), nil, on("d"),
+			"--url before --context, which stays careful", file, "--context prod --url amqp://h",
+			on("h", readOnly, production),
 		},
 		{
-			"--context before the environment", with(map[string]string{"DLXTOP_URL": "amqp://d"}),
-			[]string{"--context", "prod"},
-			prod,
+			"--api of a context", file, "--context local --api http://127.0.0.1:8080",
+			local("http://127.0.0.1:8080"),
 		},
-		{"a context's vhost", file, []string{"--context", "local"}, config.Connection{
-			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:15672", User: "dev",
-			Password: "dev", VHost: "/",
-		}},
 		{
-			"--url before --context, which stays careful", file,
-			[]string{"--context", "prod", "--url", "amqp://h"},
-			on("h", func(c *config.Connection) {
-				c.ReadOnly, c.Production = true, true
-			}),
+			"a password with everything", "", "--url amqp://u:%40%3A%2F%23@h",
+			at("amqp://u:%40%3A%2F%23@h:5672", "http://h:15672", as("u", "@:/#")),
 		},
-		{"--api of a context", file, []string{"--context", "local", "--api", "http://127.0.0.1:8080"}, config.Connection{
-			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:8080", User: "dev",
-			Password: "dev", VHost: "/",
-		}},
-		{"a password with everything", nil, []string{"--url", "amqp://u:%40%3A%2F%23@h"}, config.Connection{
-			Name: "h:5672", AMQP: "amqp://u:%40%3A%2F%23@h:5672", API: "http://h:15672", User: "u", Password: "@:/#",
-		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, status, stderr := connectionOf(t, test.env, test.args...)
+			got, status, stderr := connectionOf(t, test.env, test.args)
 			assert.That(t, got == test.want,
 				"it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.want), stderr)
 			assert.That(t, status == cli.ExitRefused, "exit status %d: %s", status, stderr)
@@ -172,7 +154,7 @@ func spelled(c config.Connection) string {
 }
 
 func TestConnectionIsPrintedWithoutPassword(t *testing.T) {
-	c, _, _ := connectionOf(t, nil, "--url", "amqp://u:s3cr3t@h")
+	c, _, _ := connectionOf(t, "", "--url amqp://u:s3cr3t@h")
 	for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
 		text := fmt.Sprintf(format, c)
 		assert.That(t, !strings.Contains(text, "s3cr3t"), "%s prints %s", format, text)
@@ -180,89 +162,64 @@ func TestConnectionIsPrintedWithoutPassword(t *testing.T) {
 }
 
 func TestConnectionMistakes(t *testing.T) {
-	file := configured(t, twoContexts)
+	with := func(text string) string { return "XDG_CONFIG_HOME=" + configured(t, text)["XDG_CONFIG_HOME"] }
 	for _, test := range []struct {
-		name string
-		env  map[string]string
-		args []string
-		want []string
+		name, env, args string
+		want            []string
 	}{
+		{"a variable that is not set", "AMQP_URL=amqp://other", "--url=", []string{"--url is empty"}},
+		{"a context that is not set", "", "--context=", []string{"--context is empty"}},
 		{
-			"a variable that is not set",
-			map[string]string{"AMQP_URL": "amqp://other"},
-			[]string{"--url", ""},
-			[]string{"--url is empty"},
-		},
-		{"a context that is not set", nil, []string{"--context="}, []string{"--context is empty"}},
-		{
-			"another scheme", nil,
-			[]string{"--url", "http://u:s3cr3t@h"},
+			"another scheme", "", "--url http://u:s3cr3t@h",
 			[]string{"--url", "amqp://user:password@host:port/vhost"},
 		},
-		{"a slash in the password", nil, []string{"--url", "amqp://u:s3cr3t/x@h"}, []string{"--url", "%XX"}},
-		{"no host", nil, []string{"--url", "amqp://"}, []string{"--url"}},
-		{"a port that is none", nil, []string{"--url", "amqp://u:s3cr3t@h:99999"}, []string{"--url"}},
-		{"an API that is none", nil, []string{"--api", "amqp://u:s3cr3t@h"}, []string{"--api", "http://host:15672"}},
-		{"of the environment", map[string]string{"AMQP_URL": "u:s3cr3t@h"}, nil, []string{"AMQP_URL"}},
+		{"a slash in the password", "", "--url amqp://u:s3cr3t/x@h", []string{"--url", "%XX"}},
+		{"no host", "", "--url amqp://", []string{"--url"}},
+		{"a port that is none", "", "--url amqp://u:s3cr3t@h:99999", []string{"--url"}},
+		{"an API that is none", "", "--api amqp://u:s3cr3t@h", []string{"--api", "http://host:15672"}},
+		{"of the environment", "AMQP_URL=u:s3cr3t@h", "", []string{"AMQP_URL"}},
 		{
-			"a certificate that is none", nil,
-			[]string{"--url", "amqps://u:s3cr3t@h?cacertfile=/nowhere/ca.pem"},
+			"a certificate that is none", "", "--url amqps://u:s3cr3t@h?cacertfile=/nowhere/ca.pem",
 			[]string{"cacertfile in --url", "/nowhere/ca.pem"},
 		},
 		{
-			"half a client certificate", nil,
-			[]string{"--url", "amqps://u:s3cr3t@h?certfile=/nowhere/c.pem"},
+			"half a client certificate", "", "--url amqps://u:s3cr3t@h?certfile=/nowhere/c.pem",
 			[]string{"certfile and keyfile in --url"},
 		},
 		{
-			"a key that is not there", nil,
-			[]string{"--url", "amqps://u:p@h?certfile=/nowhere/s3cr3t.pem&keyfile=/nowhere/s3cr3t.key"},
+			"a key that is not there", "",
+			"--url amqps://u:p@h?certfile=/nowhere/s3cr3t.pem&keyfile=/nowhere/s3cr3t.key",
 			[]string{"certfile and keyfile in --url", "no such file"},
 		},
-		{"no such context", file, []string{"--context", "x\x1b[2J"}, []string{"no context x", "local, prod"}},
+		{"no such context", with(twoContexts), "--context x\x1b[2J", []string{"no context x", "local, prod"}},
 		{
-			"no configuration",
-			map[string]string{"HOME": "/nowhere"},
-			[]string{"--context", "x"},
+			"no configuration", "HOME=/nowhere", "--context x",
 			[]string{"/nowhere/.config/dlxtop/config.toml"},
 		},
-		{"no home", nil, []string{"--context", "x"}, []string{"HOME is not set", "XDG_CONFIG_HOME"}},
-		{"a relative home", map[string]string{"HOME": "."}, []string{"--context", "x"}, []string{"XDG_CONFIG_HOME"}},
+		{"no home", "", "--context x", []string{"HOME is not set", "XDG_CONFIG_HOME"}},
+		{"a relative home", "HOME=.", "--context x", []string{"XDG_CONFIG_HOME"}},
 		{
-			"a relative directory",
-			map[string]string{"HOME": "/nowhere", "XDG_CONFIG_HOME": "conf"},
-			[]string{"--context", "x"},
+			"a relative directory", "HOME=/nowhere XDG_CONFIG_HOME=conf", "--context x",
 			[]string{"/nowhere/.config/dlxtop/config.toml"},
 		},
 		{
-			"unknown key", configured(t, "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\nvhosts = 1\n"),
-			[]string{"--context", "a"},
+			"unknown key", with("[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\nvhosts = 1\n"), "--context a",
 			[]string{"contexts.a.vhosts", "read_only"},
 		},
 		{
-			"unknown section", configured(t, "[context.a]\nurl = \"amqp://u:s3cr3t@h\"\n"),
-			[]string{"--context", "a"},
+			"unknown section", with("[context.a]\nurl = \"amqp://u:s3cr3t@h\"\n"), "--context a",
 			[]string{"unknown key context"},
 		},
+		{"no TOML", with("[contexts.a]\nurl = amqp://u:s3cr3t@h\n"), "--context a", []string{"line 2", "TOML"}},
+		{"wrong type", with("[contexts.a]\nurl = 1\n"), "--context a", []string{"wrong type"}},
+		{"empty context", with("[contexts.a]\nvhost = \"x\"\n"), "--context a", []string{"neither url nor api"}},
 		{
-			"no TOML", configured(t, "[contexts.a]\nurl = amqp://u:s3cr3t@h\n"),
-			[]string{"--context", "a"},
-			[]string{"line 2", "TOML"},
-		},
-		{"wrong type", configured(t, "[contexts.a]\nurl = 1\n"), []string{"--context", "a"}, []string{"wrong type"}},
-		{
-			"empty context", configured(t, "[contexts.a]\nvhost = \"x\"\n"),
-			[]string{"--context", "a"},
-			[]string{"neither url nor api"},
-		},
-		{
-			"a context's bad URL", configured(t, "[contexts.a]\nurl = \"u:s3cr3t@h\"\n"),
-			[]string{"--context", "a"},
+			"a context's bad URL", with("[contexts.a]\nurl = \"u:s3cr3t@h\"\n"), "--context a",
 			[]string{"url of context a"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, status, stderr := connectionOf(t, test.env, test.args...)
+			_, status, stderr := connectionOf(t, test.env, test.args)
 			assert.Equal(t, status, cli.ExitUsage, "exit status")
 			checkSentence(t, stderr, test.want...)
 		})
@@ -286,7 +243,7 @@ func TestConfigThatOthersRead(t *testing.T) {
 		env := configured(t, test.text)
 		path := filepath.Join(env["XDG_CONFIG_HOME"], "dlxtop", "config.toml")
 		must.Do(t, os.Chmod(path, test.mode))
-		_, _, stderr := connectionOf(t, env, "--context", "a")
+		_, _, stderr := connectionOf(t, "XDG_CONFIG_HOME="+env["XDG_CONFIG_HOME"], "--context a")
 		line, _, _ := strings.Cut(stderr, "\n")
 		told := strings.HasPrefix(line, "warning: ") && strings.Contains(line, "chmod 600 "+path)
 		assert.That(t, told == test.told, "%+v: %q", test, stderr)

@@ -39,12 +39,8 @@ type (
 	foundContract struct {
 		Found        *int
 		Read, Queues int
-		Took         *int `json:"elapsed_ms"`
-		NotRead      []struct {
-			Queue    string
-			Messages *int
-			Why      string
-		} `json:"not_read"`
+		Took         *int              `json:"elapsed_ms"`
+		NotRead      []notReadContract `json:"not_read"`
 	}
 )
 

@@ -98,11 +98,10 @@ func TestJournal(t *testing.T) {
 	assert.That(t, *dry.Planned == 3 && v.count("failed") == 0 && v.count("worker") == 2, "a dry run: %+v", dry)
 	r := v.run(append(undo, "--yes")...).ends(t, cli.ExitRefused, "taken by a consumer, or expired")
 	assert.That(t, *decode[accountContract](t, r).Moved == 2, "%+v", r)
-	r = v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes")
-	assert.That(t, r.status == cli.ExitDone && *decode[accountContract](t, r).Moved == 2, "%+v", r)
+	v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitDone).account(t, "2 2 0 0 0 0")
 	assert.NoDiff(t, cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]},
 		v.published("failed")))
-	r = v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitRefused,
+	v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes").ends(t, cli.ExitRefused,
 		"nothing to undo; 2 brought back before")
 	for _, missing := range [][]string{{"journal", "show", "999999"}, {"journal", "undo", "999999", "--yes"}} {
 		v.run(missing...).ends(t, cli.ExitUsage, "no record 999999")
@@ -142,10 +141,9 @@ func TestExportAndImport(t *testing.T) {
 	r = v.run("export", "from", "-")
 	assert.That(t, r.out == string(content) || strings.Contains(r.out, `"redelivered":true`),
 		"to standard output: %s", r.out)
-	r = v.run("import", path, "--to", "queue:to", "--dry-run")
-	assert.That(t, *decode[accountContract](t, r).Planned == 20 && v.count("to") == 0, "%+v", r)
-	r = v.run("import", path, "--to", "queue:to", "--yes").ends(t, cli.ExitDone)
-	assert.That(t, *decode[accountContract](t, r).Moved == 20, "%+v", r)
+	v.run("import", path, "--to", "queue:to", "--dry-run").account(t, "20 0 0 0 0 0")
+	assert.Equal(t, v.count("to"), 0, "after the dry run")
+	v.run("import", path, "--to", "queue:to", "--yes").ends(t, cli.ExitDone).account(t, "20 20 0 0 0 0")
 	assert.NoDiff(t, cmp.Diff(messages, v.published("to")))
 	wantImportKept(t, v)
 	for name, test := range map[string]struct {
@@ -161,9 +159,8 @@ func TestExportAndImport(t *testing.T) {
 	} {
 		broken := filepath.Join(t.TempDir(), "broken.jsonl")
 		must.Do(t, os.WriteFile(broken, test.content, 0o600))
-		r := v.run("import", broken, "--to", "queue:to", "--yes")
-		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, test.words) &&
-			strings.Contains(r.stderr, "nothing was imported") && v.count("to") == 0, "%s: %+v", name, r)
+		v.run("import", broken, "--to", "queue:to", "--yes").ends(t, cli.ExitUsage, test.words, "nothing was imported")
+		assert.Equal(t, v.count("to"), 0, "%s", name)
 	}
 }
 
@@ -208,9 +205,8 @@ func TestJournalOfAnotherCluster(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"undo", "resume"} {
-		r := v.runProgram(other, "journal", verb, id, "--yes")
-		assert.That(t, r.status == cli.ExitRefused && v.count("failed") == 1 &&
-			strings.Contains(r.stderr, "(cluster another@one), and this is "), "%s: %+v", verb, r)
+		v.runProgram(other, "journal", verb, id, "--yes").ends(t, cli.ExitRefused, "(cluster another@one), and this is ")
+		assert.Equal(t, v.count("failed"), 1, "%s", verb)
 	}
 	v.runProgram(other, "journal", "undo", id, "--yes", "--insist").ends(t, cli.ExitDone)
 	assert.Equal(t, v.count("failed"), 3)
@@ -339,25 +335,25 @@ func TestResumeOfAnImport(t *testing.T) {
 	assert.Equal(t, len(seen), n, "different ones")
 }
 
-// olderJournal is a journal in a file that can be changed to that of another dlxtop.
-type olderJournal struct {
+// ownJournal is a vhost with a journal of its own, whose file can be changed to that of another dlxtop.
+type ownJournal struct {
 	*vhost
 	path string
 }
 
-func (o *olderJournal) run(args ...string) result {
+func (o *ownJournal) run(args ...string) result {
 	o.t.Helper()
 	return o.runProgram(journalAt(o.path), args...)
 }
 
-func (o *olderJournal) act(args ...string) (id string) {
+func (o *ownJournal) act(args ...string) (id string) {
 	o.t.Helper()
 	r := o.run(append(args, "--yes")...).ends(o.t, cli.ExitDone)
 	return fmt.Sprint(decode[accountContract](o.t, r).JournalID)
 }
 
 // change runs SQL statements on the file.
-func (o *olderJournal) change(steps ...string) {
+func (o *ownJournal) change(steps ...string) {
 	o.t.Helper()
 	db := must.Get(sql.Open("sqlite", o.path))(o.t)
 	defer db.Close()
@@ -367,7 +363,7 @@ func (o *olderJournal) change(steps ...string) {
 	}
 }
 
-func (o *olderJournal) wantRefused(words string, args ...string) {
+func (o *ownJournal) wantRefused(words string, args ...string) {
 	o.t.Helper()
 	worker, failed := o.count("worker"), o.count("failed")
 	r := o.run(append(args, "--yes")...).ends(o.t, cli.ExitRefused, words,
@@ -378,37 +374,25 @@ func (o *olderJournal) wantRefused(words string, args ...string) {
 // A damaged entry is named, and the others are brought back.
 func TestDamagedEntryIsLeftOut(t *testing.T) {
 	t.Parallel()
-	o := &olderJournal{newVHost(t), filepath.Join(t.TempDir(), "journal.db")}
-	o.declare("failed", nil)
-	o.declare("worker", nil)
+	o := &ownJournal{newVHost(t, "failed", "worker"), filepath.Join(t.TempDir(), "journal.db")}
 	for _, id := range []string{"a", "b", "c"} {
 		o.publish("", "failed", amqp.Publishing{MessageId: id, Body: []byte(id)})
 	}
 	must.Await(t, "they are there", func() bool { return o.count("failed") == 3 })
 	dropped := o.act("drop", "failed")
 	o.change(`UPDATE entries SET content = replace(content, '"message_id":"b"', '"message_id":"b')`)
-	r := o.run("journal", "undo", dropped, "--yes")
-	if !strings.Contains(r.stderr, "1 message damaged in the journal") || o.count("failed") != 2 {
-		t.Errorf("%d are back: %+v", o.count("failed"), r)
-	}
+	o.run("journal", "undo", dropped, "--yes").says(t, "1 message damaged in the journal")
+	assert.Equal(t, o.count("failed"), 2, "are back")
 	o.run("journal", "show", dropped, "-o", "table").shows(t, "damaged in the journal: ")
 }
 
 // What an earlier dlxtop recorded is shown, and undone if nothing has to be found. If messages must be recognized it is
 // refused, and the next step in the refusal works.
 func TestJournalOfOtherFingerprints(t *testing.T) {
-	o := &olderJournal{newVHost(t), filepath.Join(t.TempDir(), "journal.db")}
-	o.declare("failed", nil)
-	o.declare("worker", nil)
-	fill := func(ids ...string) {
-		t.Helper()
-		var messages []amqp.Publishing
-		for _, id := range ids {
-			messages = append(messages, amqp.Publishing{MessageId: id, Body: bytes.Repeat([]byte(id), 16<<10)})
-		}
-		dial.Publish(t, o.channel, "failed", messages...)
+	o := &ownJournal{newVHost(t, "failed", "worker"), filepath.Join(t.TempDir(), "journal.db")}
+	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+		o.publish("", "failed", amqp.Publishing{MessageId: id, Body: bytes.Repeat([]byte(id), 16<<10)})
 	}
-	fill("a", "b", "c", "d", "e", "f")
 	dropped := o.act("drop", "failed", "--id", "a")
 	unsure := o.act("drop", "failed", "--id", "b")
 	replayed := o.act("replay", "failed", "--to", "queue:worker", "--id", "c")
@@ -418,16 +402,13 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 		"DELETE FROM outcomes WHERE record = "+killed,
 		"UPDATE records SET ended = NULL, account = NULL WHERE id = "+killed)
 
-	r := o.run("journal", "-o", "table")
-	assert.That(t, strings.Contains(r.out, "1 unknown; unfinished") && strings.Contains(r.out, "1 dropped") &&
-		strings.Contains(r.out, "1 moved"), "%+v", r)
+	o.run("journal", "-o", "table").shows(t, "1 unknown; unfinished", "1 dropped", "1 moved")
 	undo := func(id string) []string { return []string{"journal", "undo", id} }
 	o.wantRefused("`dlxtop journal show "+replayed+"` lists them, and `dlxtop move` brings back", undo(replayed)...)
 	o.wantRefused("`dlxtop journal show "+replayed+"` lists them", append(undo(replayed), "--insist")...)
 	o.wantRefused("where they were sent to", undo(killed)...)
 	o.wantRefused("look which of those left in", "journal", "resume", killed)
-	r = o.run("journal", "show", replayed, "-o", "table")
-	assert.That(t, strings.Contains(r.out, "(default) worker") && strings.Contains(r.out, "c "), "%+v", r)
+	o.run("journal", "show", replayed, "-o", "table").shows(t, "(default) worker", "c ")
 	o.act("move", "worker", "--to", "queue:failed", "--id", "c")
 	o.act(undo(dropped)...)
 	o.wantRefused("1 message may already be in the queue", undo(unsure)...)
@@ -438,11 +419,6 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 
 	now := o.act("replay", "failed", "--to", "queue:worker", "--id", "e")
 	o.act(undo(now)...)
-	r = o.run(append(undo(dropped), "--yes")...)
-	assert.That(t, strings.Contains(r.stderr, "1 brought back before"), "%+v", r)
-	seen := ""
-	for _, d := range o.take("failed") {
-		seen += d.MessageId
-	}
-	assert.Equal(t, seen, "fcabe", "the queue")
+	o.run(append(undo(dropped), "--yes")...).says(t, "1 brought back before")
+	assert.Equal(t, ids(o.take("failed")), "f c a b e", "the queue")
 }

@@ -258,13 +258,11 @@ func TestQueueNames(t *testing.T) {
 
 func TestFindings(t *testing.T) {
 	v := newVHost(t, "fine")
-	r := v.run("findings")
-	if found := decode[findingsContract](t, r); r.status != cli.ExitDone || len(found.Findings) != 0 {
-		t.Errorf("exit status %d: %s", r.status, r.out)
-	}
+	r := v.run("findings").ends(t, cli.ExitDone)
+	assert.Equal(t, len(decode[findingsContract](t, r).Findings), 0, "findings")
 	v.declare("buffer", amqp.Table{"x-message-ttl": 3_600_000, "x-dead-letter-exchange": "nowhere"})
-	r = v.run("findings")
-	assert.That(t, r.status == cli.ExitRefused && r.quiet(), "exit status %d: %s", r.status, r.stderr)
+	r = v.run("findings").ends(t, cli.ExitRefused)
+	assert.That(t, r.quiet(), "it says %s", r.stderr)
 	found := decode[findingsContract](t, r).Findings
 	assert.That(t, len(found) > 0 && found[0].Level == "error" && found[0].Queue == "buffer" && found[0].Code != "" &&
 		found[0].Message != "" && found[0].Remedy != "", "found %s", r.out)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
@@ -64,8 +65,7 @@ func TestExportOfAPart(t *testing.T) {
 	cutting := changedBroker(func(b cli.Broker) cli.Broker { return cut{b} })
 	dir := t.TempDir()
 	r := v.runProgram(cutting, "export", "q", filepath.Join(dir, "messages.jsonl"))
-	assert.That(t, r.status != cli.ExitDone &&
-		strings.Contains(r.stderr, "no file was written: the queue's leader changed"), "%+v", r)
+	r.ends(t, cli.ExitRefused, "no file was written: the queue's leader changed")
 	left, err := os.ReadDir(dir)
 	assert.That(t, err == nil && len(left) == 0, "left behind: %v %v", left, err)
 	r = v.runProgram(cutting, "export", "q", "-").ends(t, cli.ExitRefused, "there are more: the queue's leader changed")
@@ -218,26 +218,19 @@ func TestReplayEdited(t *testing.T) {
 		func() bool { return v.count("failed") == n+2 && v.count("worker") == 0 })
 
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--yes", "-o", "json")
-	account := decode[accountContract](t, r)
-	must.That(t, r.status == cli.ExitRefused && account.counts() == fmt.Sprint(n+2, n+1, 0, 1, 0, 0) &&
-		account.Edit != nil && account.Edit.Changed == n, "exit status %d: %s%s", r.status, r.out, r.stderr)
+	account := r.ends(t, cli.ExitRefused).account(t, fmt.Sprint(n+2, n+1, 0, 1, 0, 0))
+	must.That(t, account.Edit != nil && account.Edit.Changed == n, "%s", r.out)
 	d, ok, err := v.channel.Get("worker", false)
 	assert.That(t, err == nil && ok && string(d.Body) == "{ \"id\": 0.0, \"n\": 0,\n \"tags\": [1,  2] }" &&
 		d.Headers["tries"] == int32(7) && d.Priority == 4 && d.Headers["at"] == time.Unix(1_600_000_000, 0), "%v %t %q %#v",
 		err, ok, d.Body, d.Headers)
 	must.Do(t, d.Nack(false, true))
 	must.Await(t, "it is back", func() bool { return v.count("worker") == n+1 })
-	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
-	assert.That(t, strings.Contains(shown.stderr, "changed by the jq program if .body.n") &&
-		strings.Contains(shown.out, "the body ("), "the journal shows %s%s", shown.out, shown.stderr)
+	v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table").says(t,
+		"changed by the jq program if .body.n").shows(t, "the body (")
 	v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes").ends(t, cli.ExitDone)
 	must.Await(t, "all are back", func() bool { return v.count("failed") == n+2 })
-	if got := wholes(v.take("failed")); !slices.Equal(got, want) {
-		for i := range got {
-			must.Equal(t, got[i], want[i], "it came back as")
-		}
-		t.Errorf("%d came back", len(got))
-	}
+	assert.NoDiff(t, cmp.Diff(want, wholes(v.take("failed"))), "what came back")
 }
 
 func TestEditIsRefused(t *testing.T) {
@@ -271,15 +264,12 @@ func TestEditIsRefused(t *testing.T) {
 				test.edit = strings.Replace(test.edit, "17", "129", 1)
 			}
 		}
-		r := v.run("replay", queue, "--to", "queue:worker", "--edit", test.edit, "--yes")
-		assert.That(t, r.status == test.status && r.out == "" && strings.Contains(r.stderr, test.want),
-			"%s: exit status %d: %s%s", test.edit, r.status, r.out, r.stderr)
+		r := v.run("replay", queue, "--to", "queue:worker", "--edit", test.edit, "--yes").ends(t, test.status, test.want)
+		assert.Equal(t, r.out, "", "%s", test.edit)
 	}
 	must.Await(t, "nothing was changed", func() bool { return v.count("failed") == 3 && v.count("worker") == 0 })
 	r := v.run("move", "failed", "--to", "queue:worker", "--edit", `.body.n += 1`, "--yes")
-	account := decode[accountContract](t, r)
-	assert.That(t, r.status == cli.ExitDone && account.counts() == "3 3 0 0 0 0",
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
+	r.ends(t, cli.ExitDone).account(t, "3 3 0 0 0 0")
 	got := v.take("worker")
 	assert.That(t, len(got) == 3 && string(got[0].Body) == `{"n":2}`, "%d messages are there", len(got))
 }
@@ -293,8 +283,7 @@ func TestEditedCanary(t *testing.T) {
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", `.body.fixed = true`, "--canary", "--canary-wait",
 		"1s", "--yes").ends(t, cli.ExitRefused)
-	account := r.account(t, "14 1 0 0 0 0")
-	assert.That(t, *account.CameBack == 1, "exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.Equal(t, *r.account(t, "14 1 0 0 0 0").CameBack, 1, "came back")
 	must.Await(t, "all are in the queue", func() bool { return v.count("failed") == 14 })
 	mended := 0
 	for _, d := range v.take("failed") {
@@ -314,10 +303,8 @@ func TestResumeOfAnEdit(t *testing.T) {
 		`.body.fixed = true`, "--yes")
 	first := decode[accountContract](t, r)
 	must.That(t, first.JournalID != 0 && *first.Moved < 120, "%+v", r)
-	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes")
-	second := decode[resumeContract](t, r)
-	assert.That(t, r.status == cli.ExitDone && *second.Moved == 120-*first.Moved,
-		"exit status %d: %s%s", r.status, r.out, r.stderr)
+	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes").ends(t, cli.ExitDone)
+	assert.Equal(t, *decode[resumeContract](t, r).Moved, 120-*first.Moved, "moved")
 	got := v.take("worker")
 	for _, d := range got {
 		assert.That(t, strings.Contains(string(d.Body), `,"fixed":true}`), "%s was not changed", d.Body)

@@ -223,22 +223,19 @@ func TestDashboardOpens(t *testing.T) {
 
 // No broker is named, and none runs on this machine; the test pretends that, because another RabbitMQ may run on it.
 func TestNothingConfigured(t *testing.T) {
-	var out, errs bytes.Buffer
-	p := program(strings.NewReader(""), &out, &errs)
-	newSource, newBroker := p.Source, p.Broker
 	amqpAddress, apiAddress := dial.Unused(t), dial.Unused(t)
-	p.Source = func(c config.Connection) (cli.Source, error) {
-		assert.That(t, c.Guessed, "the connection was not guessed")
-		c.API = "http://" + apiAddress
-		return newSource(c)
-	}
-	p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-		c.AMQP = "amqp://guest:guest@" + amqpAddress
-		return newBroker(c, j, reread)
-	}
-	status := p.Run(t.Context(), []string{"flows"})
-	assert.That(t, status == cli.ExitConnect && out.Len() <= 0, "exit status %d: %s", status, out.String())
-	checkSentence(t, errs.String(), "--url", "DLXTOP_URL", "config.toml", "`dlxtop demo`")
+	runChanged(t.Context(), func(p *cli.Program) {
+		newSource, newBroker := p.Source, p.Broker
+		p.Source = func(c config.Connection) (cli.Source, error) {
+			assert.That(t, c.Guessed, "the connection was not guessed")
+			c.API = "http://" + apiAddress
+			return newSource(c)
+		}
+		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+			c.AMQP = "amqp://guest:guest@" + amqpAddress
+			return newBroker(c, j, reread)
+		}
+	}, "flows").refuses(t, cli.ExitConnect, "--url", "DLXTOP_URL", "config.toml", "`dlxtop demo`")
 }
 
 // From the dashboard the user switches to another context; the command line's caution still applies. If a context
@@ -415,15 +412,13 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 		default:
 			args = []string{"flows", "--url", text}
 		}
-		var out, errs bytes.Buffer
-		p := program(strings.NewReader(""), &out, &errs)
-		p.Env = func(name string) string { return env[name] }
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		if status := p.Run(ctx, args); status == 3 {
+		got := runChanged(ctx, func(p *cli.Program) { p.Env = func(name string) string { return env[name] } }, args...)
+		cancel()
+		if got.status == cli.ExitConnect {
 			connected++
 		}
-		cancel()
-		check(fmt.Sprintf("%q", args[0]), out.String()+errs.String())
+		check(fmt.Sprintf("%q", args[0]), got.out+got.stderr)
 	}
 	assert.That(t, connected >= 20,
 		"only %d of the URLs could be used: nothing was seen of what a connection says", connected)

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"context"
-	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -162,19 +161,11 @@ func TestVersionAndCompletion(t *testing.T) {
 // onTerminal runs a command line on a terminal, and returns its whole output there.
 func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
-	master, tty := openPTY(t)
-	shown := make(chan []byte, 1) // all of it
-	go func() {
-		text, _ := io.ReadAll(master) // EIO is its end
-		shown <- text
-	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	p := program(tty, tty, tty)
-	p.Env = func(name string) string { return env[name] }
-	p.Run(ctx, args)
-	tty.Close()
-	return string(<-shown)
+	k := talkIn(ctx, t, env, args...)
+	<-k.done
+	return k.shown.String()
 }
 
 // A terminal without escape sequences gets none, from any command.

@@ -125,15 +125,8 @@ func TestUndoneMessagesAreMarked(t *testing.T) {
 	id := begin(t, j, record(plan.Drop))
 	check(t, j.Write(id, dropped(1, 2, 3), settled(plan.Dropped, 1, 2, 3)),
 		j.Finish(id, nil, plan.Account{Planned: 3, Dropped: 3}))
-	undo := record(plan.Undo)
-	undo.Undoes = id
-	second := begin(t, j, undo)
-	var intended []plan.Entry
-	for _, e := range dropped(1, 2) {
-		e.Message, e.Undoes, e.Sent = nil, e.Position, &plan.Sent{Fingerprint: message.Fingerprint{byte(e.Position)}}
-		intended = append(intended, e)
-	}
-	check(t, j.Write(second, intended, settled(plan.Moved, 1)))
+	second := begin(t, j, undoOf(id))
+	check(t, j.Write(second, restored(1, 2), settled(plan.Moved, 1)))
 	got := read(t, j, id)
 	assert.That(t, got[0].Undone && !got[1].Undone && !got[2].Undone && got[0].Claimed == 0 && got[1].Claimed == second &&
 		got[2].Claimed == 0, "while it runs: %+v", got)
@@ -279,9 +272,7 @@ func TestUnfinishedIsNotReportedForEver(t *testing.T) {
 		assert.That(t, cmp.Equal(got, ids), "unfinished are %v instead of %v", got, ids)
 	}
 	want(later, id)
-	undo := record(plan.Undo)
-	undo.Undoes = id
-	second := begin(t, j, undo)
+	second := begin(t, j, undoOf(id))
 	want(later, id)
 	check(t, j.Finish(second, nil, plan.Account{}))
 	want(later)

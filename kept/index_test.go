@@ -32,6 +32,13 @@ type indexed struct {
 	t *testing.T
 }
 
+// checkMode checks who may read and write a file or directory.
+func checkMode(t *testing.T, path string, want os.FileMode) {
+	t.Helper()
+	info := must.Get(os.Stat(path))(t)
+	assert.That(t, runtime.GOOS == "windows" || info.Mode().Perm() == want, "the mode of %s is %v", path, info.Mode())
+}
+
 func TestIndex(t *testing.T) {
 	x := indexed{newIndex(t), t}
 	x.check("one", "")
@@ -40,18 +47,13 @@ func TestIndex(t *testing.T) {
 	}
 	x.check("one", "one text")
 	x.check("two", "two text")
-	for path, want := range map[string]os.FileMode{x.Dir: 0o700, filepath.Join(x.Dir, "one"): 0o600} {
-		info, err := os.Stat(path)
-		assert.That(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == want),
-			"the mode of %s is %v: %v", path, info.Mode(), err)
-	}
+	checkMode(t, x.Dir, 0o700)
+	checkMode(t, filepath.Join(x.Dir, "one"), 0o600)
 	for range 2 {
 		must.Do(t, x.Save("one", nil))
 		x.check("one", "")
 	}
-	if err := x.Save("two", make([]byte, 9<<20)); err != nil { // more than one file may have
-		t.Fatal(err)
-	}
+	must.Do(t, x.Save("two", make([]byte, 9<<20))) // more than one file may have
 	x.check("two", "")
 	files, err := os.ReadDir(x.Dir)
 	assert.That(t, len(files) == 0 && err == nil, "there are %d files: %v", len(files), err)
@@ -62,9 +64,7 @@ func TestIndexIsClosed(t *testing.T) {
 	x := newIndex(t)
 	must.Do(t, os.MkdirAll(x.Dir, 0o755))
 	must.Do(t, x.Save("one", []byte("text")))
-	info, err := os.Stat(x.Dir)
-	assert.That(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o700),
-		"the mode is %v: %v", info.Mode(), err)
+	checkMode(t, x.Dir, 0o700)
 }
 
 // The oldest files are removed when they are too large in total, and so are those of last month.
@@ -141,9 +141,7 @@ func TestFile(t *testing.T) {
 		text, err := f.Load()
 		assert.That(t, string(text) == want && err == nil, "it has %q, want %q: %v", text, want, err)
 	}
-	info, err := os.Stat(f.Path)
-	assert.That(t, err == nil && (runtime.GOOS == "windows" || info.Mode().Perm() == 0o600),
-		"the mode is %v: %v", info.Mode(), err)
+	checkMode(t, f.Path, 0o600)
 	files, err := os.ReadDir(filepath.Dir(f.Path))
 	assert.That(t, len(files) == 1 && err == nil, "there are %d files beside it: %v", len(files), err)
 }
