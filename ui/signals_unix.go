@@ -43,13 +43,13 @@ func watchSignals(p *tea.Program, screen *shell.ScreenFile) (ended func()) {
 func handleSignal(p *tea.Program, screen *shell.ScreenFile, s os.Signal) {
 	switch s {
 	case syscall.SIGTSTP:
-		if screen.IsLent() { // the editor stops itself, and the shell waits for both
+		if screen.Lent.Load() { // the editor stops itself, and the shell waits for both
 			_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 			return
 		}
 		p.Send(suspendMsg{})
 	case syscall.SIGCONT:
-		if screen.Set(&screen.Stopped, false) || screen.IsLent() {
+		if screen.Stopped.Swap(false) || screen.Lent.Load() {
 			return
 		}
 		p.Send(continuedMsg{})
@@ -72,7 +72,7 @@ func (s *suspension) Run() error {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	s.screen.Set(&s.screen.Stopped, true)
+	s.screen.Stopped.Store(true)
 	// Not SIGTSTP: once a Go program has registered for it, it is no longer stopped by it, whatever is reset (Go 1.26).
 	if err := syscall.Kill(0, syscall.SIGSTOP); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *suspension) Run() error {
 	case <-continued:
 	case <-time.After(stopTime):
 		if len(continued) == 0 {
-			s.screen.Set(&s.screen.Stopped, false)
+			s.screen.Stopped.Store(false)
 		}
 	}
 	return nil

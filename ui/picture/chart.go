@@ -156,7 +156,7 @@ func timeAxis(columns int) string {
 }
 
 // bars are a sparkline's heights, without the full block: in a table it would merge with the row above.
-var bars = [...]string{"▁", "▂", "▃", "▄", "▅", "▆", "▇"}
+var bars = eighths[1:8]
 
 // Sparkline draws values from 0 to their maximum, with a blank for unknown ones.
 func Sparkline(values []float64) string {

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -57,15 +58,7 @@ func (d Dots) Step(paths []path) Dots {
 }
 
 func (d Dots) Moving(paths []path) bool {
-	if len(d) > 0 {
-		return true
-	}
-	for _, p := range paths {
-		if p.arrow.Now() > 0 {
-			return true
-		}
-	}
-	return false
+	return len(d) > 0 || slices.ContainsFunc(paths, func(p path) bool { return p.arrow.Now() > 0 })
 }
 
 func (d Dots) Draw(s *Scene) *term.Canvas {

@@ -73,22 +73,22 @@ func (c *causeMarks) Read(id Request, broker string, list []cause.Group, now tim
 		msg.err = err
 		return msg
 	}
-	back := map[cause.ID]cause.Mark{}
+	var back []*cause.Group
 	for i := range list {
-		if m := msg.States.Now(&list[i], now); m.State != msg.States.Of(list[i].ID).State {
-			back[list[i].ID] = m
+		if g := &list[i]; msg.States.Now(g, now).State != msg.States.Of(g.ID).State {
+			back = append(back, g)
 		}
 	}
-	if len(back) > 0 {
-		return c.written(id, broker, func(s cause.States) {
-			for i := range list {
-				if s.Of(list[i].ID).State == cause.Resolved && back[list[i].ID].State == cause.Back {
-					s.Mark(&list[i], cause.Back, now)
-				}
-			}
-		})
+	if len(back) == 0 {
+		return msg
 	}
-	return msg
+	return c.written(id, broker, func(s cause.States) {
+		for _, g := range back {
+			if s.Of(g.ID).State == cause.Resolved {
+				s.Mark(g, cause.Back, now)
+			}
+		}
+	})
 }
 
 func (c *causeMarks) written(id Request, broker string, how func(cause.States)) MarkedMsg {

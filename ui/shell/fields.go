@@ -114,7 +114,7 @@ func Age(d time.Duration) string {
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
+	return model.Count(int(d.Hours())/24) + "d"
 }
 
 // Absolute is a typed path made absolute, with ~ expanded: it says where the file is.
@@ -135,16 +135,8 @@ func AgoOf(t model.Opt[time.Time], now time.Time) string {
 	if !known {
 		return "?"
 	}
-	d := max(now.Sub(at), 0)
-	switch {
-	case d < time.Minute:
-		return model.Count(int64(d/time.Second)) + "s ago"
-	case d < time.Hour:
-		return model.Count(int64(d/time.Minute)) + "m ago"
-	case d < 2*24*time.Hour:
-		return model.Count(int64(d/time.Hour)) + "h ago"
-	}
-	return model.Count(int64(d/(24*time.Hour))) + "d ago"
+	age, _, _ := strings.Cut(Age(max(now.Sub(at), 0)), " ")
+	return age + " ago"
 }
 
 // ClockOf is the time of day for today, "Nov 19" for another day, "?" when unknown.

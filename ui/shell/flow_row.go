@@ -41,11 +41,8 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 		Due: new(term.Field),
 	}
 	r.Findings = msg.About.Flow(flow)
-	for _, f := range r.Findings {
-		if mark := LevelMark(f.Level); r.Mark == "" || mark == term.MarkError || mark == term.MarkWarning &&
-			r.Mark == term.MarkInfo {
-			r.Mark = mark
-		}
+	if len(r.Findings) > 0 { // the worst one is first
+		r.Mark = LevelMark(r.Findings[0].Level)
 	}
 	waits := r.sumBuffers(msg)
 	if q, ok := t.Queue(flow.Worker.Queue); ok {

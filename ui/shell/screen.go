@@ -10,7 +10,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/watch"
 	"github.com/dlxtop/dlxtop/ui/picture"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them,
@@ -177,26 +176,8 @@ func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
 
 // Scrolled is the first visible line after a key, for a text of this many lines with room for some of them.
 func Scrolled(k *KeyMap, msg tea.KeyMsg, top, lines, room int) int {
-	page, step := max(room, 1), 0
-	switch {
-	case term.Is(msg, k.Up):
-		step = -1
-	case term.Is(msg, k.Down):
-		step = 1
-	case term.Is(msg, k.HalfUp):
-		step = -page / 2
-	case term.Is(msg, k.HalfDown):
-		step = page / 2
-	case term.Is(msg, k.PageUp):
-		step = -page
-	case term.Is(msg, k.PageDown):
-		step = page
-	case term.Is(msg, k.Top):
-		step = -lines
-	case term.Is(msg, k.Bottom):
-		step = lines
-	}
-	return min(max(top+step, 0), max(lines-page, 0))
+	step, _ := k.Step(msg, room)
+	return min(max(top+step, 0), max(lines-max(room, 1), 0))
 }
 
 // Prepare lays the text out, unless that is done for this width.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
@@ -18,10 +19,11 @@ type ScreenFile struct {
 	before   *term.State         // of the terminal; nil without one
 	Filter   func([]byte) []byte // replaces what is drawn; nil: unchanged
 
-	mu      sync.Mutex
-	dead    bool
-	lent    bool // to an editor, or to the shell
-	Stopped bool // stopped by itself, so it knows when it is continued
+	Lent    atomic.Bool // to an editor, or to the shell
+	Stopped atomic.Bool // stopped by itself, so it knows when it is continued
+
+	mu   sync.Mutex
+	dead bool
 }
 
 func NewScreenFile(keyboard, screen *os.File) *ScreenFile {
@@ -60,29 +62,15 @@ func (s *ScreenFile) Lend() (back func()) {
 	if s == nil {
 		return func() {}
 	}
-	s.Set(&s.lent, true)
-	return func() { s.Set(&s.lent, false) }
-}
-
-// Set changes one of the flags, and returns its old value.
-func (s *ScreenFile) Set(flag *bool, value bool) (before bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, *flag = *flag, value
-	return before
-}
-
-func (s *ScreenFile) IsLent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lent
+	s.Lent.Store(true)
+	return func() { s.Lent.Store(false) }
 }
 
 // Rescue restores the terminal, whatever the program does at this moment, and stops all drawing.
 func (s *ScreenFile) Rescue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dead = true; s.lent {
+	if s.dead = true; s.Lent.Load() {
 		return
 	}
 	_, _ = s.File.WriteString(

@@ -40,12 +40,7 @@ func (f TextField) Text() string {
 	return f.input.Value()
 }
 
-func (f *TextField) Set(text string) {
-	input := f.model()
-	input.SetValue(text)
-	input.CursorEnd()
-	f.input = &input
-}
+func (f *TextField) Set(text string) { f.SetAround(text, "") }
 
 // Around is the text before the cursor, and after it.
 func (f TextField) Around() (before, behind string) {

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -185,4 +186,17 @@ func Is(msg tea.KeyMsg, b key.Binding) bool { return key.Matches(msg, b) }
 // Motions are the keys of every list.
 func (k *ListKeys) Motions() []key.Binding {
 	return []key.Binding{k.Up, k.Down, k.Top, k.Bottom, k.HalfUp, k.HalfDown, k.PageUp, k.PageDown}
+}
+
+// Step is how many rows a key moves when a page has this many, far beyond the ends for the first and the last row; ok
+// is false when it is none of the motions.
+func (k *ListKeys) Step(msg tea.KeyMsg, page int) (rows int, ok bool) {
+	const far = 1 << 30
+	page, half := max(1, page), max(1, page/2)
+	steps := [...]int{-1, 1, -far, far, -half, half, -page, page} // in the order of Motions
+	i := slices.IndexFunc(k.Motions(), func(b key.Binding) bool { return Is(msg, b) })
+	if i < 0 {
+		return 0, false
+	}
+	return steps[i], true
 }

@@ -233,28 +233,12 @@ func (t *Table[K, T]) Current() (item T, ok bool) {
 
 // Motion handles the keys that move the cursor and those that sort. It reports whether the key was one of them.
 func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
-	page := max(1, t.drawn.height)
+	step, moves := t.Keys.Step(msg, t.drawn.height)
 	switch k := t.Keys; {
-	case Is(msg, k.Up):
-		t.MoveTo(t.Index - 1)
-	case Is(msg, k.Down):
-		if t.aimed {
-			t.MoveTo(t.Index + 1)
-		} else {
-			t.Regain()
-		}
-	case Is(msg, k.Top):
-		t.MoveTo(0)
-	case Is(msg, k.Bottom):
-		t.MoveTo(len(t.Shown) - 1)
-	case Is(msg, k.HalfUp):
-		t.MoveTo(t.Index - max(1, page/2))
-	case Is(msg, k.HalfDown):
-		t.MoveTo(t.Index + max(1, page/2))
-	case Is(msg, k.PageUp):
-		t.MoveTo(t.Index - page)
-	case Is(msg, k.PageDown):
-		t.MoveTo(t.Index + page)
+	case !t.aimed && Is(msg, k.Down):
+		t.Regain()
+	case moves:
+		t.MoveTo(t.Index + step)
 	case Is(msg, k.Sort):
 		t.sortNext()
 	case Is(msg, k.Reverse):

@@ -54,8 +54,6 @@ func (w *probeWay) all() []trace.ProbeStep {
 	return slices.Clone(w.steps)
 }
 
-type probeStepMsg struct{ request shell.Request } // redraws the way of a probe
-
 func NewProbeScreen(e *shell.Env, worker model.QueueRef) shell.Screen {
 	return ProbeScreen{Dialog: shell.NewDialog(e, shell.DialogAsking), worker: worker}
 }
@@ -110,10 +108,10 @@ func (s ProbeScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		if s.State == shell.DialogAsking {
 			s.polled()
 		}
-	case probeStepMsg:
-		if msg.request == s.Request && s.Open() && s.State != shell.DialogEnded {
+	case stepMsg:
+		if msg.request == s.Request && s.State != shell.DialogEnded {
 			s.steps = s.way.all()
-			return s, s.next()
+			return s, step(&s.Dialog)
 		}
 	case shell.EndedMsg[trace.ProbeResult]:
 		if s.Ended(msg.Request, msg.Err) {
@@ -186,12 +184,7 @@ func (s *ProbeScreen) run() tea.Cmd {
 	probe := shell.Running(&s.Dialog, func(ctx context.Context) (trace.ProbeResult, error) {
 		return prober.Probe(ctx, p, way.add)
 	})
-	return tea.Batch(probe, s.next())
-}
-
-func (s *ProbeScreen) next() tea.Cmd {
-	id := s.Request
-	return tea.Tick(tapStep, func(time.Time) tea.Msg { return probeStepMsg{id} })
+	return tea.Batch(probe, step(&s.Dialog))
 }
 
 func (s ProbeScreen) View(width, height int) string {

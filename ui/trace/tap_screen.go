@@ -22,7 +22,14 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-const tapStep = 100 * time.Millisecond // how often the screen fetches what has passed
+// stepMsg says that what was seen since is to be shown.
+type stepMsg struct{ request shell.Request }
+
+// step awaits the next step of what the dialog runs.
+func step(d *shell.Dialog) tea.Cmd {
+	id := d.Request
+	return tea.Tick(100*time.Millisecond, func(time.Time) tea.Msg { return stepMsg{id} })
+}
 
 // tapScreen shows what a tap costs, and then each message that passes an exchange. The tap ends with the screen.
 type tapScreen struct {
@@ -33,28 +40,21 @@ type tapScreen struct {
 	plan     trace.TapPlan
 
 	passing *tapFeed
-	list    term.List[int64, *tapRow]
+	list    shell.Listing[int64, *tapRow]
 	rows    []*tapRow // newest last
 	counts  trace.TapCounts
 	works   bool // it is bound, and sees what passes
 	paused  bool
-	began   time.Time
 	last    int64 // seen at the last count of the rate
 	counted time.Time
 	rate    float64
 }
 
-type (
-	// tapStepMsg fetches what has passed.
-	tapStepMsg struct{ request shell.Request }
-	// tapOver says that the tap's queue is gone.
-	tapOver struct{}
-	// tapPlannedMsg brings the bindings of a newer poll.
-	tapPlannedMsg struct {
-		request shell.Request
-		plan    trace.TapPlan
-	}
-)
+// tapPlannedMsg brings the bindings of a newer poll.
+type tapPlannedMsg struct {
+	request shell.Request
+	plan    trace.TapPlan
+}
 
 // TapFlow opens the tap of the exchanges that a flow's queue dead-letters to.
 func TapFlow(e *shell.Env, t *model.Topology, f *model.Flow, queue model.QueueRef) tea.Cmd {
@@ -75,13 +75,13 @@ func TapExchange(e *shell.Env, t *model.Topology, exchange model.ExchangeRef) (s
 }
 
 func newTapScreen(e *shell.Env, wants []trace.TapWant) shell.Screen {
-	rows := term.NewTable(e.Kit(), func(r *tapRow) int64 { return r.number },
-		func(a, b *tapRow) int { return int(b.number - a.number) }, tapColumns(e.Styles)...)
+	texts := func(r *tapRow) []string {
+		return []string{r.from, r.key, r.id, string(r.passed.Reason), r.deaths, r.body, model.Printable(r.passed.Exchange)}
+	}
 	return tapScreen{
 		Dialog: shell.NewDialog(e, shell.DialogAsking), wants: wants,
-		list: term.NewList(rows, func(r *tapRow) []string {
-			return []string{r.from, r.key, r.id, string(r.passed.Reason), r.deaths, r.body, model.Printable(r.passed.Exchange)}
-		}),
+		list: shell.NewListing(e, "tap", func(r *tapRow) int64 { return r.number },
+			func(a, b *tapRow) int { return int(b.number - a.number) }, texts, tapColumns(e.Styles)...),
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *tapScreen) exchange() string {
 	return model.Printable(model.ExchangeName(s.wants[s.want].Exchanges[0]))
 }
 
-func (s tapScreen) Typing() bool { return s.list.Filter.Typing }
+func (s tapScreen) Typing() bool { return s.list.Typing() }
 
 func (s tapScreen) Keys() []key.Binding {
 	k := s.Env.Keys
@@ -138,7 +138,7 @@ func (s tapScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		s.topology = msg.Topology
 		switch s.State {
 		case shell.DialogAsking:
-			s.plan = trace.PlanTap(s.topology, s.wants[s.want])
+			s.replan()
 		case shell.DialogRunning:
 			return s, s.follow()
 		}
@@ -146,11 +146,12 @@ func (s tapScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		if msg.request == s.Request {
 			s.plan = msg.plan
 		}
-	case tapStepMsg:
-		if msg.request == s.Request {
-			return s.step()
+	case stepMsg:
+		if msg.request == s.Request && s.State == shell.DialogRunning {
+			s.fetch()
+			return s, step(&s.Dialog)
 		}
-	case shell.EndedMsg[tapOver]:
+	case shell.EndedMsg[struct{}]:
 		if s.Ended(msg.Request, msg.Err) {
 			s.fetch()
 		}
@@ -179,9 +180,7 @@ func (s tapScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		default:
 			return s, nil
 		}
-		if s.topology != nil {
-			s.plan = trace.PlanTap(s.topology, s.wants[s.want])
-		}
+		s.replan()
 		return s, nil
 	}
 	switch {
@@ -195,35 +194,28 @@ func (s tapScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
+func (s *tapScreen) replan() {
+	if s.topology != nil {
+		s.plan = trace.PlanTap(s.topology, s.wants[s.want])
+	}
+}
+
 func (s tapScreen) run() (shell.Screen, tea.Cmd) {
-	s.plan = trace.PlanTap(s.topology, s.wants[s.want])
+	s.replan()
 	if s.plan.Refusal.Refused() {
 		s.State = shell.DialogAsking
 		return s, nil
 	}
 	s.Err, s.works, s.paused = nil, false, false
-	s.began, s.counted, s.last, s.rate, s.counts = s.Env.Now(), s.Env.Now(), 0, 0, trace.TapCounts{}
+	s.counted, s.last, s.rate, s.counts = s.Env.Now(), 0, 0, trace.TapCounts{}
 	s.rows = nil
 	s.list.Table.Set(nil)
 	s.passing = &tapFeed{plans: make(chan trace.TapPlan, 1), passing: trace.NewPassing(s.plan.VHost, s.topology)}
 	plan, feed, tapper := s.plan, s.passing, ports.Tapper(s.Env.Broker)
-	tap := shell.Running(&s.Dialog, func(ctx context.Context) (tapOver, error) {
-		return tapOver{}, tapper.Tap(ctx, plan, feed.plans, feed.see, feed.tell)
+	tap := shell.Running(&s.Dialog, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, tapper.Tap(ctx, plan, feed.plans, feed.see, feed.tell)
 	})
-	return s, tea.Batch(tap, s.next())
-}
-
-func (s *tapScreen) next() tea.Cmd {
-	id := s.Request
-	return tea.Tick(tapStep, func(time.Time) tea.Msg { return tapStepMsg{id} })
-}
-
-func (s tapScreen) step() (shell.Screen, tea.Cmd) {
-	if s.State != shell.DialogRunning {
-		return s, nil
-	}
-	s.fetch()
-	return s, s.next()
+	return s, tea.Batch(tap, step(&s.Dialog))
 }
 
 // fetch takes in what has passed. The cursor stays on its message, but if it is on the newest it stays on that.
@@ -483,23 +475,18 @@ func (s *tapScreen) nothing() []string {
 }
 
 func (s *tapScreen) about(width int) []string {
-	styles := s.Env.Styles
-	r, ok := s.list.Table.Current()
-	if !ok {
-		return s.list.Aimless("message", width)
-	}
-	p := &r.passed
-	look := styles.Text
-	if p.IsLate() {
-		look = styles.Warning
-	}
-	l := shell.NewPaneLines(styles, width)
-	l.SayFirst(2, "here", tapSentence(p), look)
-	l.SayFirst(1, "through", model.Printable(model.ExchangeName(p.Exchange))+", key "+act.PrintableKey(p.RoutingKey),
-		styles.Text)
-	l.SayFirst(1, "deaths", r.deaths, styles.Text)
-	l.SayFirst(1, "body", r.body, styles.Muted)
-	return append([]string{term.Partition(styles, r.id, s.list.Table.Position(), width)}, l.Indented()...)
+	return s.list.Pane("message", width, func(r *tapRow, l *shell.DialogLines) (name string) {
+		p, look := &r.passed, l.Styles.Text
+		if p.IsLate() {
+			look = l.Styles.Warning
+		}
+		l.SayFirst(2, "here", tapSentence(p), look)
+		l.SayFirst(1, "through", model.Printable(model.ExchangeName(p.Exchange))+", key "+act.PrintableKey(p.RoutingKey),
+			l.Styles.Text)
+		l.SayFirst(1, "deaths", r.deaths, l.Styles.Text)
+		l.SayFirst(1, "body", r.body, l.Styles.Muted)
+		return r.id
+	})
 }
 
 // tapSentence says how a message came, and whether in time.
