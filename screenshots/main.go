@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -128,12 +129,16 @@ func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) (
 }
 
 func writePNG(img *image.RGBA, path string) error {
+	return save(path, func(w io.Writer) error { return paint.PNG(w, img) })
+}
+
+func save(path string, encode func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if err := paint.PNG(file, img); err != nil {
+	if err := encode(file); err != nil {
 		return err
 	}
 	return file.Close()

@@ -9,18 +9,12 @@ import (
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// scene is one picture: the program starts afresh, and keys are pressed one after the other.
+// scene is one picture of the documentation: the program starts afresh, and the picture is taken at the last stop.
 type scene struct {
-	name          string
-	width, height int
-	steps         []step
-	watch         time.Duration // wait before the picture is taken; 0 is 5 s, two polls
-}
-
-// step waits until the screen shows a text, then presses keys.
-type step struct {
-	until string
-	keys  string
+	name string
+	size
+	stops []stop
+	watch time.Duration // wait before the picture is taken; 0 is 5 s, two polls
 }
 
 const (
@@ -29,79 +23,78 @@ const (
 	down   = "\x1b[B"
 )
 
-var failed = step{"ucenter@user", "/ucenter@user" + enter + "f"}
+var (
+	large, small = size{120, 36}, size{80, 24}
+
+	failed = stop{"", openFailed, "TimeoutError"}
+)
 
 var scenes = []scene{
-	{name: "flows", width: 120, height: 36, steps: []step{{"ucenter@user", "j"}}, watch: 150 * time.Second},
-	{name: "flow", width: 120, height: 36, steps: []step{
-		{"worker-queue-5s", "/worker-queue-5s" + enter + enter},
-		{"MOVED  ", ""},
-	}, watch: 30 * time.Second},
-	{name: "flow-retry", width: 120, height: 36, steps: []step{
-		{"ucenter@user", "/ucenter@user" + enter + enter},
-		{"MOVED  ", ""},
-	}, watch: 30 * time.Second},
-	{name: "causes", width: 120, height: 36, steps: []step{
-		{"ucenter@user", "3"}, {"TimeoutError", "jo"}, {"resolved", "k"},
-	}},
-	{name: "find", width: 120, height: 36, steps: []step{{"ucenter@user", ":find user4" + enter}, {"found", ""}}},
-	{name: "messages", width: 120, height: 36, steps: []step{failed, {"TimeoutError", ""}}},
-	{name: "replay", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", ""}}},
-	{name: "chart", width: 120, height: 36, steps: []step{
-		{"worker-queue-5s", "/worker-queue-5s" + enter + enter},
-		{"MOVED  ", "kc"},
-	}, watch: 90 * time.Second},
-	{name: "findings", width: 120, height: 36, steps: []step{{"ucenter@user", "4"}, {"evidence", ""}}},
-	{name: "queues", width: 120, height: 36, steps: []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
-	{name: "journal", width: 120, height: 36, steps: []step{
+	{"flows", large, []stop{{"", "j", ""}}, 150 * time.Second},
+	{"flow", large, []stop{{"", "/worker-queue-5s" + enter + enter, "MOVED  "}}, 30 * time.Second},
+	{"flow-retry", large, []stop{{"", "/ucenter@user" + enter + enter, "MOVED  "}}, 30 * time.Second},
+	{"causes", large, []stop{{"", "3", "TimeoutError"}, {"", "jo", "resolved"}, {"", "k", ""}}, 0},
+	{"find", large, []stop{{"", ":find user4" + enter, "found"}}, 0},
+	{"messages", large, []stop{failed}, 0},
+	{"replay", large, []stop{failed, {"", "r", "reaches"}}, 0},
+	{"chart", large, []stop{{"", "/worker-queue-5s" + enter + enter, "MOVED  "}, {"", "kc", ""}}, 90 * time.Second},
+	{"findings", large, []stop{{"", "4", "evidence"}}, 0},
+	{"queues", large, []stop{{"", "2", "ucenter@user@retry"}}, 0},
+	{"journal", large, []stop{
 		failed,
-		{"TimeoutError", "r"},
-		{"reaches", enter},
-		{"What happened", enter},
-		{"Story", "d"},
-		{"enter drop", enter},
-		{"What happened", "u"},
-		{"bring back", enter},
-		{"brought back to", enter + "5"},
-		{"replay", ""},
-	}},
-	{name: "tap", width: 120, height: 36, steps: []step{
-		{"worker-queue", "/worker-queue" + enter + "j" + enter},
-		{"MOVED  ", "t"},
-		{"enter tap", enter},
-		{"held", down + down},
-	}, watch: 15 * time.Second},
-	{name: "probe", width: 120, height: 36, steps: []step{
-		{"worker-queue-5s", ":probe worker-queue-5s" + enter},
-		{"sends it anyway", "i"},
-		{"send the probe", enter},
-		{"arrived", ""},
-	}},
-	{name: "flows-80x24", width: 80, height: 24, steps: []step{{"ucenter@user", ""}}},
-	{name: "messages-80x24", width: 80, height: 24, steps: []step{failed, {"TimeoutError", ""}}},
+		{"", "r", "reaches"},
+		{"", enter, "What happened"},
+		{"", enter, "Story"},
+		{"", "d", "enter drop"},
+		{"", enter, "What happened"},
+		{"", "u", "bring back"},
+		{"", enter, "brought back to"},
+		{"", enter + "5", "replay"},
+	}, 0},
+	{"tap", large, []stop{
+		{"", "/worker-queue" + enter + "j" + enter, "MOVED  "},
+		{"", "t", "enter tap"},
+		{"", enter, "held"},
+		{"", down + down, ""},
+	}, 15 * time.Second},
+	{"probe", large, []stop{
+		{"", ":probe worker-queue-5s" + enter, "sends it anyway"},
+		{"", "i", "send the probe"},
+		{"", enter, "arrived"},
+	}, 0},
+	{"flows-80x24", small, nil, 0},
+	{"messages-80x24", small, []stop{failed}, 0},
 }
 
 func (s scene) play(ctx context.Context, node *demo.Node) (paint.Screen, error) {
-	t, err := openDashboard(ctx, node, paint.Dark, s.width, s.height)
+	t, err := openDashboard(ctx, node, paint.Dark, s.size)
 	if err != nil {
 		return paint.Screen{}, err
 	}
 	defer t.close()
-	for _, step := range s.steps {
-		if err := t.await(ctx, step.until); err != nil {
+	for _, stop := range s.stops {
+		if err := t.goTo(ctx, stop); err != nil {
 			return paint.Screen{}, err
 		}
-		t.press(step.keys)
 	}
 	pause(ctx, cmp.Or(s.watch, 5*time.Second))
 	return t.screen(), ctx.Err()
 }
 
+// openDashboard runs dlxtop until it shows the flows.
 func openDashboard(
-	ctx context.Context, node *demo.Node, l paint.Look, width, height int, arguments ...string,
+	ctx context.Context, node *demo.Node, l paint.Look, s size, arguments ...string,
 ) (*terminal, error) {
 	arguments = append([]string{"--url", node.AMQP(), "--api", node.API()}, arguments...)
-	return openTerminal(ctx, l, width, height, "bin/dlxtop", arguments...)
+	t, err := openTerminal(ctx, l, s, "bin/dlxtop", arguments...)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.await(ctx, "ucenter@user"); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

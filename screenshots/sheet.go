@@ -29,7 +29,7 @@ var themes = []theme{{"dark", paint.Dark}, {"light", paint.Light}, {"ansi", pain
 
 type size struct{ width, height int }
 
-var sizes = []size{{120, 36}, {80, 24}, {200, 50}}
+var sizes = []size{large, small, {200, 50}}
 
 // makeSheets makes a contact sheet for each theme, and the single pictures beside it. When parts are selected it makes
 // only the single pictures.

@@ -29,16 +29,16 @@ type terminal struct {
 }
 
 func openTerminal(
-	ctx context.Context, l paint.Look, width, height int, name string, arguments ...string,
+	ctx context.Context, l paint.Look, s size, name string, arguments ...string,
 ) (*terminal, error) {
 	program := exec.CommandContext(ctx, name, arguments...)
 	program.Env = append(os.Environ(), "TERM=xterm-256color", "COLORTERM=truecolor")
-	file, err := pty.StartWithSize(program, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)})
+	file, err := pty.StartWithSize(program, &pty.Winsize{Rows: uint16(s.height), Cols: uint16(s.width)})
 	if err != nil {
 		return nil, err
 	}
 	t := &terminal{
-		file: file, program: program, look: l, ended: make(chan struct{}), emulator: vt.NewEmulator(width, height),
+		file: file, program: program, look: l, ended: make(chan struct{}), emulator: vt.NewEmulator(s.width, s.height),
 	}
 	t.emulator.SetDefaultBackgroundColor(l.Paper)
 	t.emulator.SetDefaultForegroundColor(l.Ink)
@@ -85,6 +85,17 @@ func (t *terminal) press(keys string) {
 		io.WriteString(t.file, key)
 		time.Sleep(20 * time.Millisecond) // or an escape and the next key would be read as one
 	}
+}
+
+// goTo presses the keys that lead to a stop, and waits until it is reached.
+func (t *terminal) goTo(ctx context.Context, s stop) error {
+	for _, key := range split(s.keys) {
+		t.press(key)
+		if key == escape { // with the next key right after it, it would be read as another key
+			pause(ctx, 400*time.Millisecond)
+		}
+	}
+	return t.await(ctx, s.until)
 }
 
 // split splits keys into single ones: a character, or an escape sequence.

@@ -6,7 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/gif"
-	"os"
+	"io"
 	"slices"
 	"time"
 
@@ -14,8 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
-// The tour's size in characters, and the width of a character in pixels.
-const tourWidth, tourHeight, tourCell = 120, 36, 8
+const tourCell = 8 // the width of a character in pixels
 
 // act is a step of the tour: it waits until the screen shows a text, pauses, and then presses keys, which the line
 // below the screen shows with their purpose.
@@ -77,32 +76,19 @@ func makeTour(ctx context.Context, node *demo.Node, path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := gif.EncodeAll(file, moving); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
+	err = save(path, func(w io.Writer) error { return gif.EncodeAll(w, moving) })
 	made(path)
-	return nil
+	return err
 }
 
 // playTour runs the program through the acts and records its screen whenever it has changed, up to eight times a
 // second.
 func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
-	t, err := openDashboard(ctx, node, paint.Dark, tourWidth, tourHeight)
+	t, err := openDashboard(ctx, node, paint.Dark, large)
 	if err != nil {
 		return nil, err
 	}
 	defer t.close()
-	if err := t.await(ctx, acts[0].until); err != nil {
-		return nil, err
-	}
 	var frames []frame
 	says := "dlxtop: the delayed, retry and failed queues of RabbitMQ"
 	begun := time.Now()

@@ -20,11 +20,7 @@ type way struct {
 
 // stop is a screen or a dialog on a way: keys lead there from the stop before, and it is reached when the screen shows
 // a text. A stop without a name has no picture.
-type stop struct {
-	name  string
-	keys  string
-	until string
-}
+type stop struct{ name, keys, until string }
 
 type shot struct {
 	name   string
@@ -167,23 +163,14 @@ func (w way) walk(ctx context.Context, node *demo.Node, th theme, s size) (shots
 }
 
 func (w way) visit(ctx context.Context, node *demo.Node, th theme, s size) (shots []shot, err error) {
-	t, err := openDashboard(ctx, node, th.look, s.width, s.height, "--theme", th.name)
+	t, err := openDashboard(ctx, node, th.look, s, "--theme", th.name)
 	if err != nil {
 		return nil, err
 	}
 	defer t.close()
-	if err := t.await(ctx, "ucenter@user"); err != nil {
-		return nil, err
-	}
 	for _, stop := range w.stops {
-		for _, key := range split(stop.keys) {
-			t.press(key)
-			if key == escape { // with the next key right after it, it would be read as another key
-				pause(ctx, 400*time.Millisecond)
-			}
-		}
 		soon, cancel := context.WithTimeout(ctx, stopPatience)
-		err := t.await(soon, stop.until)
+		err := t.goTo(soon, stop)
 		cancel()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

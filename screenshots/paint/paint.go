@@ -1,5 +1,5 @@
-// Package paint draws a terminal's screen as a picture, in the terminal's colours: as pixels (PNG, the documentation's
-// pictures) or as text (SVG). It reads a program's output, and knows nothing about its meaning.
+// Package paint draws a terminal's screen as a picture, in the terminal's colours. It reads a program's output, and
+// knows nothing about its meaning.
 package paint
 
 import (

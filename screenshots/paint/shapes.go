@@ -1,60 +1,50 @@
 package paint
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Lines, blocks and arrowheads are drawn here and not with a font: a font's glyphs are not as high as a cell, and would
 // leave gaps between the cells that they join.
 
-// arms are the thicknesses of the lines from a cell's middle to its sides: 0 is none, 1 is light, 2 is heavy.
-type arms struct{ left, right, up, down int }
+// arms are the sides of a cell that something reaches from its middle, or points to.
+type arms struct{ left, right, up, down bool }
 
 var lines = map[string]arms{
-	"─": {left: 1, right: 1}, "│": {up: 1, down: 1}, "━": {left: 2, right: 2}, "┃": {up: 2, down: 2},
-	"┌": {right: 1, down: 1}, "┐": {left: 1, down: 1}, "└": {right: 1, up: 1}, "┘": {left: 1, up: 1},
-	"├": {right: 1, up: 1, down: 1}, "┤": {left: 1, up: 1, down: 1},
-	"┬": {left: 1, right: 1, down: 1}, "┴": {left: 1, right: 1, up: 1}, "┼": {1, 1, 1, 1},
-	"╴": {left: 1}, "╵": {up: 1}, "╶": {right: 1}, "╷": {down: 1},
+	"─": {left: true, right: true}, "│": {up: true, down: true}, "┼": {true, true, true, true},
+	"├": {right: true, up: true, down: true}, "┤": {left: true, up: true, down: true},
+	"┬": {left: true, right: true, down: true}, "┴": {left: true, right: true, up: true},
 }
 
-// corners are the round corners, with the sides that their lines reach.
+// corners are the round corners.
 var corners = map[string]arms{
-	"╭": {right: 1, down: 1}, "╮": {left: 1, down: 1}, "╰": {right: 1, up: 1}, "╯": {left: 1, up: 1},
+	"╭": {right: true, down: true}, "╮": {left: true, down: true}, "╰": {right: true, up: true},
+	"╯": {left: true, up: true},
 }
 
-// blocks are the filled parts of a cell, in eighths: from left, top to right, bottom.
-var blocks = map[string][4]int{
-	"▁": {0, 7, 8, 8}, "▂": {0, 6, 8, 8}, "▃": {0, 5, 8, 8}, "▄": {0, 4, 8, 8},
-	"▅": {0, 3, 8, 8}, "▆": {0, 2, 8, 8}, "▇": {0, 1, 8, 8}, "█": {0, 0, 8, 8},
-	"▉": {0, 0, 7, 8}, "▊": {0, 0, 6, 8}, "▋": {0, 0, 5, 8}, "▌": {0, 0, 4, 8},
-	"▍": {0, 0, 3, 8}, "▎": {0, 0, 2, 8}, "▏": {0, 0, 1, 8}, "▐": {4, 0, 8, 8}, "▀": {0, 0, 8, 4},
-}
+// heads are the arrowheads.
+var heads = map[string]arms{"▶": {right: true}, "◀": {left: true}, "▼": {down: true}, "▲": {up: true}}
 
-// shading is the share of a cell that is covered evenly.
-var shading = map[string]float64{"░": 0.25, "▒": 0.5, "▓": 0.75}
-
-// heads are the arrowheads, by the side that they point to.
-var heads = map[string]arms{"▶": {right: 1}, "◀": {left: 1}, "▼": {down: 1}, "▲": {up: 1}}
+// bars fill a cell from below, by eighths.
+var bars = []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
 // drawn draws the characters that join; ok is false for all others.
 func (g *glyphs) drawn(of glyph) (made mask, ok bool) {
-	if line, ok := lines[of.text]; ok {
-		return g.fill(func(x, y float64) float64 { return g.line(line, x, y) }), true
+	for _, shapes := range []struct {
+		of   map[string]arms
+		draw func(a arms, x, y float64) float64
+	}{{lines, g.line}, {corners, g.corner}, {heads, g.head}} {
+		if shape, ok := shapes.of[of.text]; ok {
+			return g.fill(func(x, y float64) float64 { return shapes.draw(shape, x, y) }), true
+		}
 	}
-	if corner, ok := corners[of.text]; ok {
-		return g.fill(func(x, y float64) float64 { return g.corner(corner, x, y) }), true
+	if i := slices.Index(bars, of.text); i >= 0 {
+		top := math.Round(float64((7-i)*g.height) / 8)
+		return g.fill(func(_, y float64) float64 { return inside(y > top) }), true
 	}
-	if block, ok := blocks[of.text]; ok {
-		edge := func(eighths, size int) float64 { return math.Round(float64(eighths*size) / 8) }
-		return g.fill(func(x, y float64) float64 {
-			return inside(x > edge(block[0], g.width) && x < edge(block[2], g.width) &&
-				y > edge(block[1], g.height) && y < edge(block[3], g.height))
-		}), true
-	}
-	if shade, ok := shading[of.text]; ok {
-		return g.fill(func(float64, float64) float64 { return shade }), true
-	}
-	if head, ok := heads[of.text]; ok {
-		return g.fill(func(x, y float64) float64 { return g.head(head, x, y) }), true
+	if of.text == "░" {
+		return g.fill(func(float64, float64) float64 { return 0.25 }), true
 	}
 	return nil, false
 }
@@ -140,9 +130,8 @@ func (g *glyphs) middle() (x, y float64) {
 func (g *glyphs) line(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
 	half := float64(g.thin()) / 2
-	on := func(thickness int, along, across float64) bool { // on a line to the side where along is negative
-		reach := half * float64(thickness)
-		return thickness > 0 && along < half && math.Abs(across) <= reach
+	on := func(arm bool, along, across float64) bool { // on a line to the side where along is negative
+		return arm && along < half && math.Abs(across) <= half
 	}
 	return inside(on(a.left, x-middleX, y-middleY) || on(a.right, middleX-x, y-middleY) ||
 		on(a.up, y-middleY, x-middleX) || on(a.down, middleY-y, x-middleX))
@@ -151,10 +140,10 @@ func (g *glyphs) line(a arms, x, y float64) float64 {
 // corner draws a quarter of a circle half a cell wide, and a straight line on to the top or the bottom.
 func (g *glyphs) corner(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
-	if a.left > 0 { // mirror it to the right
+	if a.left { // mirror it to the right
 		x, middleX = float64(g.width)-x, float64(g.width)-middleX
 	}
-	if a.up > 0 { // mirror it down
+	if a.up { // mirror it down
 		y, middleY = float64(g.height)-y, float64(g.height)-middleY
 	}
 	radius, half := float64(g.width)-middleX, float64(g.thin())/2
@@ -170,12 +159,12 @@ func (g *glyphs) head(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
 	along, across, length := x, y-middleY, float64(g.width)
 	switch {
-	case a.left > 0:
+	case a.left:
 		along = length - x
-	case a.down > 0, a.up > 0:
+	case a.down, a.up:
 		length = float64(g.width) * 0.9
 		along, across = y-(middleY-length/2), x-middleX
-		if a.up > 0 {
+		if a.up {
 			along = length - along
 		}
 	}
