@@ -176,7 +176,9 @@ func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 	var r shell.Screen = act.NewRecordScreen(newApp(t.Context(), o).env, plan.Record{ID: 7, Operation: plan.Replay})
 	answer := func(rows []act.EntryRow, err error) string {
 		r, _ = r.Update(shell.TopologyMsg{})
-		r, _ = r.Update(act.EntriesMsg{Request: r.(act.RecordScreen).Request, Rows: rows, More: false, Err: err})
+		r, _ = r.Update(shell.EndedMsg[act.Entries]{
+			Request: r.(act.RecordScreen).Request, Result: act.Entries{Rows: rows}, Err: err,
+		})
 		return ansi.Strip(r.View(80, 19))
 	}
 	rows := []act.EntryRow{{Position: 1, Id: "m-1"}, {Position: 2, Id: "m-2"}}
@@ -211,8 +213,10 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 		record, _ = record.Update(shell.TopologyMsg{})
 		list, _ = list.Update(shell.TopologyMsg{})
 	}
-	record, _ = record.Update(act.EntriesMsg{Request: ofRecord, Rows: []act.EntryRow{{Position: 1, Id: "m-1"}}})
-	list, _ = list.Update(act.RecordsMsg{Request: ofList, Records: []plan.Record{{ID: 4711}}})
+	record, _ = record.Update(shell.EndedMsg[act.Entries]{
+		Request: ofRecord, Result: act.Entries{Rows: []act.EntryRow{{Position: 1, Id: "m-1"}}},
+	})
+	list, _ = list.Update(shell.EndedMsg[[]plan.Record]{Request: ofList, Result: []plan.Record{{ID: 4711}}})
 	assert.Contains(t, record.View(80, 19), "m-1", "the messages are not shown")
 	assert.Contains(t, list.View(80, 19), "4711", "the records are not shown")
 	_, next := record.Update(shell.TopologyMsg{})

@@ -19,9 +19,9 @@ import (
 // CompareScreen shows two messages side by side, with their differences.
 type CompareScreen struct {
 	Env     *shell.Env
-	of      [2]*shell.MessageRow
-	read    func(*message.Message) body.View
+	title   string
 	request shell.Request
+	reads   tea.Cmd        // begins to read both messages
 	names   [2]string      // of the messages
 	Parts   []comparedPart // nil: not read yet
 	Whole   bool           // show what is equal, too
@@ -35,25 +35,22 @@ type comparedPart struct {
 	titles [2]string // how it was decoded
 }
 
-type comparedMsg struct {
-	request shell.Request
-	names   [2]string
-	parts   []comparedPart
+type compared struct {
+	names [2]string
+	parts []comparedPart
 }
 
 func NewCompareScreen(e *shell.Env, queue model.QueueRef, left, right *shell.MessageRow) shell.Screen {
-	of := [2]*shell.MessageRow{left, right}
-	return CompareScreen{Env: e, of: of, read: e.Reads(queue), request: e.NewRequest()}
+	c := CompareScreen{Env: e, title: "#" + model.Count(left.Position) + " and #" + model.Count(right.Position)}
+	c.request, c.reads = shell.Ask(e, 0, func(context.Context) (compared, error) { // they can be on disk
+		left, right := shell.Parts(nil, left).Whole, shell.Parts(nil, right).Whole
+		names := [2]string{comparedName(left), comparedName(right)}
+		return compared{names, ComparedParts(left, right, e.Reads(queue))}, nil
+	})
+	return c
 }
 
-// Init reads both messages, which can be on disk.
-func (c CompareScreen) Init() tea.Cmd {
-	id, of, read := c.request, c.of, c.read
-	return c.Env.Command(0, func(context.Context) tea.Msg {
-		left, right := shell.Parts(nil, of[0]).Whole, shell.Parts(nil, of[1]).Whole
-		return comparedMsg{id, [2]string{comparedName(left), comparedName(right)}, ComparedParts(left, right, read)}
-	})
-}
+func (c CompareScreen) Init() tea.Cmd { return c.reads }
 
 // ComparedParts compares the decoded bodies, the headers and the properties.
 func ComparedParts(left, right *message.Message, read func(*message.Message) body.View) []comparedPart {
@@ -89,11 +86,8 @@ func namedLines(all []shell.Named) []body.Line {
 	return lines
 }
 
-func (c CompareScreen) Title() string {
-	return "#" + model.Count(c.of[0].Position) + " and #" + model.Count(c.of[1].Position)
-}
-
-func (c CompareScreen) Typing() bool { return false }
+func (c CompareScreen) Title() string { return c.title }
+func (c CompareScreen) Typing() bool  { return false }
 
 func (c CompareScreen) Keys() []key.Binding {
 	if c.Whole {
@@ -104,9 +98,9 @@ func (c CompareScreen) Keys() []key.Binding {
 
 func (c CompareScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case comparedMsg:
-		if msg.request == c.request {
-			c.names, c.Parts, c.text = msg.names, msg.parts, shell.Scroll{}
+	case shell.EndedMsg[compared]:
+		if msg.Request == c.request {
+			c.names, c.Parts, c.text = msg.Result.names, msg.Result.parts, shell.Scroll{}
 		}
 	case tea.KeyMsg:
 		if term.Is(msg, c.Env.Keys.Fold) {

@@ -28,13 +28,6 @@ type JournalScreen struct {
 	read    bool
 }
 
-// RecordsMsg brings the newest records.
-type RecordsMsg struct {
-	Request shell.Request
-	Records []plan.Record
-	err     error
-}
-
 func NewJournalScreen(e *shell.Env) shell.Screen {
 	return JournalScreen{Listing: shell.NewListing(e, "journal", func(r plan.Record) int64 { return r.ID },
 		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, func(r plan.Record) []string { return r.Texts() },
@@ -89,7 +82,7 @@ func (j JournalScreen) Keys() []key.Binding {
 	return j.Bindings()
 }
 
-func (j JournalScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+func (j JournalScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	if j.Handle(msg) {
 		return j, nil
 	}
@@ -98,13 +91,15 @@ func (j JournalScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		if j.Env.Journal == nil || j.Request != 0 {
 			return j, nil
 		}
-		j.Request = j.Env.NewRequest()
-		return j, readRecords(j.Env, j.Request)
-	case RecordsMsg:
+		journal := j.Env.Journal
+		j.Request, cmd = shell.Ask(j.Env, journalPatience, func(ctx context.Context) ([]plan.Record, error) {
+			return journal.Records(ctx, shownRecords)
+		})
+	case shell.EndedMsg[[]plan.Record]:
 		if msg.Request == j.Request {
-			j.Request, j.read, j.err = 0, true, msg.err
-			if msg.err == nil {
-				j.Table.Set(msg.Records)
+			j.Request, j.read, j.err = 0, true, msg.Err
+			if msg.Err == nil {
+				j.Table.Set(msg.Result)
 			}
 		}
 	case tea.KeyMsg:
@@ -118,14 +113,7 @@ func (j JournalScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			return j, shell.Push(NewResumeScreen(j.Env, r.ID))
 		}
 	}
-	return j, nil
-}
-
-func readRecords(e *shell.Env, id shell.Request) tea.Cmd {
-	return e.Command(journalPatience, func(ctx context.Context) tea.Msg {
-		records, err := e.Journal.Records(ctx, shownRecords)
-		return RecordsMsg{id, records, err}
-	})
+	return j, cmd
 }
 
 func (j JournalScreen) View(width, height int) string {

@@ -38,11 +38,10 @@ type EntryRow struct {
 	size               string
 }
 
-type EntriesMsg struct {
-	Request shell.Request
-	Rows    []EntryRow
-	More    bool
-	Err     error
+// Entries are the first messages of a record.
+type Entries struct {
+	Rows []EntryRow
+	More bool
 }
 
 func NewRecordScreen(e *shell.Env, r plan.Record) shell.Screen {
@@ -85,16 +84,17 @@ func (r RecordScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		if r.Request != 0 {
 			return r, nil
 		}
-		r.Request = r.Env.NewRequest()
-		return r, readEntries(r.Env, r.Request, r.record)
-	case EntriesMsg:
+		var cmd tea.Cmd
+		r.Request, cmd = readEntries(r.Env, r.record)
+		return r, cmd
+	case shell.EndedMsg[Entries]:
 		if msg.Request != r.Request {
 			return r, nil
 		}
 		r.Request, r.read, r.err = 0, true, msg.Err
-		if msg.Err == nil || len(msg.Rows) > len(r.Table.All) {
-			r.more = msg.More
-			r.Table.Set(msg.Rows)
+		if read := msg.Result; msg.Err == nil || len(read.Rows) > len(r.Table.All) {
+			r.more = read.More
+			r.Table.Set(read.Rows)
 		}
 	case tea.KeyMsg:
 		row, ok := r.Table.Current()
@@ -112,20 +112,19 @@ func (r RecordScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 
 var errEnough = errors.New("enough")
 
-func readEntries(e *shell.Env, id shell.Request, r plan.Record) tea.Cmd {
-	return e.Command(journalPatience, func(ctx context.Context) tea.Msg {
-		var rows []EntryRow
-		err := e.Journal.Entries(ctx, r.ID, func(entry *plan.Entry) error {
-			if len(rows) == shownEntries {
+func readEntries(e *shell.Env, r plan.Record) (shell.Request, tea.Cmd) {
+	return shell.Ask(e, journalPatience, func(ctx context.Context) (read Entries, err error) {
+		err = e.Journal.Entries(ctx, r.ID, func(entry *plan.Entry) error {
+			if read.More = len(read.Rows) == shownEntries; read.More {
 				return errEnough
 			}
-			rows = append(rows, newEntryRow(&r, entry))
+			read.Rows = append(read.Rows, newEntryRow(&r, entry))
 			return nil
 		})
 		if errors.Is(err, errEnough) {
-			return EntriesMsg{id, rows, true, nil}
+			err = nil
 		}
-		return EntriesMsg{id, rows, false, err}
+		return read, err
 	})
 }
 
@@ -189,8 +188,9 @@ type entryScreen struct {
 	env         *shell.Env
 	record      plan.Record
 	row         EntryRow
-	request     shell.Request // the reading in flight; 0: none
-	message     *message.Message
+	request     shell.Request
+	reads       tea.Cmd          // begins to read it
+	message     *message.Message // nil: not read yet, or the journal does not keep it
 	err         error
 	read        bool
 	bodies      shell.Bodies
@@ -198,37 +198,27 @@ type entryScreen struct {
 	text        shell.Scroll
 }
 
-// entryMsg brings the message; nil: the journal does not keep it.
-type entryMsg struct {
-	request shell.Request
-	message *message.Message
-	err     error
-}
-
 func (r RecordScreen) openEntry(row EntryRow) (shell.Screen, tea.Cmd) {
-	return r, shell.Push(entryScreen{
-		env: r.Env, record: r.record, row: row, request: r.Env.NewRequest(),
-		bodies: shell.Bodies{Read: r.Env.Reads(r.record.From)},
-	})
-}
-
-func (s entryScreen) Init() tea.Cmd {
-	id, e, r, position := s.request, s.env, s.record.ID, s.row.Position
-	return e.Command(journalPatience, func(ctx context.Context) tea.Msg {
-		msg := entryMsg{request: id}
-		msg.err = e.Journal.Entries(ctx, r, func(entry *plan.Entry) error {
-			if entry.Position != position {
+	s := entryScreen{
+		env: r.Env, record: r.record, row: row, bodies: shell.Bodies{Read: r.Env.Reads(r.record.From)},
+	}
+	s.request, s.reads = shell.Ask(s.env, journalPatience, func(ctx context.Context) (m *message.Message, err error) {
+		err = s.env.Journal.Entries(ctx, s.record.ID, func(entry *plan.Entry) error {
+			if entry.Position != row.Position {
 				return nil
 			}
-			msg.message = entry.Message
+			m = entry.Message
 			return errEnough
 		})
-		if errors.Is(msg.err, errEnough) {
-			msg.err = nil
+		if errors.Is(err, errEnough) {
+			err = nil
 		}
-		return msg
+		return m, err
 	})
+	return r, shell.Push(s)
 }
+
+func (s entryScreen) Init() tea.Cmd { return s.reads }
 
 func (s entryScreen) Title() string { return "#" + model.Count(int64(s.row.Position)) }
 
@@ -250,9 +240,9 @@ func (s entryScreen) Keys() []key.Binding {
 
 func (s entryScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case entryMsg:
-		if msg.request == s.request {
-			s.read, s.message, s.err, s.text.Lines = true, msg.message, msg.err, nil
+	case shell.EndedMsg[*message.Message]:
+		if msg.Request == s.request {
+			s.read, s.message, s.err, s.text.Lines = true, msg.Result, msg.Err, nil
 		}
 	case tea.KeyMsg:
 		k := s.env.Keys

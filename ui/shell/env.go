@@ -125,6 +125,18 @@ func (e *Env) Stoppable(f func(ctx context.Context) tea.Msg) (cmd tea.Cmd, stop 
 	}), stop
 }
 
+// Ask runs f outside Update, for at most the timeout (0: as long as the program). The answer is an EndedMsg with the
+// request.
+func Ask[R any](
+	e *Env, timeout time.Duration, f func(ctx context.Context) (R, error),
+) (id Request, cmd tea.Cmd) {
+	id = e.NewRequest()
+	return id, e.Command(timeout, func(ctx context.Context) tea.Msg {
+		result, err := f(ctx)
+		return EndedMsg[R]{id, result, err}
+	})
+}
+
 // work owns everything that runs outside Update.
 type work struct {
 	Ctx    context.Context
