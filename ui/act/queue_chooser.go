@@ -1,7 +1,6 @@
 package act
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -17,47 +16,27 @@ import (
 // QueueChooser selects one queue by typing a part of its name. The cursor follows the queue's name: a poll never moves
 // what enter is about to hit.
 type QueueChooser struct {
-	env    *shell.Env
-	queues []*model.Queue // in the order of the list
-	field  term.TextField
-	at     string // the name under the cursor; "": the first one shown
+	env   *shell.Env
+	list  term.Table[string, *model.Queue]
+	field term.TextField
 }
 
 func NewQueueChooser(e *shell.Env, queues []*model.Queue) QueueChooser {
-	return QueueChooser{env: e, queues: queues, field: term.NewTextField("")}
+	name, asGiven := func(q *model.Queue) string { return q.Name }, func(_, _ *model.Queue) int { return 0 }
+	c := QueueChooser{env: e, list: term.NewTable(e.Kit(), name, asGiven), field: term.NewTextField("")}
+	c.Polled(queues)
+	return c
 }
 
 // Polled takes in a newer list. The cursor stays on its queue.
 func (c *QueueChooser) Polled(queues []*model.Queue) {
-	if q, ok := c.Current(); ok {
-		c.at = q.Name
-	}
-	c.queues = queues
-}
-
-func (c *QueueChooser) shown() []*model.Queue {
-	needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
-	other := func(q *model.Queue) bool { return !term.ContainsFold(needle, q.Name) }
-	return slices.DeleteFunc(slices.Clone(c.queues), other)
-}
-
-func (c *QueueChooser) index(shown []*model.Queue) int {
-	return max(slices.IndexFunc(shown, func(q *model.Queue) bool { return q.Name == c.at }), 0)
-}
-
-func (c *QueueChooser) Current() (*model.Queue, bool) {
-	shown := c.shown()
-	if len(shown) == 0 {
-		return nil, false
-	}
-	return shown[c.index(shown)], true
-}
-
-func (c *QueueChooser) move(by int) {
-	if shown := c.shown(); len(shown) > 0 {
-		c.at = shown[min(max(c.index(shown)+by, 0), len(shown)-1)].Name
+	c.list.Set(queues)
+	if _, ok := c.Current(); !ok {
+		c.list.MoveTo(0)
 	}
 }
+
+func (c *QueueChooser) Current() (*model.Queue, bool) { return c.list.Current() }
 
 // Handle handles a key. chosen reports that enter selected the queue under the cursor.
 func (c *QueueChooser) Handle(msg tea.KeyMsg) (chosen bool) {
@@ -67,14 +46,15 @@ func (c *QueueChooser) Handle(msg tea.KeyMsg) (chosen bool) {
 		_, ok := c.Current()
 		return ok
 	case term.Is(msg, k.ChooseUp):
-		c.move(-1)
+		c.list.MoveTo(c.list.Index - 1)
 	case term.Is(msg, k.ChooseDown):
-		c.move(1)
+		c.list.MoveTo(c.list.Index + 1)
 	default:
 		before := c.field.Text()
-		c.field.Update(msg)
-		if c.field.Text() != before {
-			c.at = ""
+		if c.field.Update(msg); c.field.Text() != before {
+			needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
+			c.list.Narrow(func(q *model.Queue) bool { return term.ContainsFold(needle, q.Name) })
+			c.list.MoveTo(0)
 		}
 	}
 	return false
@@ -90,12 +70,11 @@ func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 	l.Say("", "Type a part of the queue's name:", s.Text)
 	l.Field(&c.field)
 	l.Blank()
-	shown := c.shown()
+	shown, at := c.list.Shown, c.list.Index
 	if len(shown) == 0 {
 		l.Say("", "no queue has that in its name", s.Warning)
 	}
 	room := max(height-len(l.Lines)-2, 3)
-	at := c.index(shown)
 	first := min(max(at-room/2, 0), max(len(shown)-room, 0))
 	for i := first; i < min(first+room, len(shown)); i++ {
 		q := shown[i]
@@ -113,5 +92,5 @@ func (c *QueueChooser) View(l *shell.DialogLines, height int) {
 	}
 	l.Blank()
 	l.Hints(shell.Hint(s, "enter", "choose") + shell.Hint(s, "↑ ↓", "move") + shell.Hint(s, "esc", "back") +
-		s.Muted.Render(model.Count(int64(len(shown)))+" of "+model.Count(int64(len(c.queues)))))
+		s.Muted.Render(model.Count(int64(len(shown)))+" of "+model.Count(int64(len(c.list.All)))))
 }
