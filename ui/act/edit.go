@@ -13,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/draft"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/target"
 	"github.com/dlxtop/dlxtop/ui/shell"
@@ -21,13 +22,6 @@ import (
 
 // usualEditors are tried when none is configured.
 var usualEditors = []string{"vi", "nano"}
-
-// SavedMsg brings the edited text.
-type SavedMsg struct {
-	Request shell.Request
-	Text    []byte
-	Err     error
-}
 
 // findEditor is the command that edits a file: the configured one, otherwise a usual one.
 func findEditor(named string) (string, error) {
@@ -40,20 +34,6 @@ func findEditor(named string) (string, error) {
 		}
 	}
 	return "", errors.New("there is no editor: name one in VISUAL or EDITOR, or install vi or nano")
-}
-
-// OpenEditor lends the terminal to an editor for a text.
-func OpenEditor(e *shell.Env, id shell.Request, text []byte) tea.Cmd {
-	return e.Command(0, func(context.Context) tea.Msg {
-		editor, err := findEditor(e.Editor)
-		if err != nil {
-			return SavedMsg{Request: id, Err: err}
-		}
-		d := &drafting{Borrowed: shell.Borrowed{Screen: e.Screen}, program: e.Work.Ctx, text: text}
-		d.Cmd = exec.Command("sh", "-c", editor+` "$1"`, "dlxtop") // VISUAL and EDITOR may have arguments
-		d.Stdin = os.Stdin                                         // copying it would steal the screen's next key
-		return shell.LendMsg{Program: d, Over: func(err error) tea.Msg { return SavedMsg{id, d.text, err} }}
-	})
 }
 
 // drafting is an editor with its text.
@@ -86,8 +66,159 @@ func (d *drafting) Run() error {
 	return nil
 }
 
+// messageEdit is the editing of one message: its draft, and the result.
+type messageEdit struct {
+	state       editState
+	was, is     draft.Draft
+	differences draftDifferences
+	text        []byte             // as the editor left it
+	wrong       string             // why it cannot be parsed
+	stop        context.CancelFunc // cancels the reading
+}
+
+type editState int
+
+const (
+	editNone    editState = iota
+	editDone              // with a text that can be parsed
+	editReading           // the whole message is being read
+	editOpen              // it is in the editor
+	editWrong             // the edited text cannot be parsed; it can be opened again
+)
+
+// open reports whether there is no plan before the editing has ended.
+func (e *messageEdit) open() bool { return e.state > editDone }
+
+// NewEditDialog opens a message in an editor, and then asks about its replay.
+func NewEditDialog(
+	e *shell.Env, t *model.Topology, queue model.QueueRef, row *shell.MessageRow, others OtherMessages,
+) (PlanDialog, tea.Cmd) {
+	rows := []*shell.MessageRow{row}
+	d := newDialog(e, t, plan.Replay, queue, rows, "the edited message", others)
+	d.State, d.edit.state, d.Request = shell.DialogChoosing, editReading, e.NewRequest()
+	id := d.Request
+	cmd, stop := e.Stoppable(func(ctx context.Context) tea.Msg {
+		read := shell.EndedMsg[*message.Message]{Request: id}
+		read.Err = shell.WholeMessages(ctx, rows, func(m *message.Message) error {
+			read.Result = m
+			return nil
+		})
+		return read
+	})
+	d.edit.stop = stop
+	return d, cmd
+}
+
+// drafted opens the message that was read in the editor.
+func (d *PlanDialog) drafted(read shell.EndedMsg[*message.Message]) tea.Cmd {
+	if read.Request != d.Request || d.edit.state != editReading {
+		return nil
+	}
+	d.edit.stop()
+	if read.Err != nil {
+		d.State = shell.DialogClosed
+		return shell.Notice(shell.ReadableError(read.Err), true)
+	}
+	d.edit.was = plan.NewDraft(d.topology, d.Queue, read.Result, d.Env.Broker.User())
+	d.edit.text = d.edit.was.Text()
+	return d.openEditor()
+}
+
+// openEditor lends the terminal to an editor, with the text as it was last left.
+func (d *PlanDialog) openEditor() tea.Cmd {
+	d.State, d.edit.state, d.Request = shell.DialogChoosing, editOpen, d.Env.NewRequest()
+	id, e, text := d.Request, d.Env, d.edit.text
+	return e.Command(0, func(context.Context) tea.Msg {
+		editor, err := findEditor(e.Editor)
+		if err != nil {
+			return shell.EndedMsg[[]byte]{Request: id, Err: err}
+		}
+		lent := &drafting{Borrowed: shell.Borrowed{Screen: e.Screen}, program: e.Work.Ctx, text: text}
+		lent.Cmd = exec.Command("sh", "-c", editor+` "$1"`, "dlxtop") // VISUAL and EDITOR may have arguments
+		lent.Stdin = os.Stdin                                         // copying it would steal the screen's next key
+		return shell.LendMsg{Program: lent, Over: func(err error) tea.Msg {
+			return shell.EndedMsg[[]byte]{Request: id, Result: lent.text, Err: err}
+		}}
+	})
+}
+
+// edited takes in the edited text, and plans its replay or says why it cannot be. An edited address is the first
+// target.
+func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
+	if saved.Request != d.Request || d.edit.state != editOpen {
+		return nil
+	}
+	if saved.Err != nil {
+		d.State = shell.DialogClosed
+		return shell.Notice(model.Printable(saved.Err.Error()), true)
+	}
+	d.edit.text = saved.Result
+	is, err := draft.Parse(d.edit.text)
+	if err != nil {
+		d.edit.state, d.edit.wrong = editWrong, err.Error()
+		return nil
+	}
+	edit := d.edit
+	*d = newDialog(d.Env, d.topology, d.Operation, d.Queue, d.Rows, d.words, d.Others)
+	edit.state, edit.is, edit.differences = editDone, is, draftDifferencesOf(&edit.was, &is)
+	d.edit = edit
+	if to := is.Address; to != edit.was.Address {
+		typed := ReplayTarget{
+			mode: target.ToExchange, fixed: to, name: "edited: the exchange and the key as they were typed",
+		}
+		if to.Exchange == "" {
+			typed.mode, typed.fixed = target.ToQueue, model.Address{RoutingKey: to.RoutingKey}
+		}
+		d.Modes = append([]ReplayTarget{typed}, d.Modes...)
+	}
+	return d.Work()
+}
+
+func (d *PlanDialog) editKey(msg tea.KeyMsg) tea.Cmd {
+	switch cancel := term.Is(msg, d.Env.Keys.Cancel); {
+	case d.edit.state == editReading && cancel:
+		d.edit.stop()
+		d.State = shell.DialogClosed
+	case d.edit.state == editWrong && cancel:
+		d.State = shell.DialogClosed
+	case d.edit.state == editWrong && term.Is(msg, d.Env.Keys.Edit):
+		return d.openEditor()
+	}
+	return nil
+}
+
+func (d *PlanDialog) editKeys() []key.Binding {
+	k := d.Env.Keys
+	if d.edit.state == editWrong {
+		return []key.Binding{term.Describe(k.Edit, "edit again"), term.Describe(k.Cancel, "discard the edit")}
+	}
+	return []key.Binding{k.Cancel}
+}
+
+// editView draws the editing until there is a plan.
+func (d *PlanDialog) editView(l *shell.DialogLines) string {
+	s := l.Styles
+	switch d.edit.state {
+	case editReading:
+		l.Say("", "reading the whole message …", s.Muted)
+		l.Blank()
+		l.Hints(shell.Hint(s, "esc", "stop"))
+	case editOpen:
+		l.Say("", "the editor has the message …", s.Muted)
+	case editWrong:
+		l.Say("", term.MarkError+" what was typed cannot be read: "+model.Printable(d.edit.wrong), s.Danger)
+		l.Say("", "Nothing is lost, and nothing was sent.", s.Text)
+		l.Blank()
+		l.Keys(d.editKeys()...)
+	}
+	return l.Box("Edit, then replay")
+}
+
+// mostDifferences is how many lines of them are laid out for a dialog, which has no room for more.
+const mostDifferences = 100
+
 func (d *PlanDialog) askEdit(l *shell.DialogLines) {
-	if d.edit == nil {
+	if d.edit.state != editDone {
 		return
 	}
 	changes := d.edit.differences.lay(l.Styles, l.Width)
@@ -101,83 +232,3 @@ func (d *PlanDialog) askEdit(l *shell.DialogLines) {
 		l.Lines = append(l.Lines, line)
 	}
 }
-
-// MessageEdit is the editing of one message: its draft, and the result.
-type MessageEdit struct {
-	Env         *shell.Env
-	State       editState
-	Row         *shell.MessageRow
-	Was         draft.Draft
-	Is          draft.Draft
-	differences draftDifferences
-	Text        []byte // as the editor left it
-	Wrong       string // why it cannot be parsed
-	Request     shell.Request
-	Stop        context.CancelFunc // cancels the reading
-}
-
-func (e *MessageEdit) Open() bool { return e.State != EditIdle }
-
-func (e *MessageEdit) Keys() []key.Binding {
-	k := e.Env.Keys
-	if e.State == EditWrong {
-		return []key.Binding{term.Describe(k.Edit, "edit again"), term.Describe(k.Cancel, "discard the edit")}
-	}
-	return []key.Binding{k.Cancel}
-}
-
-// View draws the editing until there is a plan.
-func (e *MessageEdit) View(width int) string {
-	l := shell.NewDialogLines(e.Env.Styles, width)
-	s := l.Styles
-	switch e.State {
-	case EditReading:
-		l.Say("", "reading the whole message …", s.Muted)
-		l.Blank()
-		l.Hints(shell.Hint(s, "esc", "stop"))
-	case EditOpen:
-		l.Say("", "the editor has the message …", s.Muted)
-	case EditWrong:
-		l.Say("", term.MarkError+" what was typed cannot be read: "+model.Printable(e.Wrong), s.Danger)
-		l.Say("", "Nothing is lost, and nothing was sent.", s.Text)
-		l.Blank()
-		l.Keys(e.Keys()...)
-	}
-	return l.Box("Edit, then replay")
-}
-
-// NewEditedDialog is the dialog for replaying an edited message. An edited address is its first target.
-func NewEditedDialog(
-	e *shell.Env, t *model.Topology, queue model.QueueRef, edit MessageEdit, others OtherMessages,
-) (PlanDialog, tea.Cmd) {
-	d, _ := NewPlanDialog(e, t, plan.Replay, queue, []*shell.MessageRow{edit.Row}, "the edited message", others)
-	edit.differences = draftDifferencesOf(&edit.Was, &edit.Is)
-	d.edit = &edit
-	if is := edit.Is.Address; is != edit.Was.Address {
-		edited := ReplayTarget{
-			mode: target.ToExchange, fixed: is, name: "edited: the exchange and the key as they were typed",
-		}
-		if is.Exchange == "" {
-			edited.mode, edited.fixed = target.ToQueue, model.Address{RoutingKey: is.RoutingKey}
-		}
-		d.Modes = append([]ReplayTarget{edited}, d.Modes...)
-	}
-	cmd := d.Work()
-	return d, cmd
-}
-
-func (d *PlanDialog) MendsAgain(msg tea.KeyMsg) bool {
-	return d.State == shell.DialogAsking && !d.Consent.Asked && d.Mend != nil && term.Is(msg, d.Env.Keys.Mend)
-}
-
-const (
-	EditIdle    editState = iota
-	EditReading           // the whole message is being read
-	EditOpen              // it is in the editor
-	EditWrong             // the edited text cannot be parsed; it can be opened again
-)
-
-type editState int
-
-// mostDifferences is how many lines of them are laid out for a dialog, which has no room for more.
-const mostDifferences = 100

@@ -132,7 +132,7 @@ func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
 	return d, nil
 }
 
-func (d *ExportDialog) View(width int) string {
+func (d *ExportDialog) View(width, _ int) string {
 	l := shell.NewDialogLines(d.Env.Styles, width)
 	s := l.Styles
 	n, to, enter := model.Plural(d.messages(), "message"), "to", "write a new file"

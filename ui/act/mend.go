@@ -32,8 +32,7 @@ type MendPrompt struct {
 	env      *shell.Env
 	State    mendState
 	field    term.TextField
-	back     int    // which earlier program is in the field; their number for none
-	draft    string // what was typed before the first ↑
+	recall   shell.Recall // of earlier programs
 	wrong    string // why it cannot be parsed; "" when it can
 	Messages int    // how many it is tried on
 	Words    string // how they were selected
@@ -53,9 +52,9 @@ const (
 )
 
 func NewMendPrompt(e *shell.Env, messages int, words string) MendPrompt {
-	return MendPrompt{
-		env: e, State: MendTyping, field: term.NewTextField(""), back: len(e.Programs), Messages: messages, Words: words,
-	}
+	p := MendPrompt{env: e, State: MendTyping, field: term.NewTextField(""), Messages: messages, Words: words}
+	p.recall.Restart(e.Programs)
+	return p
 }
 
 func (p *MendPrompt) Open() bool { return p.State != mendIdle }
@@ -103,13 +102,13 @@ func (p *MendPrompt) typed(msg tea.KeyMsg) {
 	k := p.env.Keys
 	switch {
 	case term.Is(msg, k.ChooseUp):
-		p.recall(p.back - 1)
+		p.recall.Step(&p.field, p.env.Programs, -1)
 	case term.Is(msg, k.ChooseDown):
-		p.recall(p.back + 1)
+		p.recall.Step(&p.field, p.env.Programs, 1)
 	default:
 		before := p.field.Text()
 		if p.field.Update(msg); p.field.Text() != before {
-			p.back = len(p.env.Programs)
+			p.recall.Restart(p.env.Programs)
 		}
 	}
 	p.wrong = ""
@@ -118,19 +117,6 @@ func (p *MendPrompt) typed(msg tea.KeyMsg) {
 			p.wrong = err.Error()
 		}
 	}
-}
-
-// recall puts an earlier program into the field; after the newest comes what was typed.
-func (p *MendPrompt) recall(to int) {
-	past := p.env.Programs
-	if to < 0 || to > len(past) {
-		return
-	}
-	if p.back == len(past) {
-		p.draft = p.field.Text()
-	}
-	p.back = to
-	p.field.Set(append(past[:len(past):len(past)], p.draft)[to])
 }
 
 // Try returns the typed program, to be tried now. It is nil when it cannot be parsed.
@@ -142,7 +128,8 @@ func (p *MendPrompt) Try() (*mend.Program, tea.Cmd) {
 		return nil, nil
 	}
 	p.env.Programs = shell.Remembered(p.env.Programs, text)
-	p.back, p.State = len(p.env.Programs), MendTrying
+	p.recall.Restart(p.env.Programs)
+	p.State = MendTrying
 	return program, p.env.Keep(func(c *shell.KeptChoices) { c.Programs = shell.Remembered(c.Programs, text) })
 }
 
@@ -297,6 +284,38 @@ func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
 	}
 	return append(lines, d.body.lay(s, comparedWidth(width), false)...)
 }
+
+// NewMendDialog asks for a program that changes messages, and then about their replay.
+func NewMendDialog(
+	e *shell.Env, t *model.Topology, queue model.QueueRef, rows []*shell.MessageRow, words string, others OtherMessages,
+) PlanDialog {
+	d := newDialog(e, t, plan.Replay, queue, rows, words, others)
+	d.State, d.prompt = shell.DialogChoosing, NewMendPrompt(e, len(rows), words)
+	return d
+}
+
+func (d *PlanDialog) mendKey(msg tea.KeyMsg) tea.Cmd {
+	switch d.prompt.Press(msg) {
+	case MendBack:
+		d.State = shell.DialogClosed
+		d.Close()
+	case MendTry:
+		program, keep := d.prompt.Try()
+		if program == nil {
+			return nil
+		}
+		prompt := d.prompt
+		*d = newDialog(d.Env, d.topology, d.Operation, d.Queue, d.Rows, d.words, d.Others)
+		d.prompt, d.Mend = prompt, program
+		return tea.Batch(keep, d.Work())
+	case MendAgree:
+		d.State = shell.DialogAsking
+	}
+	return nil
+}
+
+// Prepare lays out what a program makes of the messages.
+func (d *PlanDialog) Prepare(width, height int) { d.prompt.Prepare(width, height) }
 
 func (d *PlanDialog) askMend(l *shell.DialogLines) {
 	if d.Mend == nil {

@@ -35,8 +35,8 @@ func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, er
 		Operation: d.Operation, From: d.Queue, Planned: len(rows), User: d.Env.Broker.User(), Insist: d.Insist, Mark: true,
 		Journaled: d.Env.Journal != nil, KeepTries: d.tries, Mend: d.Mend, Doubles: d.doubles,
 	}
-	if d.edit != nil && !d.edit.Was.Same(&d.edit.Is) {
-		edited := d.edit.Is
+	if d.edit.state == editDone && !d.edit.was.Same(&d.edit.is) {
+		edited := d.edit.is
 		like.Edited = &edited
 	}
 	if d.Operation.Publishes() {
@@ -104,9 +104,9 @@ type RowsOf struct {
 	Rows  []*shell.MessageRow
 }
 
-// Planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
+// planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
 // and asked about again.
-func (d *PlanDialog) Planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
+func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	was, is := d.Plan.Promise(), msg.Plan.plan.Promise()
 	d.one = cmp.Or(msg.Plan.one, d.one)
 	d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
@@ -114,6 +114,10 @@ func (d *PlanDialog) Planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 	case shell.DialogPlanning:
 		d.Plan, d.State, d.ChangedAt, d.Changes = msg.Plan.plan, shell.DialogAsking, time.Time{}, nil
 		d.Promised = nil
+		if d.prompt.State == MendTrying {
+			d.State = shell.DialogChoosing
+			d.prompt.Show(d.Plan.Mended, d.Plan.Refusal.Words())
+		}
 		d.offerTargets()
 		return d.turnTyped()
 	case shell.DialogAsking:
@@ -166,12 +170,6 @@ type OtherMessages struct {
 	Arrived int64       // messages that came later, as far as known
 }
 
-// arrivedMsg brings how many messages came into the queue while an action was planned and ran.
-type arrivedMsg struct {
-	request  shell.Request
-	messages int64
-}
-
 // arrivals counts what came into the queue of an action since it was read; unknown if that cannot be counted exactly
 // and at once.
 func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived model.Opt[int64]) {
@@ -186,19 +184,19 @@ func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived m
 	return arrived
 }
 
-func (d *PlanDialog) countArrived() tea.Cmd {
+// countArrived counts what came into the queue while the action was planned and ran.
+func (d *PlanDialog) countArrived() (cmd tea.Cmd) {
 	out, known := d.Account.Out().Get()
 	declare, _ := d.topology.Countable(d.Queue)
 	if d.Err != nil || !known || !declare {
 		return nil
 	}
-	d.Request = d.Env.NewRequest()
-	id, counter, queue, frozen := d.Request, ports.Counter(d.Env.Broker), d.Queue, d.Others.Frozen
-	return d.Env.Command(shell.CountTimeout, func(ctx context.Context) tea.Msg {
-		ready, known := ports.CountSettled(ctx, counter, queue).Get()
-		if !known {
-			return nil
+	counter, queue, frozen := ports.Counter(d.Env.Broker), d.Queue, d.Others.Frozen
+	d.Request, cmd = shell.Ask(d.Env, shell.CountTimeout, func(ctx context.Context) (n model.Opt[int64], _ error) {
+		if ready, known := ports.CountSettled(ctx, counter, queue).Get(); known {
+			n = model.Some(frozen.Arrived(ready, out))
 		}
-		return arrivedMsg{id, frozen.Arrived(ready, out)}
+		return n, nil
 	})
+	return cmd
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/target"
@@ -41,7 +42,8 @@ type PlanDialog struct {
 	Mode  int
 	PlanOptions
 	Ahead  []RowsOf      // what runs first: copies of it stay
-	edit   *MessageEdit  // the edit of the single message; nil without one
+	edit   messageEdit   // of the single message
+	prompt MendPrompt    // for the program; it is closed once the user agreed to its results
 	Mend   *mend.Program // changes them; nil without one
 	Plan   plan.Plan
 	typed  []tea.KeyMsg  // while the first plan is made: keys for its options are then applied
@@ -61,6 +63,19 @@ func NewPlanDialog(
 	e *shell.Env, t *model.Topology, operation plan.Operation, queue model.QueueRef,
 	rows []*shell.MessageRow, words string, others OtherMessages,
 ) (PlanDialog, tea.Cmd) {
+	d := newDialog(e, t, operation, queue, rows, words, others)
+	if operation == plan.Move {
+		return d, nil
+	}
+	cmd := d.Work()
+	return d, cmd
+}
+
+// newDialog is a dialog for which no plan is being made yet.
+func newDialog(
+	e *shell.Env, t *model.Topology, operation plan.Operation, queue model.QueueRef,
+	rows []*shell.MessageRow, words string, others OtherMessages,
+) PlanDialog {
 	d := PlanDialog{
 		Dialog: shell.NewDialog(e, shell.DialogPlanning), topology: t, Operation: operation, Queue: queue, Rows: rows,
 		words: words, Others: others,
@@ -68,7 +83,6 @@ func NewPlanDialog(
 	switch operation {
 	case plan.Move:
 		d.chooser, d.State = NewQueueChooser(e, plan.MoveTargets(t, queue)), shell.DialogChoosing
-		return d, nil
 	case plan.Replay:
 		d.Modes = []ReplayTarget{
 			{mode: target.ToAuto, name: "auto: the narrowest way to the worker"},
@@ -83,8 +97,7 @@ func NewPlanDialog(
 		}
 		d.Modes = append(d.Modes, ReplayTarget{mode: target.ToQueue, name: "a queue of choice", choice: true})
 	}
-	cmd := d.Work()
-	return d, cmd
+	return d
 }
 
 func toQueue(name, words string) ReplayTarget {
@@ -157,8 +170,9 @@ func (d *PlanDialog) Work() tea.Cmd {
 // Polled makes the displayed plan again from a newer poll: enter must do what the user reads.
 func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 	if d.State == shell.DialogChoosing {
-		d.topology = t
-		d.chooser.Polled(plan.MoveTargets(t, d.Queue))
+		if d.topology = t; !d.prompt.Open() && !d.edit.open() {
+			d.chooser.Polled(plan.MoveTargets(t, d.Queue))
+		}
 	}
 	if d.State != shell.DialogAsking || len(d.Rows) > replanMost || d.Mend != nil && len(d.Rows) > remendMost {
 		return nil
@@ -225,9 +239,13 @@ func (d *PlanDialog) Keys() []key.Binding {
 	k := d.Env.Keys
 	var more []key.Binding
 	switch asking := d.State == shell.DialogAsking; {
+	case d.prompt.Open():
+		return d.prompt.Keys()
+	case d.edit.open():
+		return d.editKeys()
 	case d.State == shell.DialogChoosing:
 		return d.chooser.Keys()
-	case asking && d.edit != nil:
+	case asking && d.edit.state == editDone:
 		more = append(more, term.Describe(k.Edit, "edit again"))
 	case asking && d.Mend != nil:
 		more = append(more, term.Describe(k.Mend, "edit again"))
@@ -242,21 +260,21 @@ func (d *PlanDialog) Keys() []key.Binding {
 	return d.Dialog.KeysFor(d.Offer(), more...)
 }
 
-func (d *PlanDialog) EditsAgain(msg tea.KeyMsg) bool {
-	return d.State == shell.DialogAsking && !d.Consent.Asked && d.edit != nil && term.Is(msg, d.Env.Keys.Edit)
-}
-
 func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.PlannedMsg[Acting]:
 		if msg.Request == d.Request {
-			cmd = d.Planned(msg)
+			cmd = d.planned(msg)
 		}
+	case shell.EndedMsg[*message.Message]:
+		cmd = d.drafted(msg)
+	case shell.EndedMsg[[]byte]:
+		cmd = d.edited(msg)
 	case tea.KeyMsg:
 		cmd = d.handleKey(msg)
-	case arrivedMsg:
-		if msg.request == d.Request {
-			d.Others.Arrived = msg.messages
+	case shell.EndedMsg[model.Opt[int64]]:
+		if msg.Request == d.Request {
+			d.Others.Arrived = msg.Result.Or(d.Others.Arrived)
 		}
 	default:
 		running, was := d.State != shell.DialogEnded, d.Account.Canary
@@ -274,9 +292,18 @@ func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
 
 func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	k := d.Env.Keys
-	switch {
+	switch again := d.State == shell.DialogAsking && !d.Consent.Asked; {
+	case d.prompt.Open():
+		return d.mendKey(msg)
+	case d.edit.open():
+		return d.editKey(msg)
 	case d.State == shell.DialogChoosing:
 		return d.choose(msg)
+	case again && d.edit.state == editDone && term.Is(msg, k.Edit):
+		return d.openEditor()
+	case again && d.Mend != nil && term.Is(msg, k.Mend):
+		d.State, d.prompt.State = shell.DialogChoosing, MendTyping
+		return nil
 	case key.Matches(msg, d.Options()...):
 		d.Turn(k, msg)
 		return d.Work()
@@ -378,7 +405,7 @@ func (d *PlanDialog) Options() (keys []key.Binding) {
 		waits = "wait " + model.ShortDuration(wait)
 	}
 	add(can && d.canary, true, k.CanaryWait, waits)
-	add(can && replays && d.edit == nil && p.CountsTries(), d.tries, k.KeepTries, "reset tries")
+	add(can && replays && d.edit.state == editNone && p.CountsTries(), d.tries, k.KeepTries, "reset tries")
 	add(replays && p.HoldsDoubles(), d.doubles, k.Doubles, "leave copies")
 	next := "do not spread"
 	if over := Spreads[(d.Over+1)%len(Spreads)]; over > 0 {

@@ -21,7 +21,12 @@ const (
 
 func (d *PlanDialog) View(width, height int) string {
 	l := shell.NewDialogLines(d.Env.Styles, width)
-	if d.edit != nil { // it has two sides
+	switch {
+	case d.prompt.Open():
+		return d.prompt.View(width)
+	case d.edit.open():
+		return d.editView(l)
+	case d.edit.state == editDone: // it has two sides
 		l.Outer, l.Width = width, width-4
 	}
 	switch d.State {

@@ -459,7 +459,7 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 	case w.Asks == messages.AsksProgram:
 		return w.mending.View(width)
 	case w.Asks == messages.AsksPath:
-		return w.saving.View(width)
+		return w.saving.View(width, height)
 	default:
 		l := shell.NewDialogLines(c.env.Styles, width)
 		w.chooser.View(l, height-2)

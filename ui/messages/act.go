@@ -10,7 +10,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
-	"github.com/dlxtop/dlxtop/model/draft"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/act"
@@ -36,39 +35,28 @@ func (s Screen) updateDialog(msg tea.Msg) (shell.Screen, tea.Cmd) {
 type box interface {
 	Open() bool
 	Keys() []key.Binding
+	View(width, height int) string
 }
 
 // box is the open dialog; nil: none is.
 func (s *Screen) box() box {
-	for _, b := range []box{&s.Dialog, &s.saving, &s.editing, &s.mending} {
-		if b.Open() {
-			return b
-		}
+	switch {
+	case s.Dialog.Open():
+		return &s.Dialog
+	case s.saving.Open():
+		return &s.saving
 	}
 	return nil
 }
 
-func (s Screen) toBox(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	pressed, isKey := msg.(tea.KeyMsg)
+func (s Screen) toBox(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	switch {
 	case s.Dialog.Open():
 		return s.updateDialog(msg)
 	case s.saving.Open():
-		var cmd tea.Cmd
 		s.saving, cmd = s.saving.Update(msg)
-		return s, cmd
-	case s.mending.Open() && isKey:
-		return s.mendKey(pressed)
-	case s.mending.Open():
-		m := &s.mending // shows what the program makes of the messages
-		if msg, ok := msg.(shell.PlannedMsg[act.Acting]); ok && m.State == act.MendTrying && msg.Request == m.dialog.Request {
-			_ = m.dialog.Planned(msg)
-			m.Show(m.dialog.Plan.Mended, m.dialog.Plan.Refusal.Words())
-		}
-	case s.editing.Open() && isKey:
-		return s.editKey(pressed)
 	}
-	return s, nil
+	return s, cmd
 }
 
 // Busy reports whether ctrl-c concerns a running action.
@@ -181,13 +169,6 @@ func (s Screen) Others() act.OtherMessages {
 	return o
 }
 
-// wholeMsg brings the message to be edited, with its whole body.
-type wholeMsg struct {
-	request shell.Request
-	message *message.Message
-	err     error
-}
-
 // edit begins to edit the selected message, or the one under the cursor.
 func (s Screen) edit() (shell.Screen, tea.Cmd) {
 	rows, _ := s.aimed()
@@ -202,89 +183,9 @@ func (s Screen) edit() (shell.Screen, tea.Cmd) {
 	case s.Peek != 0:
 		return s, shell.Notice("the queue is being read again: try again in a moment", true)
 	}
-	e := act.MessageEdit{Env: s.env, State: act.EditReading, Row: rows[0], Request: s.env.NewRequest()}
-	id := e.Request
-	cmd, stop := s.env.Stoppable(func(ctx context.Context) tea.Msg {
-		var whole *message.Message
-		err := shell.WholeMessages(ctx, rows, func(m *message.Message) error {
-			whole = m
-			return nil
-		})
-		return wholeMsg{id, whole, err}
-	})
-	e.Stop = stop
-	s.editing = e
-	return s, cmd
-}
-
-func (s Screen) updateEdit(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	e := &s.editing
-	switch msg := msg.(type) {
-	case wholeMsg:
-		if msg.request != e.Request || e.State != act.EditReading {
-			return s, nil
-		}
-		e.Stop()
-		if msg.err != nil {
-			e.State = act.EditIdle
-			return s, shell.Notice(shell.ReadableError(msg.err), true)
-		}
-		e.Was = plan.NewDraft(s.Topology, s.Queue, msg.message, s.env.Broker.User())
-		e.Text = e.Was.Text()
-		return s.openEditor()
-	case act.SavedMsg:
-		if msg.Request == e.Request && e.State == act.EditOpen {
-			return s.saved(msg)
-		}
-	}
-	return s, nil
-}
-
-// openEditor opens the editor with the text as it was last left.
-func (s Screen) openEditor() (shell.Screen, tea.Cmd) {
-	e := &s.editing
-	e.State, e.Request = act.EditOpen, s.env.NewRequest()
-	return s, act.OpenEditor(s.env, e.Request, e.Text)
-}
-
-// saved takes in the edited text, and plans its replay or says why it cannot be.
-func (s Screen) saved(msg act.SavedMsg) (shell.Screen, tea.Cmd) {
-	e := &s.editing
-	if msg.Err != nil {
-		e.State = act.EditIdle
-		return s, shell.Notice(model.Printable(msg.Err.Error()), true)
-	}
-	e.Text = msg.Text
-	is, err := draft.Parse(msg.Text)
-	if err != nil {
-		e.State, e.Wrong = act.EditWrong, err.Error()
-		return s, nil
-	}
-	e.State, e.Is = act.EditIdle, is
 	var cmd tea.Cmd
-	s.Dialog, cmd = act.NewEditedDialog(s.env, s.Topology, s.Queue, *e, s.Others())
+	s.Dialog, cmd = act.NewEditDialog(s.env, s.Topology, s.Queue, rows[0], s.Others())
 	return s, cmd
-}
-
-func (s Screen) editKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	e, k := &s.editing, s.env.Keys
-	switch {
-	case e.State == act.EditReading && term.Is(msg, k.Cancel):
-		e.Stop()
-		e.State = act.EditIdle
-	case e.State == act.EditWrong && term.Is(msg, k.Edit):
-		return s.openEditor()
-	case e.State == act.EditWrong && term.Is(msg, k.Cancel):
-		e.State, e.Text = act.EditIdle, nil
-	}
-	return s, nil
-}
-
-// queueMend is the editing of many messages of one queue, and the dialog of their replay afterwards.
-type queueMend struct {
-	act.MendPrompt
-	rows   []*shell.MessageRow
-	dialog act.PlanDialog
 }
 
 // mendMany asks for the program that changes the selection, or all that are shown.
@@ -298,27 +199,7 @@ func (s Screen) mendMany() (shell.Screen, tea.Cmd) {
 	case s.Topology == nil || len(rows) == 0:
 		return s, shell.Notice("there is nothing to edit", true)
 	}
-	s.mending = queueMend{MendPrompt: act.NewMendPrompt(s.env, len(rows), words), rows: rows}
-	return s, nil
-}
-
-func (s Screen) mendKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
-	m := &s.mending
-	switch m.Press(msg) {
-	case act.MendBack:
-		m.dialog.Close()
-	case act.MendTry:
-		program, keep := m.Try()
-		if program == nil {
-			return s, nil
-		}
-		m.dialog, _ = act.NewPlanDialog(s.env, s.Topology, plan.Replay, s.Queue, m.rows, m.Words, s.Others())
-		m.dialog.Mend = program
-		cmd := m.dialog.Work()
-		return s, tea.Batch(keep, cmd)
-	case act.MendAgree:
-		s.Dialog = m.dialog
-	}
+	s.Dialog = act.NewMendDialog(s.env, s.Topology, s.Queue, rows, words, s.Others())
 	return s, nil
 }
 

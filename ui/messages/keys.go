@@ -15,12 +15,6 @@ import (
 func (s Screen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k := s.env.Keys
 	switch {
-	case s.Dialog.EditsAgain(msg):
-		s.Dialog.State = shell.DialogClosed
-		return s.openEditor()
-	case s.Dialog.MendsAgain(msg):
-		s.Dialog.State, s.mending.State = shell.DialogClosed, act.MendTyping
-		return s, nil
 	case s.box() != nil:
 		return s.toBox(msg)
 	case s.copying:

@@ -81,10 +81,8 @@ type Screen struct {
 	clicked   bool             // the last click was the second one on a row
 	copying   bool             // y was pressed: the next key says what
 
-	Dialog  act.PlanDialog
-	saving  act.ExportDialog
-	editing act.MessageEdit
-	mending queueMend
+	Dialog act.PlanDialog
+	saving act.ExportDialog
 }
 
 // PeekedMsg is the answer to a look.
@@ -142,8 +140,6 @@ func (s Screen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			s.Table.Narrow(s.match())
 		}
 		return s, nil
-	case wholeMsg, act.SavedMsg:
-		return s.updateEdit(msg)
 	case shell.ClickMsg:
 		s.clicked = !s.zoomed && s.detail.focus == paneNone && !s.Typing() && s.Table.Click(msg.X, msg.Y-len(s.above))
 		return s, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/story"
-	"github.com/dlxtop/dlxtop/ui/act"
 	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -29,7 +28,7 @@ func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	s, again := s.catchUp()
 	s.split = height >= SplitHeight && !s.env.Styles.Plain
 	s.above = s.aboveLines(width, height)
-	s.mending.Prepare(width, height)
+	s.Dialog.Prepare(width, height)
 	rest := height - len(s.above)
 	row, current := s.Table.Current()
 	list, detail := s.shares(rest)
@@ -51,16 +50,11 @@ func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 }
 
 func (s Screen) View(width, height int) string {
-	page, drawn := s.page(width, height), ""
-	switch b := s.box().(type) {
-	case nil:
-		return page
-	case *act.PlanDialog:
-		drawn = b.View(width, height)
-	case interface{ View(width int) string }:
-		drawn = b.View(width)
+	page := s.page(width, height)
+	if b := s.box(); b != nil {
+		return term.Overlay(s.env.Styles, page, b.View(width, height), width, height)
 	}
-	return term.Overlay(s.env.Styles, page, drawn, width, height)
+	return page
 }
 
 // aboveLines say what is visible, what it costs, and what is wrong.

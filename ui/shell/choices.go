@@ -3,9 +3,12 @@ package shell
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 const (
@@ -95,6 +98,28 @@ func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 		}
 		return nil
 	})
+}
+
+// Recall steps through earlier texts in a field. After the newest comes what was typed.
+type Recall struct {
+	at    int    // which of them is in the field; their number for none
+	draft string // what was typed before the first step back
+}
+
+// Restart forgets what was typed before these texts were stepped through.
+func (r *Recall) Restart(past []string) { *r = Recall{at: len(past)} }
+
+// Step goes to a later text, or to an earlier one if by is negative, if there is one.
+func (r *Recall) Step(field *term.TextField, past []string, by int) {
+	to := r.at + by
+	if to < 0 || to > len(past) {
+		return
+	}
+	if r.at == len(past) {
+		r.draft = field.Text()
+	}
+	r.at = to
+	field.Set(append(slices.Clone(past), r.draft)[to])
 }
 
 // Remembered appends a command to the earlier ones, only once if it is repeated.

@@ -28,7 +28,7 @@ type dialogState int
 // The states. An action runs once: only asking leads to running, and only through one key press.
 const (
 	DialogClosed   dialogState = iota
-	DialogChoosing             // the target queue is being selected
+	DialogChoosing             // what there is no plan without is being chosen or typed: the target queue, a change
 	DialogPlanning             // the plan is being made
 	DialogAsking               // the plan is shown, and nothing has happened
 	DialogChecking             // the user agreed, and the plan is made again: nothing has happened
