@@ -28,9 +28,8 @@ type palette struct {
 	at        int          // the one that enter takes
 	completed bool         // it is in the field
 
-	past  []string // earlier commands, newest last
-	back  int      // which of them is in the field; len(past): none
-	draft string   // what was typed before the first ↑
+	past   []string // earlier commands, newest last
+	recall shell.Recall
 
 	names  map[string][]name // by command, as of when the palette was opened
 	unread bool              // there is no broker yet whose names could be offered
@@ -45,7 +44,7 @@ type suggestion struct {
 
 func (p palette) opened(a app) palette {
 	p.open, p.wrong, p.completed = true, "", false
-	p.back, p.draft = len(p.past), ""
+	p.recall.Restart(p.past)
 	p.names, p.unread = map[string][]name{}, a.latest.Topology == nil
 	p.field.Set("")
 	return p.searched(a)
@@ -88,16 +87,16 @@ func (p palette) handle(msg tea.KeyMsg, a app) (palette, effect) {
 	case term.Is(msg, k.CompleteBack):
 		return p.complete(a, -1), nil
 	case term.Is(msg, k.ChooseUp):
-		return p.recall(a, p.back-1), nil
+		return p.recalled(a, -1), nil
 	case term.Is(msg, k.ChooseDown):
-		return p.recall(a, p.back+1), nil
+		return p.recalled(a, 1), nil
 	case term.Is(msg, k.Accept):
 		return p.accept(a)
 	}
 	before := p.field.Text()
 	p.field.Update(msg)
 	if p.field.Text() != before {
-		p.back = len(p.past)
+		p.recall.Restart(p.past)
 		p = p.searched(a)
 	}
 	return p, nil
@@ -142,19 +141,11 @@ func (p palette) complete(a app, by int) palette {
 	return p
 }
 
-// recall puts an earlier command into the field; after the newest comes what was typed.
-func (p palette) recall(a app, to int) palette {
-	if to < 0 || to > len(p.past) {
+// recalled goes to another of the earlier commands.
+func (p palette) recalled(a app, by int) palette {
+	if !p.recall.Step(&p.field, p.past, by) {
 		return p
 	}
-	if p.back == len(p.past) {
-		p.draft = p.field.Text()
-	}
-	text := p.draft
-	if p.back = to; to < len(p.past) {
-		text = p.past[to]
-	}
-	p.field.Set(text)
 	return p.searched(a)
 }
 

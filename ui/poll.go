@@ -35,20 +35,36 @@ type poller struct {
 	interval time.Duration // between the end of a poll and the next one, at least
 	pause    time.Duration // the current one: longer for a slow broker
 
-	inFlight shell.Request // the running poll; 0: none
-	timer    shell.Request // the wait for the next one; 0: none
-	next     time.Time
-	wanted   time.Time // a poll is wanted by then: see soon
-	paused   bool
+	asking
+	next   time.Time
+	wanted time.Time // a poll is wanted by then: see soon
+	paused bool
 
-	last     *model.Topology // of the last success
-	recent   watch.Polls
-	found    findings.Memory
-	readAt   time.Time     // when that was current: when it was requested, at the latest
-	took     time.Duration // by that poll
-	err      error         // of the last poll
-	lostAt   time.Time     // when the first of consecutive errors occurred
+	last   *model.Topology // of the last success
+	recent watch.Polls
+	found  findings.Memory
+	readAt time.Time     // when that was current: when it was requested, at the latest
+	took   time.Duration // by that poll
+	lostAt time.Time     // when the first of consecutive errors occurred
+}
+
+// asking is a question that is asked repeatedly.
+type asking struct {
+	inFlight shell.Request // 0: it is answered
+	timer    shell.Request // the wait before it is asked again; 0: none
+	err      error         // of the last answer
 	failures int           // consecutive ones
+}
+
+// answered takes in the end of an answer. It returns the pause before the next question: after an error a short one.
+func (q *asking) answered(err error, pause time.Duration) time.Duration {
+	q.inFlight, q.err = 0, err
+	if err == nil {
+		q.failures = 0
+		return pause
+	}
+	q.failures++
+	return min(retryFirst<<min(q.failures-1, 4), retryMost)
 }
 
 // polledMsg is the answer to a poll, with everything worked out.
@@ -117,20 +133,14 @@ func (p *poller) answered(msg polledMsg, e *shell.Env) (ok bool, wait tea.Cmd) {
 	if msg.request != p.inFlight {
 		return false, nil
 	}
-	p.inFlight = 0
 	now := e.Now()
+	if msg.err != nil && p.err == nil {
+		p.lostAt = now
+	}
 	// the pause itself, so that it is never shorter than the interval
 	p.pause = shell.Pace{Least: p.interval, Most: slowestPoll, Share: pollShare - 1}.Every(msg.took)
-	pause := p.pause
-	if msg.err != nil {
-		if p.err == nil {
-			p.lostAt = now
-		}
-		p.err = msg.err
-		p.failures++
-		pause = min(retryFirst<<min(p.failures-1, 4), retryMost)
-	} else {
-		p.err, p.failures = nil, 0
+	pause := p.asking.answered(msg.err, p.pause)
+	if msg.err == nil {
 		p.last, p.recent, p.found, p.took = msg.topology.Topology, msg.recent, msg.found, msg.took
 		p.readAt = now.Add(-msg.took.Truncate(time.Second))
 	}
@@ -204,13 +214,9 @@ func (p *poller) trouble() (cause, next string) {
 // counter counts the queues on a screen repeatedly, as long as it is visible. An error slows it down, and is shown in
 // words: the numbers then come from the polls.
 type counter struct {
-	pace     shell.Pace
-	ask      func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
-	inFlight shell.Request // 0: none
-	timer    shell.Request // the wait for the next one; 0: none
-	err      error         // of the last count
-	failures int           // consecutive ones
-	every    time.Duration
+	asking
+	pace shell.Pace
+	ask  func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
 }
 
 // watching is a screen whose queues are counted while it is visible.
@@ -271,16 +277,8 @@ func (a app) counted(msg shell.CountedMsg) (app, tea.Cmd) {
 	if msg.Request != c.inFlight {
 		return a, nil
 	}
-	c.inFlight, c.err = 0, msg.Err
-	c.every = c.pace.Every(msg.Took)
-	pause := max(c.every-msg.Took, 0)
-	if msg.Err != nil {
-		c.failures++
-		pause = min(retryFirst<<min(c.failures-1, 4), retryMost)
-	} else {
-		c.failures = 0
-	}
-	msg.Every = c.every
+	msg.Every = c.pace.Every(msg.Took)
+	pause := c.answered(msg.Err, max(msg.Every-msg.Took, 0))
 	msg.Changed = a.recounted(msg.Counts)
 	msg.Topology = a.latest.Topology
 	c.timer = a.env.NewRequest()

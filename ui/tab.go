@@ -260,7 +260,8 @@ func (a app) chosen(c shell.KeptChoices) (app, tea.Cmd) {
 	for _, command := range a.palette.past {
 		past = shell.Remembered(past, command)
 	}
-	a.palette.past, a.palette.back = past, len(past)
+	a.palette.past = past
+	a.palette.recall.Restart(past)
 	programs := c.Programs
 	for _, program := range a.env.Programs {
 		programs = shell.Remembered(programs, program)

@@ -33,9 +33,9 @@ type MendPrompt struct {
 	State    mendState
 	field    term.TextField
 	recall   shell.Recall // of earlier programs
-	wrong    string // why it cannot be parsed; "" when it can
-	Messages int    // how many it is tried on
-	Words    string // how they were selected
+	wrong    string       // why it cannot be parsed; "" when it can
+	Messages int          // how many it is tried on
+	Words    string       // how they were selected
 	mended   *plan.Mended
 	refusal  string // why none of them can be replayed; "" when some can
 	shown    shell.Scroll

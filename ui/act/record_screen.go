@@ -228,14 +228,7 @@ func (s entryScreen) Keys() []key.Binding {
 	if s.message == nil {
 		return nil
 	}
-	raw, fold := s.env.Keys.Raw, s.env.Keys.Fold
-	if s.raw {
-		raw = term.Describe(raw, "read body")
-	}
-	if s.folded {
-		fold = term.Describe(fold, "unfold the body")
-	}
-	return []key.Binding{raw, fold, term.Describe(s.env.Keys.Down, "scroll")}
+	return append(s.env.Keys.Body(s.raw, s.folded), term.Describe(s.env.Keys.Down, "scroll"))
 }
 
 func (s entryScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {

@@ -86,11 +86,15 @@ func (f failedScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
 		f.latest = msg
-		rows := FailedRows(msg, f.worker)
+		refs := FailedRefs(msg, f.worker)
+		rows := make([]failedRow, len(refs))
+		for i, ref := range refs {
+			rows[i] = failedRowOf(ref, msg)
+		}
 		f.queues.Table.SetColumns(failedColumns(f.env.Styles, slices.ContainsFunc(rows,
 			func(r failedRow) bool { return r.looks.Counts })))
 		f.queues.Table.Set(rows)
-		f.reading.Polled(msg.Topology, rows)
+		f.reading.Polled(msg.Topology, refs)
 	case ReadMsg:
 		if f.reading.Answered(msg) {
 			if f.sorting && !slices.ContainsFunc(f.reading.Order, f.reading.wanted) {
@@ -301,16 +305,6 @@ func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
 	return columns
 }
 
-// FailedRows are the failed queues, or those of one worker's flow: one that several flows share is named with the first
-// of them and how many more there are, one that all share by a framework's convention belongs to none.
-func FailedRows(msg shell.TopologyMsg, worker model.QueueRef) []failedRow {
-	var rows []failedRow
-	for _, ref := range FailedRefs(msg, worker) {
-		rows = append(rows, failedRowOf(ref, msg))
-	}
-	return rows
-}
-
 // FailedRefs are the failed queues by topology and names, and those in which a look found failures; or those of one
 // worker's flow.
 func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
@@ -333,7 +327,8 @@ func FailedRefs(msg shell.TopologyMsg, worker model.QueueRef) []model.QueueRef {
 	return refs
 }
 
-// failedRowOf finds out why a queue is a failed queue, and of which flow.
+// failedRowOf finds out why a queue is a failed queue, and of which flow: one that several flows share is named with
+// the first of them and how many more there are, one that all share by a framework's convention belongs to none.
 func failedRowOf(ref model.QueueRef, msg shell.TopologyMsg) failedRow {
 	var row failedRow
 	flows := 0

@@ -120,13 +120,12 @@ func NewReading(e *shell.Env) *Reading {
 }
 
 // Polled takes in a poll: these are the failed queues now.
-func (c *Reading) Polled(t *model.Topology, rows []failedRow) {
+func (c *Reading) Polled(t *model.Topology, refs []model.QueueRef) {
 	c.catchUp()
-	c.Order, c.Broker = c.Order[:0:0], t.Snapshot.Overview.ClusterName
-	present := make(map[model.QueueRef]bool, len(rows))
-	for i := range rows {
-		ref := rows[i].Queue
-		c.Order, present[ref] = append(c.Order, ref), true
+	c.Order, c.Broker = refs, t.Snapshot.Overview.ClusterName
+	present := make(map[model.QueueRef]bool, len(refs))
+	for _, ref := range refs {
+		present[ref] = true
 		q := c.Queues[ref]
 		if q == nil {
 			q = &Queue{Ref: ref, Limit: Page}

@@ -35,10 +35,10 @@ type flowCauses struct {
 func (c *flowCauses) update(msg tea.Msg, worker model.QueueRef) tea.Cmd {
 	switch msg := msg.(type) {
 	case shell.TopologyMsg:
-		c.reading.Polled(msg.Topology, causes.FailedRows(msg, worker))
+		c.reading.Polled(msg.Topology, causes.FailedRefs(msg, worker))
 	case shell.CountedMsg:
 		if msg.Changed {
-			c.reading.Polled(msg.Topology, causes.FailedRows(shell.TopologyMsg{Topology: msg.Topology}, worker))
+			c.reading.Polled(msg.Topology, causes.FailedRefs(shell.TopologyMsg{Topology: msg.Topology}, worker))
 		}
 	case causes.ReadMsg:
 		if c.reading.Answered(msg) {

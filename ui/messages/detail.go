@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -94,14 +93,16 @@ func (d *messageDetail) next(step int, table bool) {
 func (d *messageDetail) lay(
 	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int, brief bool,
 ) {
+	if d.drawn.message != m {
+		*d.drawn = detailLines{message: m, bodies: shell.Bodies{Read: d.read}, sought: d.sought}
+	}
 	inner := width - 2
 	widths := [paneCount]int{0, inner, inner, inner}
 	wide := width >= 100 && !d.alone
 	if wide {
-		each := inner - 2*ansi.StringWidthWc(paneSeparator)
-		widths = d.shares(s, m, past, each)
+		widths = d.shares(s, past, inner-2*ansi.StringWidthWc(paneSeparator))
 	}
-	d.prepare(s, m, past, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
+	d.prepare(s, past, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
 	if d.drawn.narrow, d.drawn.height = !wide, height-1; d.find.Visible() {
 		d.drawn.height--
 	}
@@ -116,17 +117,12 @@ func (d *messageDetail) lay(
 const leastPane = 28 // columns of a pane whose neighbours could use them
 
 // shares are the widths of the panes: what one does not need goes to those that need more, and otherwise to the body.
-func (d *messageDetail) shares(
-	s *term.Styles, m *message.Message, past func() []story.Event, width int,
-) (widths [paneCount]int) {
-	if d.drawn.message != m {
-		*d.drawn = detailLines{message: m, bodies: shell.Bodies{Read: d.read}, sought: d.sought}
-		if m != nil {
-			d.drawn.needs = [paneCount]int{
-				paneStory:   widest(shell.StoryLines(s, m, past(), unwrapped, true)),
-				paneHeaders: widest(headerLines(s, m, unwrapped)),
-				paneBody:    d.drawn.bodies.Width(m, d.raw),
-			}
+func (d *messageDetail) shares(s *term.Styles, past func() []story.Event, width int) (widths [paneCount]int) {
+	if m := d.drawn.message; m != nil && d.drawn.needs[paneHeaders] == 0 {
+		d.drawn.needs = [paneCount]int{
+			paneStory:   widest(shell.StoryLines(s, m, past(), unwrapped, true)),
+			paneHeaders: widest(headerLines(s, m, unwrapped)),
+			paneBody:    d.drawn.bodies.Width(m, d.raw),
 		}
 	}
 	parts := [paneCount]int{paneStory: 36, paneHeaders: 30, paneBody: 34}
@@ -229,36 +225,17 @@ func (d *messageDetail) bodyState() string {
 	return ""
 }
 
-// keys are those of the body: each switches to the other state.
-func (d *messageDetail) keys(k *shell.KeyMap) []key.Binding {
-	raw, fold := k.Raw, k.Fold
-	if d.raw {
-		raw = term.Describe(raw, "read body")
-	}
-	if d.folded {
-		fold = term.Describe(fold, "unfold the body")
-	}
-	return []key.Binding{raw, fold}
-}
-
 func (d *messageDetail) showBody(raw, folded bool) {
 	d.raw, d.folded = raw, folded
 	d.drawn.widths[paneBody] = 0
 }
 
 func (d *messageDetail) prepare(
-	s *term.Styles, m *message.Message, past func() []story.Event, second time.Time,
-	widths [paneCount]int, brief bool,
+	s *term.Styles, past func() []story.Event, second time.Time, widths [paneCount]int, brief bool,
 ) {
-	if d.drawn.message != m || d.drawn.brief != brief {
-		kept := shell.Bodies{Read: d.read}
-		if d.drawn.message == m {
-			kept = d.drawn.bodies
-		}
-		*d.drawn = detailLines{message: m, brief: brief, needs: d.drawn.needs, bodies: kept, sought: d.sought}
-	}
-	if !d.drawn.second.Equal(second) {
-		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // due times count down
+	m := d.drawn.message
+	if !d.drawn.second.Equal(second) || d.drawn.brief != brief { // due times count down
+		d.drawn.second, d.drawn.brief, d.drawn.widths[paneStory] = second, brief, 0
 	}
 	for p := paneStory; p < paneCount; p++ {
 		if d.drawn.widths[p] == widths[p] {

@@ -352,7 +352,7 @@ func (s Screen) Keys() []key.Binding {
 	if len(s.Rows) > 0 {
 		keys = append(keys, k.Replay, k.Drop)
 		if s.zoomed || s.detail.focus != paneNone {
-			body, rest := s.detail.keys(k), []key.Binding{k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy}
+			body, rest := k.Body(s.detail.raw, s.detail.folded), []key.Binding{k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy}
 			if s.detail.focus == paneBody {
 				keys = append(append(keys, body...), rest...)
 			} else {

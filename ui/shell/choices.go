@@ -109,17 +109,18 @@ type Recall struct {
 // Restart forgets what was typed before these texts were stepped through.
 func (r *Recall) Restart(past []string) { *r = Recall{at: len(past)} }
 
-// Step goes to a later text, or to an earlier one if by is negative, if there is one.
-func (r *Recall) Step(field *term.TextField, past []string, by int) {
+// Step goes to a later text, or to an earlier one if by is negative, and reports whether there is one.
+func (r *Recall) Step(field *term.TextField, past []string, by int) bool {
 	to := r.at + by
 	if to < 0 || to > len(past) {
-		return
+		return false
 	}
 	if r.at == len(past) {
 		r.draft = field.Text()
 	}
 	r.at = to
 	field.Set(append(slices.Clone(past), r.draft)[to])
+	return true
 }
 
 // Remembered appends a command to the earlier ones, only once if it is repeated.

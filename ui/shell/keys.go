@@ -124,6 +124,18 @@ func NewKeyMap() *KeyMap {
 	return k
 }
 
+// Body are the keys that change how a body is shown: each switches to the other state.
+func (k *KeyMap) Body(raw, folded bool) []key.Binding {
+	keys := []key.Binding{k.Raw, k.Fold}
+	if raw {
+		keys[0] = term.Describe(k.Raw, "read body")
+	}
+	if folded {
+		keys[1] = term.Describe(k.Fold, "unfold the body")
+	}
+	return keys
+}
+
 func PressOf(name string) (tea.KeyMsg, bool) {
 	if runes := []rune(name); len(runes) == 1 {
 		press := tea.KeyMsg{Type: tea.KeyRunes, Runes: runes}
