@@ -151,15 +151,11 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 			return a, tea.Quit
 		}
 		return a, tick()
-	case startMsg:
-		cmd := a.poller.read(a.env)
-		return a, cmd
 	case pollDueMsg:
 		if msg.timer != a.poller.timer || a.poller.paused {
 			return a, nil
 		}
-		cmd := a.poller.read(a.env)
-		return a, cmd
+		return a.poll()
 	case backgroundMsg:
 		return a.background(msg)
 	case polledMsg:
@@ -204,9 +200,8 @@ func (a app) update(msg tea.Msg) (app, tea.Cmd) {
 		return a.suspend(false)
 	case continuedMsg:
 		return a.suspend(true)
-	case resumedMsg: // the screen is as old as the time away
-		cmd := a.poller.read(a.env)
-		return a, cmd
+	case startMsg, resumedMsg: // then the screen is as old as the time away
+		return a.poll()
 	}
 	return a, nil
 }
@@ -319,6 +314,11 @@ func (a app) handleKey(msg tea.KeyMsg) (app, tea.Cmd) {
 	return a.toScreen(msg)
 }
 
+func (a app) refuse(why string) (app, tea.Cmd) {
+	a.notice = shell.NoticeMsg{Text: why, Bad: true}
+	return a, nil
+}
+
 // quit closes the screens above the tab's own, and from that one the program.
 func (a app) quit() (app, tea.Cmd) {
 	if len(a.tabs[a.tab].stack) == 1 {
@@ -339,8 +339,13 @@ func (a app) pause() (app, tea.Cmd) {
 	return a, cmd
 }
 
-func (a app) read() (app, tea.Cmd) {
+func (a app) poll() (app, tea.Cmd) {
 	cmd := a.poller.read(a.env)
+	return a, cmd
+}
+
+func (a app) read() (app, tea.Cmd) {
+	a, cmd := a.poll()
 	if a.env.Styles.Plain { // ages, too
 		cmd = tea.Batch(cmd, tea.ClearScreen)
 	}

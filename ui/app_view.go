@@ -24,7 +24,6 @@ const (
 
 func (a app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
 
-// prepared lets the visible screen work out what it draws.
 func (a app) prepared() (app, tea.Cmd) {
 	if a.tooSmall() || a.latest.Topology == nil {
 		return a, nil

@@ -38,7 +38,6 @@ func askBackground(e *shell.Env) tea.Cmd {
 	return tea.Batch(ask, wait)
 }
 
-// background takes in the terminal's answer, or that there is none yet.
 func (a app) background(msg backgroundMsg) (app, tea.Cmd) {
 	a.env.Asking = false
 	if !msg.known || a.env.Light == msg.light {

@@ -80,7 +80,6 @@ func showAlone(i int) effect {
 	}
 }
 
-// commands are the active commands, in the order in which they are offered.
 func commands(a app) []command {
 	all := allCommands(a)
 	if len(a.env.Contexts) == 0 {
@@ -210,9 +209,8 @@ func (a app) goToContext(n name) (app, tea.Cmd) {
 	for _, t := range a.tabs {
 		for _, page := range t.stack {
 			if isBusy(page.Screen) {
-				a.notice = shell.NoticeMsg{Bad: true, Text: fmt.Sprintf("not left for %s: what runs on %s would be stopped; "+
-					"wait for its end, or stop it with %s", n.shown, page.Screen.Title(), a.env.Keys.ForceQuit.Help().Key)}
-				return a, nil
+				return a.refuse(fmt.Sprintf("not left for %s: what runs on %s would be stopped; wait for its end, or stop it "+
+					"with %s", n.shown, page.Screen.Title(), a.env.Keys.ForceQuit.Help().Key))
 			}
 		}
 	}
@@ -220,7 +218,6 @@ func (a app) goToContext(n name) (app, tea.Cmd) {
 	return a, tea.Quit
 }
 
-// namesOf are the names of n objects of the broker.
 func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 	several := len(a.latest.Topology.Snapshot.VHosts) > 1
 	names := make([]name, n)
@@ -235,10 +232,8 @@ func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 	return names
 }
 
-// gone says that something was deleted since it was offered.
 func (a app) gone(what string, n name) (app, tea.Cmd) {
-	a.notice = shell.NoticeMsg{Text: "there is no " + what + " " + n.shown + " any more", Bad: true}
-	return a, nil
+	return a.refuse("there is no " + what + " " + n.shown + " any more")
 }
 
 // How well a name matches the typed text, best first.

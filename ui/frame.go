@@ -113,7 +113,6 @@ func (f framing) look() (tea.Model, tea.Cmd) {
 	return f, frameDue()
 }
 
-// open types the command that opens the screen.
 func (f framing) open() (tea.Model, tea.Cmd) {
 	cmds := []tea.Cmd{
 		f.give(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(":")}),

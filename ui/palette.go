@@ -61,7 +61,6 @@ func (p palette) refreshed(a app) palette {
 	return p.searched(a)
 }
 
-// commanded passes a key to the palette, and does what it asks for.
 func (a app) commanded(msg tea.KeyMsg) (app, tea.Cmd) {
 	var chosen effect
 	if a.palette, chosen = a.palette.handle(msg, a); chosen == nil {
@@ -124,7 +123,6 @@ func (p palette) accept(a app) (palette, effect) {
 	return p.closed(), chosen.run
 }
 
-// complete puts a suggestion into the field, and then the next one.
 func (p palette) complete(a app, by int) palette {
 	if len(p.found) == 0 {
 		return p
@@ -141,7 +139,6 @@ func (p palette) complete(a app, by int) palette {
 	return p
 }
 
-// recalled goes to another of the earlier commands.
 func (p palette) recalled(a app, by int) palette {
 	if !p.recall.Step(&p.field, p.past, by) {
 		return p
@@ -189,7 +186,6 @@ func (p palette) searched(a app) palette {
 	return p
 }
 
-// offerText adds a command with the typed text as its argument.
 func (p *palette) offerText(c *command, text string) {
 	s := suggestion{text: c.name, of: strings.ToUpper(c.word), does: c.does}
 	if text != "" {

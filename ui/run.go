@@ -140,9 +140,8 @@ func (a app) suspend(over bool) (app, tea.Cmd) {
 // suspendByKey does so unless something is in flight that a broker would not wait for: it closes silent connections.
 func (a app) suspendByKey() (app, tea.Cmd) {
 	if isBusy(a.top()) {
-		a.notice = shell.NoticeMsg{Bad: true, Text: "not suspended: what runs here would lose its connection; wait for " +
-			"its end, or stop it with " + a.env.Keys.ForceQuit.Help().Key}
-		return a, nil
+		return a.refuse("not suspended: what runs here would lose its connection; wait for its end, or stop it with " +
+			a.env.Keys.ForceQuit.Help().Key)
 	}
 	return a.suspend(false)
 }

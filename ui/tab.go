@@ -128,9 +128,8 @@ func (a app) trailed(before app) app {
 // last goes to the previous screen, on any tab. Done twice, it comes back.
 func (a app) last() (app, tea.Cmd) {
 	if isBusy(a.top()) {
-		a.notice = shell.NoticeMsg{Bad: true, Text: "not left: what runs here would be stopped; wait for its end, or stop " +
-			"it with " + a.env.Keys.ForceQuit.Help().Key}
-		return a, nil
+		return a.refuse("not left: what runs here would be stopped; wait for its end, or stop it with " +
+			a.env.Keys.ForceQuit.Help().Key)
 	}
 	for i, p := range slices.Backward(a.trail) {
 		if p.way[len(p.way)-1].page == a.at() || !a.reaches(p) {
@@ -226,22 +225,19 @@ func (a app) probeHere() (app, tea.Cmd) {
 	if flow, ok := a.top().(flows.FlowScreen); ok {
 		return a.push(trace.NewProbeScreen(a.env, flow.Worker))
 	}
-	a.notice = shell.NoticeMsg{Text: "open a flow first, or name one: probe FLOW", Bad: true}
-	return a, nil
+	return a.refuse("open a flow first, or name one: probe FLOW")
 }
 
 func (a app) tapHere() (app, tea.Cmd) {
 	if flow, ok := a.top().(flows.FlowScreen); ok && flow.Flow != nil {
 		return a, trace.TapFlow(a.env, a.latest.Topology, flow.Flow, flow.Cursor)
 	}
-	a.notice = shell.NoticeMsg{Text: "name an exchange: tap EXCHANGE", Bad: true}
-	return a, nil
+	return a.refuse("name an exchange: tap EXCHANGE")
 }
 
 func (a app) undo() (app, tea.Cmd) {
 	if a.env.Journal == nil {
-		a.notice = shell.NoticeMsg{Text: "there is no journal to undo from: dlxtop was started with --no-journal", Bad: true}
-		return a, nil
+		return a.refuse("there is no journal to undo from: dlxtop was started with --no-journal")
 	}
 	if f, open := a.top().(act.FollowUpScreen); open {
 		if _, resumes := f.Is.(act.Resuming); !resumes {
@@ -300,8 +296,7 @@ func (a app) columns() (app, tea.Cmd) {
 		titles, hidden = list.Columns()
 	}
 	if titles == nil {
-		a.notice = shell.NoticeMsg{Text: "columns are chosen on 1 flows, 2 queues and 3 failed", Bad: true}
-		return a, nil
+		return a.refuse("columns are chosen on 1 flows, 2 queues and 3 failed")
 	}
 	return a.push(shell.ColumnsScreen{Env: a.env, List: list, Titles: titles, Hidden: hidden})
 }

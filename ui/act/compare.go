@@ -52,7 +52,6 @@ func NewCompareScreen(e *shell.Env, queue model.QueueRef, left, right *shell.Mes
 
 func (c CompareScreen) Init() tea.Cmd { return c.reads }
 
-// ComparedParts compares the decoded bodies, the headers and the properties.
 func ComparedParts(left, right *message.Message, read func(*message.Message) body.View) []comparedPart {
 	l, r := read(left), read(right)
 	part := func(name string, left, right []body.Line) comparedPart {
@@ -193,13 +192,11 @@ func (p *comparedPart) lay(s *term.Styles, each int, whole bool) []string {
 	return lines
 }
 
-// isFar reports whether a row and those around it are equal.
 func (p *comparedPart) isFar(at int) bool {
 	near := p.rows[max(at-around, 0):min(at+around+1, len(p.rows))]
 	return !slices.ContainsFunc(near, func(r body.Row) bool { return !r.Same })
 }
 
-// rowLines are a line beside its counterpart.
 func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row, whole bool) []string {
 	left, right := r.Left.String(), r.Right.String()
 	switch {

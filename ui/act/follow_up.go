@@ -49,7 +49,6 @@ func NewUndoScreen(e *shell.Env, ids ...int64) shell.Screen {
 	}
 }
 
-// NewResumeScreen resumes a record whose action ended early.
 func NewResumeScreen(e *shell.Env, id int64) shell.Screen {
 	return FollowUpScreen{
 		Dialog: shell.NewDialog(e, shell.DialogPlanning), name: "resume", title: fmt.Sprintf("Resume %d", id),
@@ -61,7 +60,6 @@ func (f FollowUpScreen) Title() string { return f.name }
 
 func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.Is.offer(&f.Dialog)) }
 
-// Busy reports whether ctrl-c stops the run instead of the program.
 func (f FollowUpScreen) Busy() bool { return f.IsBusy() }
 
 func (f FollowUpScreen) Keys() []key.Binding { return f.KeysFor(f.Is.offer(&f.Dialog)) }

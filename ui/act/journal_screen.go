@@ -70,7 +70,6 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 	}
 }
 
-// Keys depend on whether there is anything to open or to undo.
 func (j JournalScreen) Keys() []key.Binding {
 	if r, ok := j.Table.Current(); ok {
 		own := []key.Binding{term.Describe(j.Env.Keys.Open, "messages"), term.Describe(j.Env.Keys.Undo, "undo this")}
@@ -139,7 +138,6 @@ func (j JournalScreen) empty(width int) []string {
 	return shell.EmptyPage(j.Env.Styles, head, text, width)
 }
 
-// detail is the full record at the cursor.
 func (j JournalScreen) detail(width int) []string {
 	return j.Pane("record", width, func(r plan.Record, l *shell.DialogLines) string {
 		told := r.ToldSince()

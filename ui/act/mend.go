@@ -229,7 +229,6 @@ func (p *MendPrompt) below(l *shell.DialogLines) {
 	}
 }
 
-// differences are the lines of all examples.
 func (p *MendPrompt) differences(width int) []string {
 	var lines []string
 	if m := p.mended; m != nil {
@@ -241,7 +240,6 @@ func (p *MendPrompt) differences(width int) []string {
 	return lines
 }
 
-// ofSeveralQueues reports whether the examples are from several queues.
 func ofSeveralQueues(m *plan.Mended) bool {
 	return slices.ContainsFunc(m.Shown, func(o plan.MendedMessage) bool { return o.Queue != m.Shown[0].Queue })
 }
@@ -285,7 +283,6 @@ func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
 	return append(lines, d.body.lay(s, comparedWidth(width), false)...)
 }
 
-// NewMendDialog asks for a program that changes messages, and then about their replay.
 func NewMendDialog(
 	e *shell.Env, t *model.Topology, queue model.QueueRef, rows []*shell.MessageRow, words string, others OtherMessages,
 ) PlanDialog {

@@ -25,10 +25,8 @@ type Acting struct {
 // replan starts making the plan. That examines every selected message, so it runs outside Update.
 func (d *PlanDialog) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.topology, d.planner()) }
 
-// Check makes the plan again after the user agreed.
 func (d *PlanDialog) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
 
-// planner makes the current plan from a topology.
 func (d PlanDialog) planner() func(context.Context, *model.Topology) (Acting, error) {
 	rows := d.Rows
 	like := plan.ActionWant{

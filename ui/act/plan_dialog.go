@@ -345,7 +345,6 @@ func (d *PlanDialog) AsPlanned() bool {
 	return d.Err == nil && a.Complete()
 }
 
-// CanUndo reports whether there is something to undo.
 func (d *PlanDialog) CanUndo() bool {
 	a := &d.Account
 	if _, none := d.Plan.Irrevocable(); none && d.Operation.Publishes() {
@@ -368,7 +367,6 @@ type PlanOptions struct {
 	Over    int  // the index in Spreads
 }
 
-// Turn changes the option of a key.
 func (o *PlanOptions) Turn(k *shell.KeyMap, msg tea.KeyMsg) {
 	switch {
 	case term.Is(msg, k.Canary):

@@ -231,7 +231,6 @@ func (d *PlanDialog) SayRun(l *shell.DialogLines) {
 	shell.SayWaiting(l, a)
 }
 
-// counts shows the outcomes that occurred, each with what it means.
 func (d *PlanDialog) counts(l *shell.DialogLines) {
 	s, a := l.Styles, &d.Account
 	say := func(label string, n int, words string, look term.Style) {

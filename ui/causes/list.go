@@ -236,7 +236,6 @@ func (c *causesList) tell(reading *Reading, r *causeRow, say func(label, text st
 	say("id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export", 2)
 }
 
-// Empty reports whether all queues are empty, as far as known.
 func (c *Reading) Empty() bool {
 	for _, q := range c.Queues {
 		if q.total().Or(1) > 0 {

@@ -97,7 +97,6 @@ func (c *causePlansScreen) planning() bool {
 	return len(c.where(func(d *act.PlanDialog) bool { return d.State == shell.DialogPlanning })) > 0
 }
 
-// Busy reports whether ctrl-c stops the run instead of the program.
 func (c causePlansScreen) Busy() bool {
 	return c.state == causePlansRunning && c.running().IsBusy() || c.wish.saving.IsBusy()
 }

@@ -128,7 +128,6 @@ func (c causePlansScreen) View(width, height int) string {
 	return page
 }
 
-// Prepare lays out what a program makes of the messages.
 func (c causePlansScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
 	if c.wish.Asks == messages.AsksProgram && c.state == causePlansWishing {
 		c.wish.mending.Prepare(width, height)
@@ -451,7 +450,6 @@ func (c *causePlansScreen) saved(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmd, shell.Pop)
 }
 
-// wishBox draws what is asked for; "" when nothing is.
 func (c *causePlansScreen) wishBox(width, height int) string {
 	switch w := &c.wish; {
 	case c.state != causePlansWishing:

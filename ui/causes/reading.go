@@ -273,7 +273,6 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 	})
 }
 
-// group reads a queue, and replaces the messages that were read of it before.
 func (m *ReadMsg) group(
 	ctx context.Context, looker ports.Looker, kept *shell.KeptLooks, plan peek.Plan, groups *cause.Groups,
 ) error {
@@ -297,7 +296,6 @@ func (m *ReadMsg) group(
 	return nil
 }
 
-// Answered takes in the answer to the look in flight.
 func (c *Reading) Answered(msg ReadMsg) bool {
 	if msg.Request != c.Request {
 		return false
@@ -361,7 +359,6 @@ func (q *Queue) extends() bool {
 	return q.Plan.Allowed() && q.Plan.Free && !q.ReadAt.IsZero() && q.left() > 0 && (full || failed)
 }
 
-// Extend reads more messages of these queues.
 func (c *Reading) Extend() {
 	for _, q := range c.Queues {
 		if q.extends() {
@@ -393,7 +390,6 @@ func (c *Reading) Costly() []*Queue {
 	return queues
 }
 
-// Press handles the keys that read more, and reports whether it did.
 func (c *Reading) Press(msg tea.KeyMsg) bool {
 	k := c.Env.Keys
 	switch {
@@ -414,7 +410,6 @@ func (c *Reading) Press(msg tea.KeyMsg) bool {
 	return true
 }
 
-// wanted reports whether a key requested a queue that is still to be read.
 func (c *Reading) wanted(ref model.QueueRef) bool { return c.Queues[ref].Wanted }
 
 func (c *Reading) limitOf(ref model.QueueRef) int {

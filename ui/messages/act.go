@@ -59,7 +59,6 @@ func (s Screen) toBox(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
 	return s, cmd
 }
 
-// Busy reports whether ctrl-c concerns a running action.
 func (s Screen) Busy() bool { return s.Dialog.IsBusy() || s.saving.IsBusy() }
 
 // settle removes from the table what is no longer in the queue: what the account says, and nothing uncertain.
@@ -169,7 +168,6 @@ func (s Screen) Others() act.OtherMessages {
 	return o
 }
 
-// edit begins to edit the selected message, or the one under the cursor.
 func (s Screen) edit() (shell.Screen, tea.Cmd) {
 	rows, _ := s.aimed()
 	switch {
@@ -203,7 +201,6 @@ func (s Screen) mendMany() (shell.Screen, tea.Cmd) {
 	return s, nil
 }
 
-// export opens the dialog for the selection, or for all that are shown.
 func (s Screen) export() (shell.Screen, tea.Cmd) {
 	rows, words := s.selected()
 	switch why := s.unready(); {
@@ -242,7 +239,6 @@ func (s *Screen) offer() {
 	}
 }
 
-// custom runs an action of the configuration, if the key belongs to one.
 func (s Screen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
 	for i := range s.env.Actions {
 		a := &s.env.Actions[i]
@@ -329,7 +325,6 @@ type OfCause struct {
 	Words        string // printable
 }
 
-// Has reports whether a message in a queue failed for it.
 func (c OfCause) Has(in model.QueueRef, m *message.Message) bool {
 	return c.Group == nil || cause.Is(in, m, c.ID)
 }

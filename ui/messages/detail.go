@@ -214,7 +214,6 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
 }
 
-// bodyState is how the body is shown, if not as usual.
 func (d *messageDetail) bodyState() string {
 	switch {
 	case d.raw:
@@ -405,7 +404,6 @@ func (d *messageDetail) foundWords(id shell.MessageID) string {
 	return "line " + model.Count(int64(at+1)) + " of " + model.Count(int64(len(all)))
 }
 
-// stepping reports whether there is something to step through.
 func (s Screen) stepping() bool { return s.filter.field.Visible() || s.detail.find.Visible() }
 
 // step goes to the next or the previous match: for a text that is looked for in one message within that; for the filter

@@ -52,7 +52,6 @@ func newMessageFilter(e *shell.Env) messageFilter {
 	return messageFilter{field: term.NewFilterField(&e.Keys.ListKeys), saved: e.Filters}
 }
 
-// pending reports whether the rows are not filtered yet.
 func (f messageFilter) pending() bool { return f.request != 0 }
 
 // match is the condition of the table; nil shows all.

@@ -314,7 +314,6 @@ func (s FindScreen) View(width, height int) string {
 	return term.Block(append(append(head, strings.Split(list, "\n")...), pane...), width, height)
 }
 
-// headLine says what is looked for, and the progress.
 func (s FindScreen) headLine(width int) string {
 	styles, p := s.Env.Styles, &s.progress
 	found := model.Count(len(s.Rows)) + " found"

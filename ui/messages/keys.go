@@ -42,7 +42,6 @@ func (s Screen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	return s.messageKey(msg)
 }
 
-// messageKey handles a key that nothing above the messages takes.
 func (s Screen) messageKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	k := s.env.Keys
 	if cmd, taken := s.custom(msg); taken {
@@ -147,7 +146,6 @@ func (s Screen) filtered() (shell.Screen, tea.Cmd) {
 	return s, cmd
 }
 
-// aimed are the messages that a key acts on: the selection, or the one under the cursor.
 func (s Screen) aimed() ([]*shell.MessageRow, string) {
 	if chosen := s.Table.Selection(); len(chosen) > 0 {
 		return chosen, "the selection"
@@ -158,7 +156,6 @@ func (s Screen) aimed() ([]*shell.MessageRow, string) {
 	return nil, ""
 }
 
-// AllShown are all messages that the filter matches.
 func (s Screen) AllShown() ([]*shell.MessageRow, string) {
 	if s.filter.field.Text() != "" {
 		return s.Table.Shown, "all that the filter shows"

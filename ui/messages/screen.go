@@ -287,7 +287,6 @@ func (s Screen) looked(msg PeekedMsg) (shell.Screen, tea.Cmd) {
 	return s, tea.Batch(cmd, old)
 }
 
-// readCount is a number of messages that were read; it says so when there are others.
 func (s Screen) readCount(n int) string {
 	if s.partly() {
 		return model.Count(n) + " read"
@@ -298,7 +297,6 @@ func (s Screen) readCount(n int) string {
 func (s Screen) more() bool     { return s.partly() && s.Limit < PeekMost }
 func (s Screen) nextLimit() int { return min(s.Limit*PeekFactor, PeekMost) }
 
-// moreWords are how many further messages there are, as far as known.
 func (s Screen) moreWords() string {
 	if limit := int64(s.nextLimit()); limit < s.Peeked.Depth.Or(limit+1) {
 		return model.Count(limit)
@@ -306,7 +304,6 @@ func (s Screen) moreWords() string {
 	return "the rest"
 }
 
-// Close ends the look, and releases what was read.
 func (s Screen) Close() {
 	if s.stop != nil {
 		s.stop()
@@ -317,7 +314,6 @@ func (s Screen) Close() {
 	}
 }
 
-// Closing releases what was read before.
 func Closing(messages message.Messages) tea.Cmd {
 	if messages == nil {
 		return nil

@@ -57,7 +57,6 @@ func (s Screen) View(width, height int) string {
 	return page
 }
 
-// aboveLines say what is visible, what it costs, and what is wrong.
 func (s Screen) aboveLines(width, height int) []string {
 	lines := []string{s.headLine(width)}
 	if !s.zoomed {
@@ -82,7 +81,6 @@ func (s Screen) shares(height int) (list, detail int) {
 	return height - detail - 1, detail
 }
 
-// page is the screen without a dialog.
 func (s Screen) page(width, height int) string {
 	lines := append([]string(nil), s.above...)
 	rest := height - len(lines)
