@@ -52,12 +52,6 @@ type form struct {
 	typed         bool
 }
 
-type triedMsg struct {
-	request shell.Request
-	failed  int
-	err     error
-}
-
 func newForm(ctx context.Context, f ports.Form, styles *term.Styles) form {
 	m := form{Form: f, wrong: -1, env: newApp(ctx, Options{}).env}
 	m.env.Styles = styles
@@ -73,7 +67,7 @@ func (m form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-	case triedMsg:
+	case shell.EndedMsg[int]:
 		return m.answered(msg)
 	case tea.KeyMsg:
 		return m.handleKey(msg)
@@ -104,26 +98,24 @@ func (m form) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-func (m form) try() (tea.Model, tea.Cmd) {
-	m.request, m.wrong, m.err, m.typed = m.env.NewRequest(), -1, nil, true
-	id, try, at := m.request, m.Try, m.at
+func (m form) try() (_ tea.Model, cmd tea.Cmd) {
+	m.wrong, m.err, m.typed = -1, nil, true
+	try, at := m.Try, m.at
 	texts := make([]string, len(m.fields))
 	for i, f := range m.fields {
 		texts[i] = f.Text()
 	}
-	return m, m.env.Command(0, func(ctx context.Context) tea.Msg {
-		failed, err := try(ctx, texts, at)
-		return triedMsg{id, failed, err}
-	})
+	m.request, cmd = shell.Ask(m.env, 0, func(ctx context.Context) (failed int, err error) { return try(ctx, texts, at) })
+	return m, cmd
 }
 
-func (m form) answered(msg triedMsg) (tea.Model, tea.Cmd) {
-	if msg.request != m.request {
+func (m form) answered(msg shell.EndedMsg[int]) (tea.Model, tea.Cmd) {
+	if msg.Request != m.request {
 		return m, nil
 	}
 	m.request = 0
-	if msg.err != nil {
-		m.at, m.tried, m.wrong, m.err = msg.failed, min(m.tried, msg.failed), msg.failed, msg.err
+	if failed := msg.Result; msg.Err != nil {
+		m.at, m.tried, m.wrong, m.err = failed, min(m.tried, failed), failed, msg.Err
 		return m, nil
 	}
 	m.tried = max(m.tried, m.at+1)

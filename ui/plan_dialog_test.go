@@ -241,7 +241,9 @@ func TestKeysWhileItPlans(t *testing.T) {
 	list := message.MessageList{failedMessage(0)}
 	rows := must.Get(shell.MessageRows(list, ref(failedQueue), false, func(int, *message.Message) {}))(t)
 	e, topology := newApp(t.Context(), o).env, model.NewTopology(o.Source.(*recorded).snapshot)
-	d, make := act.NewPlanDialog(e, topology, plan.Replay, ref(failedQueue), rows, "all", act.OtherMessages{})
+	d, make := act.NewPlanDialog(e, plan.Replay, act.Subject{
+		Topology: topology, Queue: ref(failedQueue), Rows: rows, Words: "all",
+	})
 	planned := func() {
 		t.Helper()
 		var again tea.Cmd
@@ -346,7 +348,8 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	warnings := slices.Repeat([]plan.Warning{{Says: strings.Repeat("a.long.name.of.a.queue.", 4) + ": brought back"}}, 8)
 	changed := []plan.Change{{Says: "it would act on 47 messages instead of 46"}}
 
-	p := act.PlanDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Operation: plan.Replay, Queue: ref(failedQueue)}
+	p := act.PlanDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Operation: plan.Replay}
+	p.Queue = ref(failedQueue)
 	p.Rows, p.Modes = make([]*shell.MessageRow, 47), make([]act.ReplayTarget, 2)
 	p.Plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Warnings: warnings, Strips: []string{"x-death"}}
 	p.ChangedAt, p.Changes = e.Now(), changed

@@ -90,16 +90,13 @@ const (
 func (e *messageEdit) open() bool { return e.state > editDone }
 
 // NewEditDialog opens a message in an editor, and then asks about its replay.
-func NewEditDialog(
-	e *shell.Env, t *model.Topology, queue model.QueueRef, row *shell.MessageRow, others OtherMessages,
-) (PlanDialog, tea.Cmd) {
-	rows := []*shell.MessageRow{row}
-	d := newDialog(e, t, plan.Replay, queue, rows, "the edited message", others)
+func NewEditDialog(e *shell.Env, about Subject) (PlanDialog, tea.Cmd) {
+	d := newDialog(e, plan.Replay, about)
 	d.State, d.edit.state, d.Request = shell.DialogChoosing, editReading, e.NewRequest()
 	id := d.Request
 	cmd, stop := e.Stoppable(func(ctx context.Context) tea.Msg {
 		read := shell.EndedMsg[*message.Message]{Request: id}
-		read.Err = shell.WholeMessages(ctx, rows, func(m *message.Message) error {
+		read.Err = shell.WholeMessages(ctx, about.Rows, func(m *message.Message) error {
 			read.Result = m
 			return nil
 		})
@@ -119,7 +116,7 @@ func (d *PlanDialog) drafted(read shell.EndedMsg[*message.Message]) tea.Cmd {
 		d.State = shell.DialogClosed
 		return shell.Notice(shell.ReadableError(read.Err), true)
 	}
-	d.edit.was = plan.NewDraft(d.topology, d.Queue, read.Result, d.Env.Broker.User())
+	d.edit.was = plan.NewDraft(d.Topology, d.Queue, read.Result, d.Env.Broker.User())
 	d.edit.text = d.edit.was.Text()
 	return d.openEditor()
 }
@@ -159,7 +156,7 @@ func (d *PlanDialog) edited(saved shell.EndedMsg[[]byte]) tea.Cmd {
 		return nil
 	}
 	edit := d.edit
-	*d = newDialog(d.Env, d.topology, d.Operation, d.Queue, d.Rows, d.words, d.Others)
+	*d = newDialog(d.Env, d.Operation, d.Subject)
 	edit.state, edit.is, edit.differences = editDone, is, draftDifferencesOf(&edit.was, &is)
 	d.edit = edit
 	if to := is.Address; to != edit.was.Address {

@@ -152,9 +152,7 @@ func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
 	f.SayChanges(l)
 	title := f.Is.say(l)
 	question := len(l.Lines)
-	if o.Turns != "" {
-		l.Say("these", o.Choice, l.Styles.Strong)
-	}
+	l.Say("these", o.Choice, l.Styles.Strong)
 	f.SayAsked(l, o, f.Keys())
 	l.Question(question)
 	return cmp.Or(title, f.title)

@@ -283,11 +283,9 @@ func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
 	return append(lines, d.body.lay(s, comparedWidth(width), false)...)
 }
 
-func NewMendDialog(
-	e *shell.Env, t *model.Topology, queue model.QueueRef, rows []*shell.MessageRow, words string, others OtherMessages,
-) PlanDialog {
-	d := newDialog(e, t, plan.Replay, queue, rows, words, others)
-	d.State, d.prompt = shell.DialogChoosing, NewMendPrompt(e, len(rows), words)
+func NewMendDialog(e *shell.Env, about Subject) PlanDialog {
+	d := newDialog(e, plan.Replay, about)
+	d.State, d.prompt = shell.DialogChoosing, NewMendPrompt(e, len(about.Rows), about.Words)
 	return d
 }
 
@@ -302,7 +300,7 @@ func (d *PlanDialog) mendKey(msg tea.KeyMsg) tea.Cmd {
 			return nil
 		}
 		prompt := d.prompt
-		*d = newDialog(d.Env, d.topology, d.Operation, d.Queue, d.Rows, d.words, d.Others)
+		*d = newDialog(d.Env, d.Operation, d.Subject)
 		d.prompt, d.Mend = prompt, program
 		return tea.Batch(keep, d.Work())
 	case MendAgree:

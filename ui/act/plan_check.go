@@ -23,7 +23,7 @@ type Acting struct {
 }
 
 // replan starts making the plan. That examines every selected message, so it runs outside Update.
-func (d *PlanDialog) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.topology, d.planner()) }
+func (d *PlanDialog) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.Topology, d.planner()) }
 
 func (d *PlanDialog) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
 
@@ -126,7 +126,7 @@ func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {
 		if msg.Unread != nil {
 			return nil
 		}
-		d.topology, d.Plan = msg.Topology, msg.Plan.plan
+		d.Topology, d.Plan = msg.Topology, msg.Plan.plan
 		if !d.Changed(was, is) {
 			return d.run()
 		}
@@ -185,7 +185,7 @@ func (d *PlanDialog) arrivals(ctx context.Context, t *model.Topology) (arrived m
 // countArrived counts what came into the queue while the action was planned and ran.
 func (d *PlanDialog) countArrived() (cmd tea.Cmd) {
 	out, known := d.Account.Out().Get()
-	declare, _ := d.topology.Countable(d.Queue)
+	declare, _ := d.Topology.Countable(d.Queue)
 	if d.Err != nil || !known || !declare {
 		return nil
 	}

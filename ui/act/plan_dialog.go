@@ -27,13 +27,9 @@ const remendMost = 500
 // PlanDialog shows an action before it happens, while it happens, and its result.
 type PlanDialog struct {
 	shell.Dialog
-	topology  *model.Topology
+	Subject
 	Operation plan.Operation
-	Queue     model.QueueRef
-	Rows      []*shell.MessageRow // what it acts on
-	one       string              // the id of the message, if it is a single one
-	words     string              // how they were selected
-	Others    OtherMessages       // what else is in the queue, and stays
+	one       string // the id of the message, if it is a single one
 
 	chooser QueueChooser // of a move, and of a replay to a selected queue
 	Target  string       // the selected queue of a move; "": none yet
@@ -51,6 +47,15 @@ type PlanDialog struct {
 	waited time.Time     // since when the canary's current state is visible
 }
 
+// Subject is what an action is about.
+type Subject struct {
+	Topology *model.Topology
+	Queue    model.QueueRef
+	Rows     []*shell.MessageRow
+	Words    string        // how they were selected
+	Others   OtherMessages // what else is in the queue, and stays
+}
+
 // ReplayTarget is one of the targets that tab cycles through.
 type ReplayTarget struct {
 	mode   target.Mode
@@ -59,11 +64,8 @@ type ReplayTarget struct {
 	choice bool // the user selects a queue
 }
 
-func NewPlanDialog(
-	e *shell.Env, t *model.Topology, operation plan.Operation, queue model.QueueRef,
-	rows []*shell.MessageRow, words string, others OtherMessages,
-) (PlanDialog, tea.Cmd) {
-	d := newDialog(e, t, operation, queue, rows, words, others)
+func NewPlanDialog(e *shell.Env, operation plan.Operation, about Subject) (PlanDialog, tea.Cmd) {
+	d := newDialog(e, operation, about)
 	if operation == plan.Move {
 		return d, nil
 	}
@@ -72,15 +74,9 @@ func NewPlanDialog(
 }
 
 // newDialog is a dialog for which no plan is being made yet.
-func newDialog(
-	e *shell.Env, t *model.Topology, operation plan.Operation, queue model.QueueRef,
-	rows []*shell.MessageRow, words string, others OtherMessages,
-) PlanDialog {
-	d := PlanDialog{
-		Dialog: shell.NewDialog(e, shell.DialogPlanning), topology: t, Operation: operation, Queue: queue, Rows: rows,
-		words: words, Others: others,
-	}
-	switch operation {
+func newDialog(e *shell.Env, operation plan.Operation, about Subject) PlanDialog {
+	d := PlanDialog{Dialog: shell.NewDialog(e, shell.DialogPlanning), Subject: about, Operation: operation}
+	switch t, queue := about.Topology, about.Queue; operation {
 	case plan.Move:
 		d.chooser, d.State = NewQueueChooser(e, plan.MoveTargets(t, queue)), shell.DialogChoosing
 	case plan.Replay:
@@ -130,7 +126,7 @@ func (d *PlanDialog) turnTarget() tea.Cmd {
 	}
 	d.Mode, d.Insist = (d.Mode+1)%len(d.Modes), false
 	if d.Modes[d.Mode].choice {
-		d.chooser, d.State = NewQueueChooser(d.Env, plan.MoveTargets(d.topology, d.Queue)), shell.DialogChoosing
+		d.chooser, d.State = NewQueueChooser(d.Env, plan.MoveTargets(d.Topology, d.Queue)), shell.DialogChoosing
 		return nil
 	}
 	return d.Work()
@@ -170,14 +166,14 @@ func (d *PlanDialog) Work() tea.Cmd {
 // Polled makes the displayed plan again from a newer poll: enter must do what the user reads.
 func (d *PlanDialog) Polled(t *model.Topology) tea.Cmd {
 	if d.State == shell.DialogChoosing {
-		if d.topology = t; !d.prompt.Open() && !d.edit.open() {
+		if d.Topology = t; !d.prompt.Open() && !d.edit.open() {
 			d.chooser.Polled(plan.MoveTargets(t, d.Queue))
 		}
 	}
 	if d.State != shell.DialogAsking || len(d.Rows) > replanMost || d.Mend != nil && len(d.Rows) > remendMost {
 		return nil
 	}
-	d.topology = t
+	d.Topology = t
 	return d.replan()
 }
 
@@ -284,7 +280,7 @@ func (d PlanDialog) Update(msg tea.Msg) (_ PlanDialog, cmd tea.Cmd) {
 		}
 		if running && d.State == shell.DialogEnded {
 			d.Env.Together = nil
-			cmd = tea.Batch(cmd, d.countArrived(), shell.Following(&d.Plan, d.topology, &d.Account))
+			cmd = tea.Batch(cmd, d.countArrived(), shell.Following(&d.Plan, d.Topology, &d.Account))
 		}
 	}
 	return d, cmd
@@ -414,7 +410,7 @@ func (d *PlanDialog) Options() (keys []key.Binding) {
 }
 
 func (d *PlanDialog) run() tea.Cmd {
-	run := d.Plan.On(d.topology)
+	run := d.Plan.On(d.Topology)
 	if run.Canary != nil {
 		d.goOn = make(chan struct{}, 1)
 		run.GoOn = d.goOn

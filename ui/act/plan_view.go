@@ -103,9 +103,7 @@ func (d *PlanDialog) SayPlan(l *shell.DialogLines) {
 	if d.Operation.Publishes() {
 		d.askWhere(l)
 	}
-	if words := p.PaceWords(); words != "" {
-		l.Say("pace", words, s.Accent)
-	}
+	l.Say("pace", p.PaceWords(), s.Accent)
 	if p.Canary != nil {
 		l.Say("canary", p.Canary.Words(), s.Accent)
 	}
@@ -118,7 +116,7 @@ func (d *PlanDialog) SayPlan(l *shell.DialogLines) {
 
 // chosen says which messages it is about, and which stay.
 func (d *PlanDialog) chosen() string {
-	words := d.words + ": "
+	words := d.Words + ": "
 	switch n := len(d.Rows); {
 	case n != 1:
 		words += model.Plural(n, "message")
@@ -162,9 +160,7 @@ func (d *PlanDialog) askWhere(l *shell.DialogLines) {
 	if len(d.Modes) > 0 {
 		l.Aside("target", d.Modes[d.Mode].name, s.Muted)
 	}
-	if words := p.GroupWords(); words != "" {
-		l.Say("that is", words, s.Text)
-	}
+	l.Say("that is", p.GroupWords(), s.Text)
 	label = "reaches"
 	if len(p.Recipients) > 1 {
 		l.Stress(label, model.Plural(len(p.Recipients), "queue")+":", s.Warning)
@@ -186,9 +182,7 @@ func (d *PlanDialog) askWhere(l *shell.DialogLines) {
 		l.Stress(label, words, look)
 		label = ""
 	}
-	if len(p.Strips) > 0 {
-		l.Say("strips", model.Printable(strings.Join(StripWords(p.Strips), ", ")), s.Text)
-	}
+	l.Say("strips", model.Printable(strings.Join(StripWords(p.Strips), ", ")), s.Text)
 	if len(p.Keeps) > 0 {
 		l.Say("keeps", model.Printable(strings.Join(StripWords(p.Keeps), ", "))+
 			": no queue there counts the deaths, and the story stays readable", s.Text)
@@ -273,12 +267,8 @@ func (d *PlanDialog) SayAccount(l *shell.DialogLines, all bool) {
 	if rest := a.Planned - a.Done(); rest > 0 {
 		l.Say("untouched", model.Count(int64(rest))+"  still in the queue", s.Text)
 	}
-	if a.Stopped != "" {
-		l.Stress("stopped", model.Printable(a.Stopped), s.Warning)
-	}
-	if a.Rescued.Any() {
-		l.Stress("rescued", model.Printable(a.Rescued.Words()), s.Warning)
-	}
+	l.Stress("stopped", model.Printable(a.Stopped), s.Warning)
+	l.Stress("rescued", model.Printable(a.Rescued.Words()), s.Warning)
 	SayStrays(l, a)
 	if d.Err != nil {
 		l.Stress("error", shell.ReadableError(d.Err), s.Danger)

@@ -131,9 +131,7 @@ func (r Resuming) say(l *shell.DialogLines) (title string) {
 	if record := &p.Record; record.ID > 0 {
 		title = fmt.Sprintf("Resume %d: continue the %s", record.ID, record.Operation)
 		sayRecord(l, model.Printable(record.From.String()), record)
-		if record.To != "" {
-			l.Say("to", model.Printable(record.To), s.Text)
-		}
+		l.Say("to", model.Printable(record.To), s.Text)
 		l.Say("the rest", model.Plural(p.Planned(), "message")+" at most", s.Strong)
 	}
 	for i, words := range p.Found() {

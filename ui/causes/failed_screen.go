@@ -155,9 +155,9 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 		f.reading.again()
 		f.causes.sort(f.reading)
 	case current && term.Is(msg, k.Resolve):
-		return f, f.env.Marks.Turn(f.latest.Topology, &row.Group, cause.Resolved)
+		return f, f.env.Marks.Turn(f.latest.Topology, row.Group, cause.Resolved)
 	case current && term.Is(msg, k.Ignore):
-		return f, f.env.Marks.Turn(f.latest.Topology, &row.Group, cause.Ignored)
+		return f, f.env.Marks.Turn(f.latest.Topology, row.Group, cause.Ignored)
 	case current && term.Is(msg, k.Note):
 		f.noting = &causeNote{row, term.NewTextField(f.env.Marks.States.Of(row.ID).Note)}
 	case current && term.Is(msg, k.Open), current && messages.CauseAction(k, msg) != nil:
@@ -167,13 +167,13 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 }
 
 func (f failedScreen) open(row causeRow, msg tea.KeyMsg) tea.Cmd {
-	only, seen := messages.OfCause{Group: &row.Group, Words: row.text}, f.env.Marks.Open(f.latest.Topology, &row.Group)
+	seen := f.env.Marks.Open(f.latest.Topology, row.Group)
 	var opened shell.Screen
 	if len(row.Queues) == 1 {
-		ref := row.Queues[0].Of
-		opened = messages.NewCauseScreen(f.env, ref, only, f.reading.limitOf(ref), messages.CauseAction(f.env.Keys, msg))
-	} else if opened = actOnCause(f.env, row, f.reading.limitOf, msg); opened == nil {
-		opened = newCauseMessagesScreen(f.env, row, f.reading.limitOf)
+		ref, then := row.Queues[0].Of, messages.CauseAction(f.env.Keys, msg)
+		opened = messages.NewCauseScreen(f.env, ref, row.OfCause, f.reading.limitOf(ref), then)
+	} else if opened = actOnCause(f.env, row.OfCause, f.reading.limitOf, msg); opened == nil {
+		opened = newCauseMessagesScreen(f.env, row.OfCause, f.reading.limitOf)
 	}
 	return tea.Batch(shell.Push(opened), seen)
 }
@@ -183,7 +183,7 @@ func (f failedScreen) noteKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	switch {
 	case term.Is(msg, k.Accept):
 		f.noting = nil
-		return f, f.env.Marks.Note(f.latest.Topology, &noting.row.Group, noting.field.Text())
+		return f, f.env.Marks.Note(f.latest.Topology, noting.row.Group, noting.field.Text())
 	case term.Is(msg, k.Cancel):
 		f.noting = nil
 	default:
@@ -385,7 +385,7 @@ type causeNote struct {
 
 func (n *causeNote) view(s *term.Styles, width int) string {
 	l := shell.NewDialogLines(s, width)
-	l.Say("cause", n.row.text, s.Strong)
+	l.Say("cause", n.row.Words, s.Strong)
 	l.Say("note", "one line, kept beside the journal; an empty one removes it", s.Muted)
 	l.Field(&n.field)
 	l.Blank()

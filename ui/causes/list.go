@@ -34,8 +34,7 @@ type causesList struct {
 const causesWait = 2 * time.Second
 
 type causeRow struct {
-	cause.Group
-	text    string // printable
+	messages.OfCause
 	workers string // printable
 	recent  []float64
 	place   int
@@ -46,7 +45,7 @@ func newCausesList(e *shell.Env) causesList {
 	c := causesList{places: map[cause.ID]int{}, least: least}
 	c.Listing = shell.NewListing(e, "causes", func(r causeRow) cause.ID { return r.ID },
 		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) },
-		func(r causeRow) []string { return []string{r.text, r.workers} }, causeColumns(e, least)...)
+		func(r causeRow) []string { return []string{r.Words, r.workers} }, causeColumns(e, least)...)
 	c.Hides, c.Above = true, 1 // the line that says what was read
 	return c
 }
@@ -57,8 +56,8 @@ func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 	return []column{
 		{
 			Title: "CAUSE", Width: 28, Flex: 8,
-			Cell:    func(r causeRow) term.Field { return term.Field{Text: r.text, Style: e.Marks.Look(r.ID)} },
-			Compare: func(a, b causeRow) int { return cmp.Compare(a.text, b.text) },
+			Cell:    func(r causeRow) term.Field { return e.Marks.Look(r.ID).Field(r.Words) },
+			Compare: func(a, b causeRow) int { return cmp.Compare(a.Words, b.Words) },
 		},
 		{
 			Title: "MESSAGES", Width: 8, Right: true, Most: true,
@@ -67,7 +66,7 @@ func causeColumns(e *shell.Env, least *string) []term.Column[causeRow] {
 				if r.Messages >= 100_000 {
 					text = strings.ReplaceAll(text, " ", "") // for the width of the column
 				}
-				return term.Field{Text: text, Style: s.Danger}
+				return s.Danger.Field(text)
 			},
 			Compare: func(a, b causeRow) int { return cmp.Compare(a.Messages, b.Messages) },
 		},
@@ -98,15 +97,16 @@ func (c *causesList) set(r *Reading) {
 		return
 	}
 	rows := make([]causeRow, len(r.List))
-	for i, g := range r.List {
+	for i := range r.List {
+		g := &r.List[i]
 		place, known := c.places[g.ID]
 		if !known {
 			place = len(c.places)
 			c.places[g.ID] = place
 		}
 		rows[i] = causeRow{
-			Group: g, text: model.Printable(g.Cause.String()), workers: oneOf(r.workers(&r.List[i])), place: place,
-			recent: r.recent[g.ID],
+			OfCause: messages.OfCause{Group: g, Words: model.Printable(g.Cause.String())}, workers: oneOf(r.workers(g)),
+			place: place, recent: r.recent[g.ID],
 		}
 	}
 	c.Table.Set(rows)
@@ -204,12 +204,13 @@ func (c *causesList) view(r *Reading, width, height int) string {
 // detail shows the cause at the cursor in full: what one of its messages says, and where they are.
 func (c *causesList) detail(reading *Reading, width int) []string {
 	return c.Pane("cause", width, func(r causeRow, l *shell.DialogLines) string {
-		c.tell(reading, &r, func(label, text string, most int) { l.SayFirst(most, label, text, term.Style{}) })
-		return r.text
+		c.tell(reading, &r, l)
+		return r.Words
 	})
 }
 
-func (c *causesList) tell(reading *Reading, r *causeRow, say func(label, text string, most int)) {
+func (c *causesList) tell(reading *Reading, r *causeRow, l *shell.DialogLines) {
+	say := func(label, text string, most int) { l.SayFirst(most, label, text, term.Style{}) }
 	if r.Cause.Evidence == cause.ByError && r.Sample.Text != "" { // the index has none
 		say("example", model.Printable(r.Sample.Text), 2)
 	}
@@ -227,12 +228,8 @@ func (c *causesList) tell(reading *Reading, r *causeRow, say func(label, text st
 	}
 	say("queues", namesOf(queues, 4), 2)
 	say("state", c.Env.Marks.Sentence(r.ID, c.Env.Shown), 1)
-	if note := c.Env.Marks.States.Of(r.ID).Note; note != "" {
-		say("note", model.Printable(note), 2)
-	}
-	if words := r.Cause.Level.Words(); words != "" {
-		say("grouped", words, 1)
-	}
+	say("note", model.Printable(c.Env.Marks.States.Of(r.ID).Note), 2)
+	say("grouped", r.Cause.Level.Words(), 1)
 	say("id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export", 2)
 }
 

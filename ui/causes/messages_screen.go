@@ -21,22 +21,21 @@ const causeMessagesMost = 10_000
 // causeMessagesScreen lists the messages of a cause in all its queues, as a search for them.
 type causeMessagesScreen struct {
 	messages.FindScreen
-	row    causeRow
 	done   int                      // how many doings since the start are taken in
 	left   []*messages.FindRow      // rows that actions took out
 	limits func(model.QueueRef) int // of the look at each queue, for actions on its messages
 }
 
-func newCauseMessagesScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) int) shell.Screen {
-	only, queues := messages.OfCause{Group: &r.Group, Words: r.text}, map[model.QueueRef]bool{}
-	for _, q := range r.Queues {
+func newCauseMessagesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
+	queues := map[model.QueueRef]bool{}
+	for _, q := range only.Queues {
 		queues[q.Of] = true
 	}
 	search := messages.NewSearchScreen(e, "messages of a cause", find.Want{
 		Has: only.Has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
 	}, messages.FindColumns(e, true))
 	search.Only = only
-	return causeMessagesScreen{FindScreen: search, row: r, limits: limits, done: len(e.Doings)}
+	return causeMessagesScreen{FindScreen: search, limits: limits, done: len(e.Doings)}
 }
 
 func (s causeMessagesScreen) Keys() []key.Binding {
@@ -51,7 +50,7 @@ func (s causeMessagesScreen) Keys() []key.Binding {
 
 func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	if pressed, ok := msg.(tea.KeyMsg); ok && !s.Typing() {
-		k, acts := s.Env.Keys, actOnCause(s.Env, s.row, s.limits, pressed)
+		k, acts := s.Env.Keys, actOnCause(s.Env, s.Only, s.limits, pressed)
 		row, ok := s.Table.Current()
 		switch one := messages.RowAction(k, pressed); {
 		case one != nil && ok:
@@ -63,9 +62,9 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		case acts != nil:
 			return s, shell.Push(acts)
 		case term.Is(pressed, k.Failed):
-			return s, shell.Push(newCauseQueuesScreen(s.Env, s.row, s.limits))
+			return s, shell.Push(newCauseQueuesScreen(s.Env, s.Only, s.limits))
 		case term.Is(pressed, k.Resolve):
-			return s, s.Env.Marks.Turn(s.Latest.Topology, &s.row.Group, cause.Resolved)
+			return s, s.Env.Marks.Turn(s.Latest.Topology, s.Only.Group, cause.Resolved)
 		}
 	}
 	next, cmd := s.FindScreen.Update(msg)
@@ -117,10 +116,10 @@ type causeQueueRow struct {
 	ready model.Opt[int64] // in the queue, by the newest poll
 }
 
-func newCauseQueuesScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) int) shell.Screen {
+func newCauseQueuesScreen(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int) shell.Screen {
 	type column = term.Column[causeQueueRow]
 	s := e.Styles
-	c := causeQueuesScreen{only: messages.OfCause{Group: &r.Group, Words: r.text}, limits: limits}
+	c := causeQueuesScreen{only: only, limits: limits}
 	c.Listing = shell.NewListing(e, "queues of a cause", func(r causeQueueRow) model.QueueRef { return r.Of },
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
@@ -131,8 +130,8 @@ func newCauseQueuesScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) 
 			func(r causeQueueRow) model.Opt[int64] { return model.Some(int64(r.Messages)) }),
 		shell.Numbers(column{Title: "MESSAGES", Width: 9, Right: true, Most: true}, s, &s.Text,
 			func(r causeQueueRow) model.Opt[int64] { return r.ready }))
-	rows := make([]causeQueueRow, len(r.Queues))
-	for i, q := range r.Queues {
+	rows := make([]causeQueueRow, len(only.Queues))
+	for i, q := range only.Queues {
 		rows[i] = causeQueueRow{Count: q, name: model.Printable(q.Of.String())}
 	}
 	c.Above = 1

@@ -47,24 +47,20 @@ const (
 	causePlansEnded
 )
 
-func newCausePlansScreen(e *shell.Env, r causeRow, limits func(model.QueueRef) int, wish causeWish) shell.Screen {
-	c := causePlansScreen{
-		env: e, only: messages.OfCause{Group: &r.Group, Words: r.text}, wish: wish, table: newCausePlanTable(e, wish),
-		consent: shell.NewConsent(),
+// actOnCause is the screen for a key that acts on all messages of a cause in several queues; nil for other keys.
+func actOnCause(e *shell.Env, only messages.OfCause, limits func(model.QueueRef) int, msg tea.KeyMsg) shell.Screen {
+	wish, ok := messages.WishOf(e.Keys, msg)
+	if !ok || wish.Asks == messages.AsksPath && e.Files == nil {
+		return nil
 	}
-	for _, q := range r.Queues {
-		c.queues = append(c.queues, messages.NewCauseScreen(e, q.Of, c.only, limits(q.Of), nil).(messages.Screen))
+	c := causePlansScreen{
+		env: e, only: only, wish: causeWish{Wish: wish}, table: newCausePlanTable(e, wish), consent: shell.NewConsent(),
+	}
+	for _, q := range only.Queues {
+		c.queues = append(c.queues, messages.NewCauseScreen(e, q.Of, only, limits(q.Of), nil).(messages.Screen))
 	}
 	c.show()
 	return c
-}
-
-// actOnCause is the screen for a key that acts on all messages of a cause in several queues; nil for other keys.
-func actOnCause(e *shell.Env, r causeRow, limits func(model.QueueRef) int, msg tea.KeyMsg) shell.Screen {
-	if wish, ok := messages.WishOf(e.Keys, msg); ok && (wish.Asks != messages.AsksPath || e.Files != nil) {
-		return newCausePlansScreen(e, r, limits, causeWish{Wish: wish})
-	}
-	return nil
 }
 
 func (c causePlansScreen) Title() string {

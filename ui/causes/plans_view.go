@@ -32,7 +32,7 @@ type causePlanRow struct {
 	state    term.Field
 }
 
-func newCausePlanTable(e *shell.Env, wish causeWish) term.Table[model.QueueRef, causePlanRow] {
+func newCausePlanTable(e *shell.Env, wish messages.Wish) term.Table[model.QueueRef, causePlanRow] {
 	s := e.Styles
 	type column = term.Column[causePlanRow]
 	columns := []column{
@@ -70,44 +70,43 @@ func (c *causePlansScreen) show() {
 func (c *causePlansScreen) stateOf(i int) term.Field {
 	s, q := c.env.Styles, &c.queues[i]
 	d := &q.Dialog
-	say := func(text string, style term.Style) term.Field { return term.Field{Text: text, Style: style} }
 	switch {
 	case !q.Asked:
-		return say("", s.Text)
+		return s.Text.Field("")
 	case q.Peek != 0:
-		return say("reading …", s.Accent)
+		return s.Accent.Field("reading …")
 	case q.Failed != nil || q.Refused.Refusal.Refused():
-		return say(term.MarkError+" not read", s.Danger)
+		return s.Danger.Field(term.MarkError + " not read")
 	case !d.Open() && len(q.Table.Shown) == 0:
-		return say("none is left", s.Muted)
+		return s.Muted.Field("none is left")
 	case !d.Open():
-		return say("read", s.Text)
+		return s.Text.Field("read")
 	}
 	switch d.State {
 	case shell.DialogEnded:
 		if d.Well() {
-			return say(d.Summary(), s.Good)
+			return s.Good.Field(d.Summary())
 		}
-		return say(d.Summary(), s.Warning)
+		return s.Warning.Field(d.Summary())
 	case shell.DialogRunning, shell.DialogStopping:
 		a := &d.Account
-		return say(fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), s.Accent)
+		return s.Accent.Field(fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))))
 	case shell.DialogChecking:
-		return say("reading the topology again …", s.Muted)
+		return s.Muted.Field("reading the topology again …")
 	case shell.DialogPlanning:
-		return say("working out where they go …", s.Muted)
+		return s.Muted.Field("working out where they go …")
 	}
 	switch {
 	case d.Offer().Refusal != "":
-		return say(term.MarkError+" not possible", s.Danger)
+		return s.Danger.Field(term.MarkError + " not possible")
 	case d.Unchecked != nil:
-		return say(term.MarkWarning+" not checked", s.Warning)
+		return s.Warning.Field(term.MarkWarning + " not checked")
 	case !d.ChangedAt.IsZero():
-		return say(term.MarkWarning+" changed", s.Warning)
+		return s.Warning.Field(term.MarkWarning + " changed")
 	case len(d.Plan.Warnings) > 0:
-		return say(term.MarkWarning+" ready", s.Warning)
+		return s.Warning.Field(term.MarkWarning + " ready")
 	}
-	return say("ready", s.Good)
+	return s.Good.Field("ready")
 }
 
 func (c causePlansScreen) View(width, height int) string {
@@ -365,8 +364,9 @@ func (c *causePlansScreen) planOne(i int) tea.Cmd {
 	if len(q.Table.Shown) == 0 || q.Dialog.State == shell.DialogEnded {
 		return nil
 	}
-	rows, words := q.AllShown()
-	q.Dialog, _ = act.NewPlanDialog(c.env, c.latest.Topology, c.wish.Operation, q.Queue, rows, words, q.Others())
+	about := q.Subject(q.AllShown())
+	about.Topology = c.latest.Topology
+	q.Dialog, _ = act.NewPlanDialog(c.env, c.wish.Operation, about)
 	return c.optOne(&q.Dialog)
 }
 

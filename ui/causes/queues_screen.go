@@ -68,9 +68,9 @@ func queueColumns(s *term.Styles) []term.Column[queueRow] {
 			Title: "TTL", Width: 5, Drop: 1,
 			Cell: func(r queueRow) term.Field {
 				if ttl := r.ttl(); ttl >= 0 {
-					return term.Field{Text: model.ShortDuration(ttl), Style: s.Waiting}
+					return s.Waiting.Field(model.ShortDuration(ttl))
 				}
-				return term.Field{Text: "-", Style: s.Muted}
+				return s.Muted.Field("-")
 			},
 			Compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
 		},
@@ -95,13 +95,13 @@ func (r queueRow) kind() string {
 func (r queueRow) roleField(s *term.Styles) term.Field {
 	switch r.role {
 	case "":
-		return term.Field{Text: "-", Style: s.Muted}
+		return s.Muted.Field("-")
 	case model.FailedRole:
-		return term.Field{Text: string(r.role), Style: s.Danger}
+		return s.Danger.Field(string(r.role))
 	case model.DelayedBuffer, model.RetryBuffer:
-		return term.Field{Text: string(r.role), Style: s.Waiting}
+		return s.Waiting.Field(string(r.role))
 	}
-	return term.Field{Text: string(r.role), Style: s.Text}
+	return s.Text.Field(string(r.role))
 }
 
 // ttl is the queue's message TTL, -1 when it has none.
@@ -115,17 +115,17 @@ func (r queueRow) ttl() time.Duration {
 func (r queueRow) wayOut(s *term.Styles) term.Field {
 	dlx := r.topo.Settings(r.QueueRef).DLX
 	if !dlx.Set {
-		return term.Field{Text: "-", Style: s.Muted}
+		return s.Muted.Field("-")
 	}
 	targets := r.targets[r.QueueRef]
 	name := model.Printable(model.ExchangeName(dlx.Value))
 	switch len(targets) {
 	case 0:
-		return term.Field{Text: name + " → nothing !", Style: s.Danger}
+		return s.Danger.Field(name + " → nothing !")
 	case 1:
-		return term.Field{Text: name + " → " + model.Printable(targets[0].Name), Style: s.Text}
+		return s.Text.Field(name + " → " + model.Printable(targets[0].Name))
 	}
-	return term.Field{Text: name + " → " + model.Count(len(targets)) + " queues", Style: s.Text}
+	return s.Text.Field(name + " → " + model.Count(len(targets)) + " queues")
 }
 
 // deadLetterTargets are the queues that any of a queue's hops reaches.

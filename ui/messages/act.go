@@ -151,6 +151,11 @@ func (s *Screen) regain(came map[message.Fingerprint]int) bool {
 	return true
 }
 
+// Subject is what an action on some of the messages is about.
+func (s Screen) Subject(rows []*shell.MessageRow, words string) act.Subject {
+	return act.Subject{Topology: s.Topology, Queue: s.Queue, Rows: rows, Words: words, Others: s.Others()}
+}
+
 // Others are what else is in the queue. Later arrivals are counted with each plan: polls are late, and would take
 // messages for new that an action has just taken out.
 func (s Screen) Others() act.OtherMessages {
@@ -182,7 +187,7 @@ func (s Screen) edit() (shell.Screen, tea.Cmd) {
 		return s, shell.Notice("the queue is being read again: try again in a moment", true)
 	}
 	var cmd tea.Cmd
-	s.Dialog, cmd = act.NewEditDialog(s.env, s.Topology, s.Queue, rows[0], s.Others())
+	s.Dialog, cmd = act.NewEditDialog(s.env, s.Subject(rows, "the edited message"))
 	return s, cmd
 }
 
@@ -197,7 +202,7 @@ func (s Screen) mendMany() (shell.Screen, tea.Cmd) {
 	case s.Topology == nil || len(rows) == 0:
 		return s, shell.Notice("there is nothing to edit", true)
 	}
-	s.Dialog = act.NewMendDialog(s.env, s.Topology, s.Queue, rows, words, s.Others())
+	s.Dialog = act.NewMendDialog(s.env, s.Subject(rows, words))
 	return s, nil
 }
 

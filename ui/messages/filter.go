@@ -41,13 +41,6 @@ type messageFilter struct {
 	cancel   func()         // ends it
 }
 
-// filteredMsg is the answer to a search: for each row whether it matches.
-type filteredMsg struct {
-	request shell.Request
-	matched []bool
-	err     error // why not all were searched
-}
-
 func newMessageFilter(e *shell.Env) messageFilter {
 	return messageFilter{field: term.NewFilterField(&e.Keys.ListKeys), saved: e.Filters}
 }
@@ -111,7 +104,7 @@ func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFil
 		if ctx.Err() != nil {
 			return nil
 		}
-		return filteredMsg{id, matched, err}
+		return shell.EndedMsg[[]bool]{Request: id, Result: matched, Err: err}
 	})
 	f.cancel = cancel
 	return f, cmd
@@ -144,13 +137,14 @@ func search(ctx context.Context, sought *filter.Filter, rows []*shell.MessageRow
 	return matched, err
 }
 
-// answered takes in the answer to the search in flight and reports whether the rows changed.
-func (f *messageFilter) answered(msg filteredMsg, rows []*shell.MessageRow) bool {
-	if msg.request != f.request || len(msg.matched) != len(rows) {
+// answered takes in the answer to the search in flight, for each row whether it matches, and reports whether the rows
+// changed.
+func (f *messageFilter) answered(msg shell.EndedMsg[[]bool], rows []*shell.MessageRow) bool {
+	if msg.Request != f.request || len(msg.Result) != len(rows) {
 		return false
 	}
 	f.request = 0
-	f.takeMatched(msg.matched, msg.err, rows)
+	f.takeMatched(msg.Result, msg.Err, rows)
 	return true
 }
 

@@ -53,22 +53,20 @@ type FindRow struct {
 	before, found, after, folded string
 }
 
-type (
-	// findBegunMsg brings a search that can run.
-	findBegunMsg struct {
-		request shell.Request
-		search  *find.Search
-		skipped []find.Reason
-	}
-	// findNewsMsg brings what was found since.
-	findNewsMsg struct {
-		request  shell.Request
-		search   *find.Search
-		rows     []*FindRow
-		progress find.Progress
-		more     bool
-	}
-)
+// findNewsMsg brings what was found since.
+type findNewsMsg struct {
+	request  shell.Request
+	search   *find.Search
+	rows     []*FindRow
+	progress find.Progress
+	more     bool
+}
+
+// prepared is a search that can run.
+type prepared struct {
+	search  *find.Search
+	skipped []find.Reason
+}
 
 func NewFindScreen(e *shell.Env, text string, sought *filter.Filter) shell.Screen {
 	return NewSearchScreen(e, "find "+model.Printable(text), find.Want{Filter: sought, Hits: findsMost},
@@ -122,10 +120,10 @@ func (s FindScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 		if s.Request == 0 {
 			return s.Begin(true)
 		}
-	case findBegunMsg:
-		if msg.request == s.Request {
-			s.Missed = msg.skipped
-			return s.run(msg.search)
+	case shell.EndedMsg[prepared]:
+		if msg.Request == s.Request {
+			s.Missed = msg.Result.skipped
+			return s.run(msg.Result.search)
 		}
 	case findNewsMsg:
 		if msg.request == s.Request {
@@ -166,19 +164,20 @@ func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 
 // Begin plans a search outside Update: working out the cost for each of many queues takes time. With kept it searches
 // kept messages of queues where a look has a cost.
-func (s FindScreen) Begin(kept bool) (shell.Screen, tea.Cmd) {
-	s.Request, s.Ended, s.stopped, s.err, s.Missed, s.costly = s.Env.NewRequest(), false, false, nil, nil, false
+func (s FindScreen) Begin(kept bool) (_ shell.Screen, cmd tea.Cmd) {
+	s.Ended, s.stopped, s.err, s.Missed, s.costly = false, false, nil, nil, false
 	s.Rows, s.progress, s.stop = nil, find.Progress{}, nil
 	s.Table.Set(nil)
-	id, t, want, looker := s.Request, s.Latest.Topology, s.Want, find.Looker(s.Env.Broker)
+	t, want, looker := s.Latest.Topology, s.Want, find.Looker(s.Env.Broker)
 	if kept {
 		looker = keptLooker{looker, &s.Env.Kept}
 		want.Kept = func(queue model.QueueRef) bool { return s.Env.Kept.Has(queue, 0) }
 	}
-	return s, s.Env.Command(0, func(context.Context) tea.Msg {
+	s.Request, cmd = shell.Ask(s.Env, 0, func(context.Context) (prepared, error) {
 		queues := find.Queues(t, want)
-		return findBegunMsg{id, find.New(looker, queues, want, nil), find.Reasons(find.Skipped(queues))}
+		return prepared{find.New(looker, queues, want, nil), find.Reasons(find.Skipped(queues))}, nil
 	})
+	return s, cmd
 }
 
 // keptLooker reads what is kept of a queue instead of the queue.

@@ -199,7 +199,7 @@ func (s Screen) act(operation plan.Operation, choose func() ([]*shell.MessageRow
 		return s, shell.Notice("no message is under the cursor: move it onto one first", true)
 	}
 	var cmd tea.Cmd
-	s.Dialog, cmd = act.NewPlanDialog(s.env, s.Topology, operation, s.Queue, rows, words, s.Others())
+	s.Dialog, cmd = act.NewPlanDialog(s.env, operation, s.Subject(rows, words))
 	return s, cmd
 }
 

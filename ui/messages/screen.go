@@ -135,7 +135,7 @@ func (s Screen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 			msg.Read.Take()
 		}
 		return s, nil
-	case filteredMsg:
+	case shell.EndedMsg[[]bool]:
 		if s.filter.answered(msg, s.Rows) {
 			s.Table.Narrow(s.match())
 		}
@@ -348,7 +348,8 @@ func (s Screen) Keys() []key.Binding {
 	if len(s.Rows) > 0 {
 		keys = append(keys, k.Replay, k.Drop)
 		if s.zoomed || s.detail.focus != paneNone {
-			body, rest := k.Body(s.detail.raw, s.detail.folded), []key.Binding{k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy}
+			body := k.Body(s.detail.raw, s.detail.folded)
+			rest := []key.Binding{k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy}
 			if s.detail.focus == paneBody {
 				keys = append(append(keys, body...), rest...)
 			} else {

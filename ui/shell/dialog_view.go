@@ -61,7 +61,7 @@ func EmptyPage(s *term.Styles, head, why string, width int) []string {
 
 func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
 
-// Say adds text beside a label, and returns the index of its first line.
+// Say adds text beside a label, and returns the index of its first line. An empty text adds none.
 func (l *DialogLines) Say(label, text string, look term.Style) (from int) {
 	from = len(l.Lines)
 	l.Lines = append(l.Lines, look.Wrap(l.label(label), text, l.Width-LabelWidth)...)
