@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -20,9 +19,9 @@ func (t *checking) findClockSkew() {
 	}
 	t.found(Finding{
 		Code: "clock-skew", Level: LevelInfo,
-		Message: fmt.Sprintf("this machine's clock is %s %s the broker's: dlxtop shows the broker's times by "+
-			"this machine's clock", model.ShortDuration(by), way),
-		Evidence: fmt.Sprintf("the Date of the management API's answers, give or take %s", model.ShortDuration(clock.Within)),
+		Message: say("this machine's clock is %s %s the broker's: dlxtop shows the broker's times by "+
+			"this machine's clock", by, way),
+		Evidence: say("the Date of the management API's answers, give or take %s", clock.Within),
 		Remedy:   "synchronize both with NTP",
 	})
 }
@@ -55,9 +54,8 @@ func (p *publishersAhead) see(m *message.Message) {
 func (p *publishersAhead) finding() (Finding, bool) {
 	return Finding{
 		Code: "clock-skew", Level: LevelInfo,
-		Message: fmt.Sprintf("%s %s a timestamp later than what happened to %s: the publisher's clock is at least %s ahead",
-			model.Plural(p.n, "message"), agree(p.n, "has", "have"), agree(p.n, "it", "them"),
-			model.ShortDuration(p.most.Truncate(time.Second))),
+		Message: say("%s %s a timestamp later than what happened to %s: the publisher's clock is at least %s ahead",
+			model.Plural(p.n, "message"), agree(p.n, "has", "have"), agree(p.n, "it", "them"), p.most.Truncate(time.Second)),
 		Evidence: "the property timestamp, against the time of the look and of the first death",
 		Remedy:   "synchronize the publishers with NTP; until then due times ignore these timestamps",
 	}, p.n > 0

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -38,16 +37,16 @@ func (t *checking) findCutCycles() {
 		at := circle[0]
 		f := Finding{
 			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,
-			Message: fmt.Sprintf("messages that expire in %s are lost after one round: they return by expiry alone, and "+
-				"RabbitMQ then drops them", model.Printable(at.Name)),
+			Message: say("messages that expire in %s are lost after one round: they return by expiry alone, and "+
+				"RabbitMQ then drops them", at),
 			Evidence: "expires through " + model.Names(circle) +
 				" and back, each with a message-ttl, with no rejection in between",
 			Remedy: "put a worker that rejects into the circle, or lead it out into a failed queue",
 		}
 		if worker, ttl, escapes := escape(t.Topology, circle); escapes {
 			f.Level, f.Queue = LevelWarning, worker.Name
-			f.Message = fmt.Sprintf("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
-				"RabbitMQ then drops them", model.Printable(worker.Name), ttl)
+			f.Message = say("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
+				"RabbitMQ then drops them", worker, ttl)
 			f.Remedy = "remove its message-ttl, or lead what expires to a failed queue"
 		}
 		t.found(f)
@@ -98,12 +97,11 @@ func (t *checking) findExpiredUnread(q *model.Queue) {
 	if buffer == nil || buffer.Ready.Or(0) <= buffer.Published.Or(0) {
 		return
 	}
-	name, behind := model.Printable(q.Name), model.Printable(buffer.Name)
 	t.found(Finding{
 		Code: "cycle-cut", Level: LevelWarning, VHost: q.VHost, Queue: buffer.Name,
-		Message: fmt.Sprintf("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
-			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), behind, name),
-		Evidence: fmt.Sprintf("%s dead-letters to %s, has no consumers, and has delivered none", name, behind),
+		Message: say("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
+			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), buffer, q),
+		Evidence: say("%s dead-letters to %s, has no consumers, and has delivered none", q, buffer),
 		Remedy:   "look at them: dlxtop peek shows x-death; " + savedBy,
 	})
 }
@@ -155,11 +153,10 @@ func (d dropped) finding() (Finding, bool) {
 	n, back := d.ways.Cut()
 	return Finding{
 		Code: "cycle-cut", Level: LevelError,
-		Message: fmt.Sprintf("%s will be dropped on expiry: RabbitMQ drops what returns without a rejection",
+		Message: say("%s will be dropped on expiry: RabbitMQ drops what returns without a rejection",
 			model.Plural(n, "message")),
-		Evidence: fmt.Sprintf("the first one would return to %s, where it has been; x-death has no rejection since",
-			model.Names(back)),
-		Remedy: savedBy,
+		Evidence: say("the first one would return to %s, where it has been; x-death has no rejection since", back),
+		Remedy:   savedBy,
 	}, n > 0
 }
 
@@ -169,12 +166,12 @@ func (t *checking) findUncappedLoops(flow *model.Flow) {
 	if i < 0 {
 		return
 	}
-	worker, buffer := model.Printable(flow.Worker.Queue.Name), model.Printable(flow.Buffers[i].Queue.Name)
+	worker, buffer := flow.Worker.Queue, flow.Buffers[i].Queue
 	t.found(Finding{
-		Code: "rejected-loop", Level: LevelInfo, VHost: flow.VHost, Queue: flow.Worker.Queue.Name,
-		Message: fmt.Sprintf("messages that %s rejects come back through %s without end, unless its consumer counts and "+
+		Code: "rejected-loop", Level: LevelInfo, VHost: worker.VHost, Queue: worker.Name,
+		Message: say("messages that %s rejects come back through %s without end, unless its consumer counts and "+
 			"gives up", worker, buffer),
-		Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
+		Evidence: say("%s dead-letters to %s, which expires back; this loop never ends: RabbitMQ only counts it in "+
 			"x-death", worker, buffer),
 		Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue and acknowledge",
 	})

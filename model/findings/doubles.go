@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"github.com/dlxtop/dlxtop/model"
-)
+import "github.com/dlxtop/dlxtop/model"
 
 // findDoubledFailures finds workers whose failures arrive in several failed queues: replaying all of them processes a
 // message several times.
@@ -16,10 +12,9 @@ func (t *checking) findDoubledFailures(flow *model.Flow) {
 	}
 	t.found(Finding{
 		Code: "failure-in-two-queues", Level: LevelWarning, VHost: worker.VHost, Queue: worker.Name,
-		Message: fmt.Sprintf("each message that %s rejects arrives in %s: replayed from each, it is processed %d times",
-			model.Printable(worker.Name), model.Names(queues), len(queues)),
-		Evidence: fmt.Sprintf("its dead-letter exchange %s leads to all of them",
-			model.ExchangeName(t.Settings(worker).DLX.Value)),
+		Message: say("each message that %s rejects arrives in %s: replayed from each, it is processed %d times",
+			worker, queues, len(queues)),
+		Evidence: say("its dead-letter exchange %s leads to all of them", model.ExchangeName(t.Settings(worker).DLX.Value)),
 		Remedy: "replay from one of them, and drop the copies in the others (a replay leaves them there); for good: give " +
 			"each worker a dead-letter routing key of its own",
 	})

@@ -35,6 +35,22 @@ func agree[N int | int64](n N, one, many string) string {
 	return many
 }
 
+// say is model.Sayf, but names a queue without its vhost: the finding has it.
+func say(format string, values ...any) string {
+	for i, v := range values {
+		switch v := v.(type) {
+		case *model.Queue:
+			values[i] = model.QueueRef{Name: v.Name}
+		case model.QueueRef:
+			values[i] = model.QueueRef{Name: v.Name}
+		}
+	}
+	return model.Sayf(format, values...)
+}
+
+// exchangeOf is the dead-letter exchange in words.
+func exchangeOf(s model.Settings) string { return model.Printable(model.ExchangeName(s.DLX.Value)) }
+
 // Finding is something wrong or risky in the topology or in peeked messages.
 type Finding struct {
 	Code     string // stable, kebab-case: scripts and the documentation refer to it

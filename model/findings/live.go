@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -39,10 +38,9 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 		}
 		findings = append(findings, Finding{
 			Code: "losing-now", Level: LevelError, Happening: true, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s left %s in the last %s, and nothing arrived in %s: they are lost",
-				model.Plural(int64(dead+0.5), "message"), model.Printable(q.Name),
-				model.ShortDuration(over.Round(time.Second)), model.NamesOr(targets, "any queue")),
-			Evidence: fmt.Sprintf("%.1f/s left, and no consumer took them; %s", dead/over.Seconds(),
+			Message: say("%s left %s in the last %s, and nothing arrived in %s: they are lost",
+				model.Plural(int64(dead+0.5), "message"), q, over.Round(time.Second), model.NamesOr(targets, "any queue")),
+			Evidence: say("%.1f/s left, and no consumer took them; %s", dead/over.Seconds(),
 				deadLettering(t.Settings(q.QueueRef))),
 			Remedy: "check that the dead-letter exchange exists, that the key is bound, and that the queue " +
 				"behind it does not refuse (full, reject-publish); a manual purge looks the same",

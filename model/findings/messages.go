@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -118,16 +117,16 @@ func (h *blockingHead) finding() (Finding, bool) {
 	switch {
 	case ok:
 		f.Message = blocked.Words(h.takenAt)
-		f.Evidence = fmt.Sprintf("%s of %s messages that were read are overdue; message %s has %s",
+		f.Evidence = say("%s of %s messages that were read are overdue; message %s has %s",
 			model.Count(blocked.Past), model.Count(blocked.Seen), model.Count(blocked.By.Position), blocked.By.TTLWords())
 		if blocked.By.Due.Kind == story.DueUnknown {
 			f.Level = LevelError
 		}
 	case waits.Expired > 0:
 		head := &waits.Messages[0]
-		f.Message = fmt.Sprintf("%s %s overdue behind message 1 (%s), and expired while the look held it",
+		f.Message = say("%s %s overdue behind message 1 (%s), and expired while the look held it",
 			model.Plural(waits.Expired, "message"), agree(waits.Expired, "was", "were"), head.TTLWords())
-		f.Evidence = fmt.Sprintf("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
+		f.Evidence = say("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
 			int64(len(waits.Messages)), "message"), model.Count(len(waits.Messages)), head.LeavesWords(h.takenAt))
 	}
 	return f, f.Message != ""
@@ -165,9 +164,9 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 	}
 	return Finding{
 		Code: "delivery-count-near-limit", Level: LevelWarning,
-		Message: fmt.Sprintf("%s near the delivery limit: %s after one or two more returns",
+		Message: say("%s near the delivery limit: %s after one or two more returns",
 			model.PluralAre(int64(l.near), "message"), becomes),
-		Evidence: fmt.Sprintf("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),
+		Evidence: say("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),
 		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look also counts",
 	}, l.near > 0
 }
@@ -185,7 +184,7 @@ func (c *copies) see(m *message.Message) {
 func (c *copies) finding() (Finding, bool) {
 	return Finding{
 		Code: "copies", Level: LevelInfo,
-		Message: fmt.Sprintf("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent "+
+		Message: say("%s %s copied to further queues by CC: a replay removes CC, so that %s copies are not sent "+
 			"again", model.Plural(c.n, "message"), agree(c.n, "was", "were"), agree(c.n, "its", "their")),
 		Evidence: "header CC or BCC",
 		Remedy:   "if the other queues should get it too, replay to an exchange and key of your choice",

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,14 +22,13 @@ func (t *checking) findQueuesDown(q *model.Queue, s model.Settings) {
 	}
 	switch outage {
 	case model.NodeDown:
-		f.Message = fmt.Sprintf("%s is down: messages dead-lettered or published to it are lost or returned: %s",
-			model.Printable(q.Name), q.OutageWords())
+		f.Message = say("%s is down: messages dead-lettered or published to it are lost or returned: %s", q, q.OutageWords())
 		f.Evidence = "state down"
 		if q.Node != "" {
 			f.Evidence += ", node " + model.Printable(q.Node)
 		}
 	case model.NoMajority:
-		f.Message = fmt.Sprintf("%s can neither be read nor written: %s", model.Printable(q.Name), q.OutageWords())
+		f.Message = say("%s can neither be read nor written: %s", q, q.OutageWords())
 		f.Evidence = memberWords(q)
 		f.Remedy = "start the missing nodes; if one is gone for good: rabbitmq-queues delete_member, " +
 			"or force_shrink_member_to_current_member (4.x)"
@@ -47,7 +45,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 	}
 	f := Finding{
 		Code: "quorum-at-risk", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Evidence: memberWords(q),
-		Message: fmt.Sprintf("%s becomes unavailable when one more of its nodes stops", model.Printable(q.Name)),
+		Message: say("%s becomes unavailable when one more of its nodes stops", q),
 		Remedy:  "start " + strings.Join(q.Offline(), ", "),
 	}
 	if online == members {
@@ -55,7 +53,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 			return
 		}
 		f.Level = LevelInfo
-		f.Message = fmt.Sprintf("%s has %s: it becomes unavailable when one of %s nodes stops", model.Printable(q.Name),
+		f.Message = say("%s has %s: it becomes unavailable when one of %s nodes stops", q,
 			model.Plural(members, "member"), agree(members, "its", "their"))
 		f.Remedy = "add members: rabbitmq-queues grow NODE all, or add_member"
 	}
@@ -63,7 +61,7 @@ func (t *checking) findQuorumAtRisk(q *model.Queue, s model.Settings) {
 }
 
 func memberWords(q *model.Queue) string {
-	words := fmt.Sprintf("%d of %s online", len(q.Online), model.Plural(len(q.Members), "member"))
+	words := say("%d of %s online", len(q.Online), model.Plural(len(q.Members), "member"))
 	if missing := q.Offline(); len(missing) > 0 {
 		words += ", not " + strings.Join(missing, ", ")
 	}
@@ -87,14 +85,14 @@ func (t *checking) findNodesDown() {
 		}
 		f := Finding{
 			Code: "node-down", Level: LevelWarning, Node: n.Name,
-			Message: fmt.Sprintf("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
-			Evidence: fmt.Sprintf("/api/nodes says running: false; %s that %s a replica there", model.Plural(fewer, "queue"),
+			Message: say("the node %s is not running: no queue is unavailable because of it", model.Printable(n.Name)),
+			Evidence: say("/api/nodes says running: false; %s that %s a replica there", model.Plural(fewer, "queue"),
 				agree(fewer, "works has", "work have")),
 			Remedy: "start it; if it is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
 		}
 		if down > 0 {
 			f.Level = LevelError
-			f.Message = fmt.Sprintf("the node %s is not running: %s unavailable", model.Printable(n.Name),
+			f.Message = say("the node %s is not running: %s unavailable", model.Printable(n.Name),
 				model.PluralAre(int64(down), "queue"))
 		}
 		t.found(f)
@@ -107,8 +105,8 @@ func (t *checking) findAlarms() {
 		if n.MemAlarm {
 			t.found(Finding{
 				Code: "memory-alarm", Level: LevelError, Node: n.Name,
-				Message:  fmt.Sprintf("memory alarm on %s: %s", model.Printable(n.Name), blocks),
-				Evidence: fmt.Sprintf("mem_alarm; %s used, the limit is %s", bytesOf(n.MemUsed), bytesOf(n.MemLimit)),
+				Message:  say("memory alarm on %s: %s", model.Printable(n.Name), blocks),
+				Evidence: say("mem_alarm; %s used, the limit is %s", bytesOf(n.MemUsed), bytesOf(n.MemLimit)),
 				Remedy: "let consumers empty the queues, or give the node more memory " +
 					"(vm_memory_high_watermark); replays wait until then",
 			})
@@ -116,8 +114,8 @@ func (t *checking) findAlarms() {
 		if n.DiskAlarm {
 			t.found(Finding{
 				Code: "disk-alarm", Level: LevelError, Node: n.Name,
-				Message:  fmt.Sprintf("disk alarm on %s: %s", model.Printable(n.Name), blocks),
-				Evidence: fmt.Sprintf("disk_free_alarm; %s free, the limit is %s", bytesOf(n.DiskFree), bytesOf(n.DiskLimit)),
+				Message:  say("disk alarm on %s: %s", model.Printable(n.Name), blocks),
+				Evidence: say("disk_free_alarm; %s free, the limit is %s", bytesOf(n.DiskFree), bytesOf(n.DiskLimit)),
 				Remedy:   "free disk space on the node (at least disk_free_limit); replays wait until then",
 			})
 		}
@@ -142,7 +140,7 @@ func (t *checking) findPartitions() {
 		}
 		t.found(Finding{
 			Code: "partition", Level: LevelError, Node: n.Name,
-			Message: fmt.Sprintf("%s was cut off from %s: each side goes on alone, and dlxtop shows the view of only one",
+			Message: say("%s was cut off from %s: each side goes on alone, and dlxtop shows the view of only one",
 				model.Printable(n.Name), strings.Join(others, ", ")),
 			Evidence: "partitions in /api/nodes: " + strings.Join(others, ", "),
 			Remedy: "repair the network, then restart the nodes of the side that you trust less (RabbitMQ's guide on " +

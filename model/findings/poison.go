@@ -2,7 +2,6 @@ package findings
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -60,10 +59,9 @@ func (p *poison) finding() (Finding, bool) {
 	if p.id != "" {
 		id = "id " + model.Printable(p.id)
 	}
-	words := fmt.Sprintf("message %s (%s) comes back again and again: %s tries", model.Count(p.position), id,
-		worst.Words())
+	words := say("message %s (%s) comes back again and again: %s tries", model.Count(p.position), id, worst.Words())
 	if n > 1 {
-		words = fmt.Sprintf("%s come back again and again: message %s (%s) has had %s tries",
+		words = say("%s come back again and again: message %s (%s) has had %s tries",
 			model.Plural(n, "message"), model.Count(p.position), id, worst.Words())
 	}
 	evidence := "its deaths, and the tries that its worker counts in headers"

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -29,10 +28,10 @@ func skippedPolicy(q *model.Queue, p, applied *model.Policy, keys []string, need
 	}
 	f := Finding{
 		Code: "policy-skipped", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("the %s has no effect on %s: a %s queue does not support %s, and RabbitMQ then skips the "+
-			"whole policy", policyName(p), model.Printable(q.Name), q.Type, strings.Join(keys, ", ")),
-		Evidence: fmt.Sprintf("%s matches; applied is %s", policyWords(p), instead),
-		Remedy: fmt.Sprintf("remove %s from the policy, or give %s queues a policy of their own (apply-to, "+
+		Message: say("the %s has no effect on %s: a %s queue does not support %s, and RabbitMQ then skips the "+
+			"whole policy", policyName(p), q, q.Type, strings.Join(keys, ", ")),
+		Evidence: say("%s matches; applied is %s", policyWords(p), instead),
+		Remedy: say("remove %s from the policy, or give %s queues a policy of their own (apply-to, "+
 			"or another pattern)", strings.Join(keys, ", "), q.Type),
 	}
 	if _, dead := p.Definition["dead-letter-exchange"]; dead && needed {
@@ -50,7 +49,7 @@ func policyName(p *model.Policy) string {
 }
 
 func policyWords(p *model.Policy) string {
-	return fmt.Sprintf("%s (priority %d, pattern %s)", policyName(p), p.Priority, model.Printable(p.Pattern))
+	return say("%s (priority %d, pattern %s)", policyName(p), p.Priority, model.Printable(p.Pattern))
 }
 
 // limits are the policy keys, other than dead-lettering, that decide how long messages stay, and how many.
@@ -107,11 +106,10 @@ func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Find
 	}
 	return Finding{
 		Code: "policy-hidden", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("%s of %s %s no effect on %s: %s matches, too, and %s, and only one applies",
-			does, policyName(p), agree(len(hides), "has", "have"), model.Printable(q.Name), policyName(applied), why),
-		Evidence: fmt.Sprintf("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
-		Remedy: fmt.Sprintf("add %s to %s, or let its pattern leave out %s", does, policyName(applied),
-			model.Printable(q.Name)),
+		Message: say("%s of %s %s no effect on %s: %s matches, too, and %s, and only one applies",
+			does, policyName(p), agree(len(hides), "has", "have"), q, policyName(applied), why),
+		Evidence: say("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
+		Remedy:   say("add %s to %s, or let its pattern leave out %s", does, policyName(applied), q),
 	}
 }
 
@@ -127,9 +125,9 @@ func (t *checking) findShadowedPolicies(q *model.Queue, s model.Settings) {
 		}
 		t.found(Finding{
 			Code: "argument-shadows-policy", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("the %s of policy %s has no effect on %s: the queue was declared with "+
-				"another one", name, model.Printable(q.Policy), model.Printable(q.Name)),
-			Evidence: fmt.Sprintf("argument %s, policy %s; the argument wins",
+			Message: say("the %s of policy %s has no effect on %s: the queue was declared with "+
+				"another one", name, model.Printable(q.Policy), q),
+			Evidence: say("argument %s, policy %s; the argument wins",
 				model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
 			Remedy: "to let the policy decide, declare the queue again without the argument",
 		})
@@ -149,8 +147,8 @@ func (t *checking) findKeysWithoutDLX(q *model.Queue, s model.Settings) {
 	}
 	t.found(Finding{
 		Code: "key-without-dlx", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("the dead-letter key of %s has no effect: the queue has no dead-letter "+
-			"exchange, so its dead letters are lost", model.Printable(q.Name)),
+		Message: say("the dead-letter key of %s has no effect: the queue has no dead-letter "+
+			"exchange, so its dead letters are lost", q),
 		Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
 		Remedy:   `set a dead-letter-exchange too ("" is the default exchange)`,
 	})
@@ -166,8 +164,7 @@ func (t *checking) findAtLeastOnceFallback(q *model.Queue, s model.Settings) {
 	}
 	t.found(Finding{
 		Code: "at-least-once-falls-back", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("dead letters of %s are not kept until they arrive, although "+
-			"dead-letter-strategy asks for it", model.Printable(q.Name)),
+		Message: say("dead letters of %s are not kept until they arrive, although dead-letter-strategy asks for it", q),
 		Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
 			": the broker falls back to at-most-once with a line in its log",
 		Remedy: "set overflow to reject-publish and a dead-letter-exchange",
@@ -181,8 +178,8 @@ func (t *checking) findNegativeDeliveryLimits(q *model.Queue, s model.Settings) 
 	}
 	t.found(Finding{
 		Code: "delivery-limit-negative", Level: LevelError, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a negative "+
-			"delivery limit as no limit", model.Printable(q.Name), version),
+		Message: say("%s drops or dead-letters a message at its first return: RabbitMQ %s does not read a negative "+
+			"delivery limit as no limit", q, version),
 		Evidence: "delivery-limit " + s.DeliveryLimit.String(),
 		Remedy:   "remove the delivery-limit until the broker is 4.0 or later",
 	})
@@ -203,7 +200,7 @@ func (t *checking) findLeasedBuffers(flow *model.Flow) {
 }
 
 func leased(q *model.Queue, s model.Settings) Finding {
-	name, expires := model.Printable(q.Name), model.ShortDuration(s.Expires.Value)
+	expires := s.Expires.Value
 	f := Finding{
 		Code: "buffer-expires", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
 		Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
@@ -212,20 +209,20 @@ func leased(q *model.Queue, s model.Settings) Finding {
 	}
 	switch {
 	case q.Type == model.Quorum:
-		f.Message = fmt.Sprintf("RabbitMQ deletes %s %s after it was declared, and what waits in it then is lost: neither "+
-			"publishing nor declaring it again renews the lease of a quorum queue", name, expires)
-		if s.TTL.Set && s.Expires.Value > s.TTL.Value {
-			f.Message = fmt.Sprintf("messages published to %s later than %s after it was declared are lost: RabbitMQ deletes "+
-				"it after %s, and neither publishing nor declaring it again renews the lease of a quorum queue", name,
-				model.ShortDuration(s.Expires.Value-s.TTL.Value), expires)
+		f.Message = say("RabbitMQ deletes %s %s after it was declared, and what waits in it then is lost: neither "+
+			"publishing nor declaring it again renews the lease of a quorum queue", q, expires)
+		if s.TTL.Set && expires > s.TTL.Value {
+			f.Message = say("messages published to %s later than %s after it was declared are lost: RabbitMQ deletes "+
+				"it after %s, and neither publishing nor declaring it again renews the lease of a quorum queue", q,
+				expires-s.TTL.Value, expires)
 		}
 		f.Remedy += ", or make it a classic queue that publishers declare again before each message"
-	case s.TTL.Set && s.Expires.Value <= s.TTL.Value+time.Second:
-		f.Message = fmt.Sprintf("%s can be deleted before its messages are due: they are then lost", name)
+	case s.TTL.Set && expires <= s.TTL.Value+time.Second:
+		f.Message = say("%s can be deleted before its messages are due: they are then lost", q)
 	default:
 		f.Level = LevelInfo
-		f.Message = fmt.Sprintf("RabbitMQ deletes %s, messages included, when it is unused for %s (publishing does not "+
-			"count as use)", name, expires)
+		f.Message = say("RabbitMQ deletes %s, messages included, when it is unused for %s (publishing does not "+
+			"count as use)", q, expires)
 		f.Remedy = "declare the queue again before each publish, with expires much longer than the TTL; else " + f.Remedy
 	}
 	return f

@@ -1,8 +1,6 @@
 package findings
 
 import (
-	"fmt"
-
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -38,9 +36,9 @@ func (r *released) see(m *message.Message) {
 func (r *released) finding() (Finding, bool) {
 	return Finding{
 		Code: "requeue-loop", Level: LevelWarning,
-		Message: fmt.Sprintf("%s went back to the queue %s times or more, and its delivery limit does not end that",
+		Message: say("%s went back to the queue %s times or more, and its delivery limit does not end that",
 			model.Plural(r.n, "message"), model.Count(manyReturns)),
-		Evidence: fmt.Sprintf("message %d %s: x-acquired-count %s, x-delivery-count %s: taken that often, and returned by "+
+		Evidence: say("message %d %s: x-acquired-count %s, x-delivery-count %s: taken that often, and returned by "+
 			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.worst.Position,
 			model.Printable(r.worst.Properties.MessageID), model.Count(r.most), model.Count(r.count)),
 		Remedy: "let the worker reject what it cannot process, by AMQP 1.0 rejected or modified with delivery-failed",

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -34,9 +33,9 @@ func (t *checking) findRequeueLoops(q *model.Queue, _ model.Settings) {
 	}
 	t.found(Finding{
 		Code: "requeue-loop", Level: LevelError, Happening: true, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("a worker of %s returns its %s and receives %s again, %.1f times a second: none is processed",
-			model.Printable(q.Name), model.Plural(depth, "message"), agree(depth, "it", "them"), rate),
-		Evidence: fmt.Sprintf("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
+		Message: say("a worker of %s returns its %s and receives %s again, %.1f times a second: none is processed",
+			q, model.Plural(depth, "message"), agree(depth, "it", "them"), rate),
+		Evidence: say("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
 			"%s ready, %s unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0),
 			model.Count(q.Ready.Or(0)), model.Count(q.Unacked.Or(0)), model.Plural(q.Consumers.Or(0), "consumer")),
 		Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
@@ -67,8 +66,8 @@ func (t *checking) findPollers(flow *model.Flow) {
 	}
 	t.found(Finding{
 		Code: "poller", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
-		Message:  fmt.Sprintf("an application polls %s instead of consuming it", model.Printable(q.Name)),
-		Evidence: fmt.Sprintf("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),
+		Message:  say("an application polls %s instead of consuming it", q),
+		Evidence: say("0 consumers, basic.get %.1f/s (with or without a message)", q.PollRate.Or(0)),
 		Remedy:   "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",
 	})
 }

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -36,17 +35,16 @@ func (t *checking) findUncountedRetries() {
 		if b.Rejected || counted || slices.ContainsFunc(workers, func(w model.QueueRef) bool { return t.givesUp(w) }) {
 			return
 		}
-		name := model.Printable(ref.Name)
 		of, worker := "of "+model.Names(workers), model.NamesOr(workers, "the worker")
 		if len(workers) == 0 {
-			of = "through " + name
+			of = "through " + model.Printable(ref.Name)
 		}
 		t.found(Finding{
 			Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name,
-			Message: fmt.Sprintf("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
+			Message: say("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
 				"that a worker republishes", of, version),
-			Evidence: fmt.Sprintf("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
-				"the count in x-death stays 1", name, worker),
+			Evidence: say("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
+				"the count in x-death stays 1", ref, worker),
 			Remedy: "let the worker count its tries in a header of its own, or let it reject the message into a " +
 				"dead-letter exchange that leads to the buffer",
 		})
@@ -146,23 +144,21 @@ func (t *checking) afterRetry(ref model.QueueRef, key *string, hops int) (worker
 }
 
 func (t *checking) retriesForOthers(ref model.QueueRef, failed, reached []model.QueueRef, key string) Finding {
-	name, s := model.Printable(ref.Name), t.Settings(ref)
+	s := t.Settings(ref)
 	others := slices.DeleteFunc(slices.Clone(reached), func(r model.QueueRef) bool { return slices.Contains(failed, r) })
 	f := Finding{
 		Code: "retry-reaches-others", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name, Exchange: s.DLX.Value,
-		Message: fmt.Sprintf("retries of %s go to %s, too, which get again what they may have processed",
-			model.Names(failed), model.Names(others)),
-		Evidence: fmt.Sprintf("%s expires to the exchange %s, which leads to %s", name,
-			model.Printable(model.ExchangeName(s.DLX.Value)), model.Names(reached)),
-		Remedy: fmt.Sprintf("let it lead to %s alone: the default exchange (\"\") as dead-letter-exchange, and its name as "+
-			"dead-letter-routing-key", model.Names(failed)),
+		Message:  say("retries of %s go to %s, too, which get again what they may have processed", failed, others),
+		Evidence: say("%s expires to the exchange %s, which leads to %s", ref, exchangeOf(s), reached),
+		Remedy: say("let it lead to %s alone: the default exchange (\"\") as dead-letter-exchange, and its name as "+
+			"dead-letter-routing-key", failed),
 	}
 	if key != "" {
-		f.Evidence += fmt.Sprintf(" with the key %s that %s arrives with", model.Printable(key), model.Names(failed))
+		f.Evidence += say(" with the key %s that %s arrives with", model.Printable(key), failed)
 	}
 	if len(failed) != 1 {
-		f.Message = fmt.Sprintf("what waits in %s for another try goes to %s: those that have processed it get it again",
-			name, model.Names(reached))
+		f.Message = say("what waits in %s for another try goes to %s: those that have processed it get it again",
+			ref, reached)
 		f.Remedy = "use a retry buffer for each worker, with the default exchange (\"\") as dead-letter-exchange, and the " +
 			"worker's name as dead-letter-routing-key"
 	}

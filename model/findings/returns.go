@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -76,29 +75,28 @@ func (t *checking) returning(q *model.Queue) (f Finding, returns bool) {
 	if !back.returns {
 		return f, false
 	}
-	name, level, with := model.Printable(q.Name), LevelError, ""
+	level, with := LevelError, ""
 	if len(elsewhere.keys) > 0 {
 		level, with = LevelWarning, " with "+namedKeys(back.keys)
 	}
 	f = Finding{
 		Code: "dead-letters-return", Level: level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: fmt.Sprintf("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
-			"rejected again at once, without end", name, with),
-		Evidence: fmt.Sprintf("%s, leads to %s; message-ttl %s", deadLettering(s), model.Names(hop.Route.Queues), s.TTL),
+		Message: say("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
+			"rejected again at once, without end", q, with),
+		Evidence: say("%s, leads to %s; message-ttl %s", deadLettering(s), hop.Route.Queues, s.TTL),
 		Remedy: "lead dead letters to a failed queue, or to a buffer with a TTL that leads back: " +
 			change(s.DLX.Source, "dead-letter-exchange"),
 	}
 	switch {
 	case t.IsFailed(q.QueueRef) && !s.TTL.Set && !s.Bounded(): // messages resting there neither expire nor are rejected
 		f.Level = LevelInfo
-		f.Message = fmt.Sprintf("dead letters of %s%s come back to it: what a person rejects there is in it again", name,
-			with)
+		f.Message = say("dead letters of %s%s come back to it: what a person rejects there is in it again", q, with)
 	case len(back.others) > 0:
-		f.Message = fmt.Sprintf("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
-			"without end, and %s gets a copy each time", name, with, model.Names(back.others))
+		f.Message = say("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
+			"without end, and %s gets a copy each time", q, with, back.others)
 	case s.KeepsDeadLetters():
-		f.Message = fmt.Sprintf("dead letters of %s%s come back to it: what expires stays in it, and what is rejected is "+
-			"delivered again at once, without end", name, with)
+		f.Message = say("dead letters of %s%s come back to it: what expires stays in it, and what is rejected is "+
+			"delivered again at once, without end", q, with)
 	}
 	return f, true
 }
@@ -121,8 +119,7 @@ func passedAround(circle []model.QueueRef) Finding {
 	at := circle[0]
 	return Finding{
 		Code: "dead-letters-return", Level: LevelWarning, VHost: at.VHost, Queue: at.Name,
-		Message: fmt.Sprintf("messages that the workers of %s all reject go round between them at once, without end",
-			model.Names(circle)),
+		Message:  say("messages that the workers of %s all reject go round between them at once, without end", circle),
 		Evidence: "dead letters go through " + model.Names(circle) + " and back; each has consumers, none is a buffer",
 		Remedy:   "lead the dead letters of one of them to a failed queue",
 	}
@@ -133,7 +130,7 @@ func passedAround(circle []model.QueueRef) Finding {
 func change(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:
-		return fmt.Sprintf("change %s in the %s", key, model.Printable(from.String()))
+		return say("change %s in the %s", key, model.Printable(from.String()))
 	}
-	return fmt.Sprintf("delete the queue and declare it with another x-%s (a policy does not change an argument)", key)
+	return say("delete the queue and declare it with another x-%s (a policy does not change an argument)", key)
 }

@@ -50,35 +50,32 @@ func (t *checking) findFullTargets() {
 func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
 	return Finding{
 		Code: "target-drops-head", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("%s receives the dead letters of %s, and loses its oldest messages when it "+
-			"is full", model.Printable(q.Name), model.Printable(from.Name)),
+		Message:  say("%s receives the dead letters of %s, and loses its oldest messages when it is full", q, from),
 		Evidence: bounds(q, s),
 		Remedy:   "give it a dead-letter exchange of its own, a larger limit, or no limit",
 	}
 }
 
 func refuses(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
-	name, from := model.Printable(q.Name), model.Printable(hop.From.Name)
 	f := Finding{
 		Code: "target-refuses", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
-			"them, and RabbitMQ then drops them", from, name, s.Overflow.Value),
+		Message: say("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
+			"them, and RabbitMQ then drops them", hop.From, q, s.Overflow.Value),
 		Evidence: bounds(q, s),
 		Remedy:   roomier(s) + ", or make it a quorum queue, which takes dead letters beyond its limit",
 	}
 	certain := hop.Route.Exact || hop.Route.Keys == model.KeysBound && len(hop.Route.Queues) == 1
 	if s.MaxLength.Set && q.Ready.Or(0) >= s.MaxLength.Value && certain {
 		f.Level, f.Happening = LevelError, true
-		f.Message = fmt.Sprintf("dead letters of %s are being lost: %s is full, and a classic queue with overflow %s "+
-			"refuses them", from, name, s.Overflow.Value)
-		f.Remedy = "make room: replay or drop messages of " + name + "; then " + f.Remedy
+		f.Message = say("dead letters of %s are being lost: %s is full, and a classic queue with overflow %s "+
+			"refuses them", hop.From, q, s.Overflow.Value)
+		f.Remedy = "make room: replay or drop messages of " + model.Printable(q.Name) + "; then " + f.Remedy
 	}
 	return f
 }
 
 func bounds(q *model.Queue, s model.Settings) string {
-	return fmt.Sprintf("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength, s.MaxBytes,
-		s.Overflow)
+	return say("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength, s.MaxBytes, s.Overflow)
 }
 
 // roomier says how to lift a queue's limit.
@@ -93,9 +90,8 @@ func (t *checking) findStuckDeadLetters(q *model.Queue, s model.Settings) {
 	if n := q.DeadLettering.Or(0); n > 0 {
 		t.found(Finding{
 			Code: "dead-letters-held", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s holds %s that no queue has taken yet", model.Printable(q.Name),
-				model.Plural(n, "dead letter")),
-			Evidence: fmt.Sprintf("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
+			Message: say("%s holds %s that no queue has taken yet", q, model.Plural(n, "dead letter")),
+			Evidence: say("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(s),
 				model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
 			Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ keeps trying",
 		})
@@ -110,8 +106,7 @@ func (t *checking) findForgetfulFailedQueues() {
 			t.found(f)
 		} else if !q.Durable {
 			f.Level = LevelInfo
-			f.Message = fmt.Sprintf("%s is gone, failed messages included, when its node is started again",
-				model.Printable(q.Name))
+			f.Message = say("%s is gone, failed messages included, when its node is started again", q)
 			f.Evidence, f.Remedy = "declared without durable", "delete the queue and declare it durable"
 			t.found(f)
 		}
@@ -120,7 +115,7 @@ func (t *checking) findForgetfulFailedQueues() {
 
 // forgets fills in why a failed queue loses messages; false if it does not.
 func (t *checking) forgets(q *model.Queue, f *Finding) bool {
-	s, name := t.Settings(q.QueueRef), model.Printable(q.Name)
+	s := t.Settings(q.QueueRef)
 	switch {
 	case q.Type == model.Stream:
 		return streamForgets(q, f)
@@ -129,29 +124,29 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 		if q.Exclusive {
 			when, flag = "when the connection that declared it ends", "exclusive"
 		}
-		f.Message = fmt.Sprintf("RabbitMQ deletes %s, failed messages included, %s", name, when)
+		f.Message = say("RabbitMQ deletes %s, failed messages included, %s", q, when)
 		f.Evidence = "declared " + flag + "; a queue that is deleted dead-letters nothing"
 		f.Remedy = "delete the queue and declare it durable, and not " + flag
 	case s.Expires.Set && q.Consumers == model.Some[int64](0):
-		f.Message = fmt.Sprintf("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
-			"do not count as use", name, model.ShortDuration(s.Expires.Value))
+		f.Message = say("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
+			"do not count as use", q, s.Expires.Value)
 		f.Evidence = "expires " + s.Expires.String() + ", 0 consumers; a queue that expires dead-letters nothing"
 		f.Remedy = without(s.Expires.Source, "expires")
 	case !q.NoDLX(s):
 		return false
 	case s.TTL.Set:
-		f.Message = fmt.Sprintf("failed messages in %s are lost after %s", name, model.ShortDuration(s.TTL.Value))
+		f.Message = say("failed messages in %s are lost after %s", q, s.TTL.Value)
 		f.Evidence = "message-ttl " + s.TTL.String() + ", no dead-letter-exchange"
 		f.Remedy = without(s.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
 	case s.Bounded() && s.Overflow.Value == model.DropHead:
-		f.Message = fmt.Sprintf("failed messages in %s are lost when it is full: the oldest go first", name)
+		f.Message = say("failed messages in %s are lost when it is full: the oldest go first", q)
 		f.Evidence = bounds(q, s)
 		f.Remedy = roomier(s)
 		if q.Type == model.Quorum { // a classic queue would refuse dead letters, which are then dropped
 			f.Remedy += ", or set overflow to reject-publish by policy: a quorum queue takes dead letters beyond its limit"
 		}
 	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
-		f.Message = fmt.Sprintf("failed messages in %s are lost after they were looked at %s", name,
+		f.Message = say("failed messages in %s are lost after they were looked at %s", q,
 			model.Plural(s.DeliveryLimit.Value, "time"))
 		f.Evidence = "delivery-limit " + s.DeliveryLimit.String() +
 			", no dead-letter-exchange; each look that is returned counts"
@@ -160,7 +155,7 @@ func (t *checking) forgets(q *model.Queue, f *Finding) bool {
 			f.Level = LevelInfo
 		}
 		if !t.Behaviour.ReturnCountsAsDelivery {
-			f.Message = fmt.Sprintf("failed messages in %s are lost after a consumer has failed on them %s", name,
+			f.Message = say("failed messages in %s are lost after a consumer has failed on them %s", q,
 				model.Plural(s.DeliveryLimit.Value, "time"))
 			f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
 		}
@@ -180,8 +175,8 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 		if value == nil {
 			continue
 		}
-		f.Message = fmt.Sprintf("%s deletes its oldest failed messages by itself", model.Printable(q.Name))
-		f.Evidence = fmt.Sprintf("a stream with %s %s (%s)", key, model.Printable(fmt.Sprint(value)), from)
+		f.Message = say("%s deletes its oldest failed messages by itself", q)
+		f.Evidence = say("a stream with %s %s (%s)", key, model.Printable(fmt.Sprint(value)), from)
 		f.Remedy = without(from, key)
 		return true
 	}
@@ -192,8 +187,7 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 func without(from model.Source, key string) string {
 	switch from.Kind {
 	case model.FromPolicy, model.FromOperatorPolicy:
-		return fmt.Sprintf("remove %s from the %s, or let its pattern leave out this queue", key,
-			model.Printable(from.String()))
+		return say("remove %s from the %s, or let its pattern leave out this queue", key, model.Printable(from.String()))
 	}
-	return fmt.Sprintf("delete the queue and declare it without x-%s (no policy raises an argument)", key)
+	return say("delete the queue and declare it without x-%s (no policy raises an argument)", key)
 }

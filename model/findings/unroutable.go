@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -54,18 +53,18 @@ func (t *checking) findLostKeys(q *model.Queue, s model.Settings) {
 	if len(lost) == 0 || len(kept) == 0 && len(t.Snapshot.Seen.To[q.QueueRef]) > 0 {
 		return
 	}
-	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
+	exchange := exchangeOf(s)
 	leads := "no other key that is bound leads on"
 	if len(kept) > 0 {
 		leads = "it has one for " + namedKeys(kept)
 	}
 	f := Finding{
 		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: fmt.Sprintf("dead letters of %s that arrive with %s %s: %s has no queue for them", name, namedKeys(lost),
+		Message: say("dead letters of %s that arrive with %s %s: %s has no queue for them", q, namedKeys(lost),
 			endOf(s).are, exchange),
-		Evidence: fmt.Sprintf("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
+		Evidence: say("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
 			"keys; %s%s", exchange, s.DLX.Source, leads, endOf(s).evidence),
-		Remedy: fmt.Sprintf("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
+		Remedy: say("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
 	}
 	if s.DLX.Value == "" {
 		f.Remedy = "set a dead-letter-routing-key: the default exchange leads to the queue of that name"
@@ -92,10 +91,10 @@ func (t *checking) onDemand(q *model.Queue, s model.Settings, f Finding) {
 	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
 		seen = "at an earlier poll they went to " + model.Names(gone)
 	} else if n := cameBack(q); n > 0 && !t.fed().queues[q.QueueRef] {
-		seen = fmt.Sprintf("%s came back to %s since RabbitMQ counts, though no queue leads there now",
-			model.Plural(n, "dead letter"), name)
+		seen = say("%s came back to %s since RabbitMQ counts, though no queue leads there now",
+			model.Plural(n, "dead letter"), q)
 	} else if back := t.wayBack(q, s); back != "" {
-		seen = fmt.Sprintf("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), name)
+		seen = say("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), q)
 	}
 	if seen != "" {
 		f.Level = LevelWarning
@@ -157,19 +156,19 @@ func (t *checking) feeds() feeds {
 }
 
 func deadLettersLost(q *model.Queue, s model.Settings) Finding {
-	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
+	exchange := exchangeOf(s)
 	end := endOf(s)
 	f := Finding{
 		Code: "dead-letter-unroutable", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message:  fmt.Sprintf("dead letters of %s %s: no queue is bound to %s", name, end.are, exchange),
+		Message:  say("dead letters of %s %s: no queue is bound to %s", q, end.are, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() + "); no queue is reached",
 		Remedy:   "bind a queue to " + exchange,
 	}
 	if s.Key.Set {
 		key := model.Printable(model.Quoted(s.Key.Value))
-		f.Message = fmt.Sprintf("dead letters of %s %s: no queue is bound to %s for the key %s", name, end.are, exchange, key)
+		f.Message = say("dead letters of %s %s: no queue is bound to %s for the key %s", q, end.are, exchange, key)
 		f.Evidence += ", dead-letter-routing-key " + model.Printable(s.Key.String())
-		f.Remedy = fmt.Sprintf("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
+		f.Remedy = say("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
 	}
 	f.Evidence += end.evidence
 	return f
@@ -178,14 +177,14 @@ func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 // deadLettersAstray is for messages that keep their own keys, of which only bound ones are known. others are the queues
 // that other keys reach.
 func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef) Finding {
-	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
+	exchange := exchangeOf(s)
 	f := Finding{
 		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: fmt.Sprintf("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
-			name, endOf(s).may, exchange),
+		Message: say("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
+			q, endOf(s).may, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() +
 			"); no dead-letter-routing-key, so each message keeps its own keys, including CC and BCC" + endOf(s).evidence,
-		Remedy: fmt.Sprintf("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
+		Remedy: say("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
 			"if they carry another key that is bound (CC)", exchange),
 	}
 	if len(others) > 0 {
@@ -204,15 +203,14 @@ func (s *strays) see(m *message.Message) { s.ways.See(m) }
 
 func (s *strays) finding() (Finding, bool) {
 	n, keys := s.ways.Lost()
-	dlx, end := s.settings.DLX, endOf(s.settings)
-	exchange := model.Printable(model.ExchangeName(dlx.Value))
+	dlx, end, exchange := s.settings.DLX, endOf(s.settings), exchangeOf(s.settings)
 	return Finding{
 		Code: "dead-letter-unroutable", Level: end.level, Exchange: dlx.Value,
-		Message: fmt.Sprintf("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n,
+		Message: say("%s will be %s on expiry: %s has no queue for the keys that they keep", model.Plural(n,
 			"message"), end.will, exchange),
-		Evidence: fmt.Sprintf("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
+		Evidence: say("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
 			model.Printable(keys), model.Printable(dlx.String()), end.evidence),
-		Remedy: fmt.Sprintf("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
+		Remedy: say("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
 			"by policy", exchange),
 	}, n > 0
 }

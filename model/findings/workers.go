@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -20,8 +19,8 @@ func (t *checking) findWorkersWithoutConsumers(flow *model.Flow) {
 	}
 	f := Finding{
 		Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("%s has no consumers, though buffers feed it", model.Printable(q.Name)),
-		Evidence: fmt.Sprintf("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
+		Message: say("%s has no consumers, though buffers feed it", q),
+		Evidence: say("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
 			model.Count(coming), listBuffers(flow)),
 		Remedy: "start the application that consumes it; messages from the buffers wait here until then",
 	}
@@ -69,8 +68,8 @@ func (t *checking) findRejectsLost(flow *model.Flow) {
 	}
 	t.found(Finding{
 		Code: "rejects-lost", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
-			"exchange, and the flow has no failed queue", model.Printable(q.Name)),
+		Message: say("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
+			"exchange, and the flow has no failed queue", q),
 		Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
 		Remedy:   "set a dead-letter-exchange on the worker (a policy takes effect at once) and bind a failed queue to it",
 	})
@@ -85,9 +84,8 @@ func (t *checking) findBuffersWithConsumers(flow *model.Flow) {
 		if n := q.Consumers.Or(0); n > 0 && t.FlowsOf(b.Queue)[0] == flow {
 			t.found(Finding{
 				Code: "buffer-with-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-				Message: fmt.Sprintf("the delay of %s is bypassed: consumers take its messages before they expire",
-					model.Printable(q.Name)),
-				Evidence: fmt.Sprintf("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
+				Message:  say("the delay of %s is bypassed: consumers take its messages before they expire", q),
+				Evidence: say("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
 				Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
 			})
 		}
