@@ -294,8 +294,8 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 			map[string]model.Role{"user:save": model.RetryBuffer, "user:delete": model.DelayedBuffer},
 		},
 		{
-			"a queue that it does not lead to", with(build.CopyKeyParts, build.Queue("other", build.Consumers(1)),
-				build.SentInto("delay:5s", "other")), "delay:5s",
+			"a queue that it does not lead to",
+			with(build.CopyKeyParts, build.Queue("other", build.Consumers(1)), build.SentInto("delay:5s", "other")), "delay:5s",
 			map[string]model.Role{"user:save": model.DelayedBuffer, "user:delete": model.DelayedBuffer},
 		},
 		{
@@ -333,15 +333,14 @@ func TestCarried(t *testing.T) {
 		parts   []build.Part
 		want    string // of the failed queue: the origin and the count
 	}{
-		{"by the default limit", "4.3.6", []build.Part{quorum("w", to("failed")), quorum("failed")}, "w 21"},
-		{"by its own limit", "4.3.6", []build.Part{quorum("w", to("failed"), limit(3)), quorum("failed")}, "w 4"},
-		{"without a limit", "4.3.6", []build.Part{quorum("w", to("failed"), limit(-1)), quorum("failed")}, "w any"},
-		{"from a classic queue", "4.3.6", []build.Part{build.Queue("w", to("failed")), quorum("failed")}, " 0"},
-		{"before 4.3", "4.2.0", []build.Part{quorum("w", to("failed")), quorum("failed")}, " 0"},
+		{"by the default limit", "4.3.6", parts(quorum("w", to("failed")), quorum("failed")), "w 21"},
+		{"by its own limit", "4.3.6", parts(quorum("w", to("failed"), limit(3)), quorum("failed")), "w 4"},
+		{"without a limit", "4.3.6", parts(quorum("w", to("failed"), limit(-1)), quorum("failed")), "w any"},
+		{"from a classic queue", "4.3.6", parts(build.Queue("w", to("failed")), quorum("failed")), " 0"},
+		{"before 4.3", "4.2.0", parts(quorum("w", to("failed")), quorum("failed")), " 0"},
 		{
 			"through a buffer", "4.3.6",
-			[]build.Part{quorum("w", to("b")), build.Queue("b", to("failed"), build.TTL(10)), quorum("failed")},
-			"w 21",
+			parts(quorum("w", to("b")), build.Queue("b", to("failed"), build.TTL(10)), quorum("failed")), "w 21",
 		},
 		{
 			// b keeps an expiring message's count as it arrived, or as it was delivered there
@@ -349,7 +348,7 @@ func TestCarried(t *testing.T) {
 			[]build.Part{quorum("w", to("b"), limit(3)), quorum("b", to("failed"), limit(9)), quorum("failed")},
 			"b 10",
 		},
-		{"round and round", "4.3.6", []build.Part{quorum("w", to("failed")), quorum("failed", to("w"), limit(3))}, "w 21"},
+		{"round and round", "4.3.6", parts(quorum("w", to("failed")), quorum("failed", to("w"), limit(3))), "w 21"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))

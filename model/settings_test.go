@@ -11,14 +11,18 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
+func set[T any](value T, source model.Source) model.Setting[T] {
+	return model.Setting[T]{Value: value, Set: true, Source: source}
+}
+
 func TestEffectiveSettings(t *testing.T) {
 	seconds := func(n int64, s model.Source) model.Setting[time.Duration] {
-		return model.Setting[time.Duration]{Value: time.Duration(n) * time.Second, Set: true, Source: s}
+		return set(time.Duration(n)*time.Second, s)
 	}
 	byArgument, byDefault := model.Source{Kind: model.FromArgument}, model.Source{Kind: model.FromDefault}
 	byPolicy, byOperator := model.Source{Kind: model.FromPolicy, Name: "p"},
 		model.Source{Kind: model.FromOperatorPolicy, Name: "op"}
-	head := model.Setting[string]{Value: "drop-head", Set: true, Source: byDefault}
+	head := set("drop-head", byDefault)
 	tests := []struct {
 		name    string
 		version string
@@ -26,106 +30,93 @@ func TestEffectiveSettings(t *testing.T) {
 		want    model.Settings
 	}{
 		{"nothing set", "3.10.8", nil, model.Settings{Overflow: head}},
-		{"TTL: the lower of argument and policy", "3.10.8", []build.Setting{build.TTL(60000), build.Policy("p",
-			model.Table{"message-ttl": int64(30000)})}, model.Settings{TTL: seconds(30, byPolicy), Overflow: head}},
-		{"TTL: the lower, the other way round", "4.3.6", []build.Setting{build.TTL(10000), build.Policy("p",
-			model.Table{"message-ttl": int64(30000)})}, model.Settings{TTL: seconds(10, byArgument), Overflow: head}},
-		{"DLX: the argument beats the policy", "3.10.8", []build.Setting{build.DLX("a"), build.Policy("p",
-			model.Table{"dead-letter-exchange": "b", "dead-letter-routing-key": "k"})}, model.Settings{
-			DLX: model.Setting[string]{Value: "a", Set: true, Source: byArgument},
-			Key: model.Setting[string]{Value: "k", Set: true, Source: byPolicy}, Overflow: head,
-		}},
 		{
-			"the default exchange as DLX is set", "3.10.8",
-			[]build.Setting{build.DLX("")},
-			model.Settings{DLX: model.Setting[string]{Value: "", Set: true, Source: byArgument}, Overflow: head},
+			"TTL: the lower of argument and policy", "3.10.8",
+			settings(build.TTL(60000), build.Policy("p", model.Table{"message-ttl": int64(30000)})),
+			model.Settings{TTL: seconds(30, byPolicy), Overflow: head},
 		},
 		{
-			"a key without an exchange does nothing", "3.10.8",
-			[]build.Setting{build.DeadKey("k")},
-			model.Settings{Overflow: head},
+			"TTL: the lower, the other way round", "4.3.6",
+			settings(build.TTL(10000), build.Policy("p", model.Table{"message-ttl": int64(30000)})),
+			model.Settings{TTL: seconds(10, byArgument), Overflow: head},
 		},
+		{
+			"DLX: the argument beats the policy", "3.10.8",
+			settings(
+				build.DLX("a"), build.Policy("p", model.Table{"dead-letter-exchange": "b", "dead-letter-routing-key": "k"}),
+			),
+			model.Settings{DLX: set("a", byArgument), Key: set("k", byPolicy), Overflow: head},
+		},
+		{
+			"the default exchange as DLX is set", "3.10.8", settings(build.DLX("")),
+			model.Settings{DLX: set("", byArgument), Overflow: head},
+		},
+		{"a key without an exchange does nothing", "3.10.8", settings(build.DeadKey("k")), model.Settings{Overflow: head}},
 		{
 			"overflow: the argument wins on classic", "3.10.8",
-			[]build.Setting{
-				build.Argument("x-overflow", "reject-publish"), build.Policy("p", model.Table{"overflow": "drop-head"}),
-			},
-			model.Settings{Overflow: model.Setting[string]{Value: "reject-publish", Set: true, Source: byArgument}},
+			settings(build.RejectPublish, build.Policy("p", model.Table{"overflow": "drop-head"})),
+			model.Settings{Overflow: set("reject-publish", byArgument)},
 		},
 		{
 			"overflow: the policy wins on quorum", "3.10.8",
-			[]build.Setting{
-				build.OfType(model.Quorum),
-				build.Argument("x-overflow", "reject-publish"), build.Policy("p", model.Table{"overflow": "drop-head"}),
-			},
-			model.Settings{Overflow: model.Setting[string]{Value: "drop-head", Set: true, Source: byPolicy}},
+			settings(build.OfType(model.Quorum), build.RejectPublish, build.Policy("p", model.Table{"overflow": "drop-head"})),
+			model.Settings{Overflow: set("drop-head", byPolicy)},
 		},
 		{
 			"overflow: a quorum queue drops its head where reject-publish-dlx is asked for", "4.0.5",
-			[]build.Setting{
-				build.OfType(model.Quorum), build.Argument("x-overflow", "reject-publish-dlx"),
-				build.Argument("x-delivery-limit", int64(-1)),
-			},
-			model.Settings{
-				Overflow:      model.Setting[string]{Value: "drop-head", Set: true, Source: byArgument},
-				DeliveryLimit: model.Setting[int64]{Value: -1, Set: true, Source: byArgument},
-			},
+			settings(build.OfType(model.Quorum), build.Argument("x-overflow", "reject-publish-dlx"), build.DeliveryLimit(-1)),
+			model.Settings{Overflow: set("drop-head", byArgument), DeliveryLimit: set[int64](-1, byArgument)},
 		},
 		{
 			"overflow: so it does by policy", "3.10.8",
-			[]build.Setting{
-				build.OfType(model.Quorum), build.Argument("x-overflow", "reject-publish"),
-				build.Policy("p", model.Table{"overflow": "reject-publish-dlx"}),
-			},
-			model.Settings{Overflow: model.Setting[string]{Value: "drop-head", Set: true, Source: byPolicy}},
+			settings(
+				build.OfType(model.Quorum), build.RejectPublish, build.Policy("p", model.Table{"overflow": "reject-publish-dlx"}),
+			),
+			model.Settings{Overflow: set("drop-head", byPolicy)},
 		},
 		{
 			"overflow: a classic queue refuses, and dead-letters", "3.10.8",
-			[]build.Setting{build.Argument("x-overflow", "reject-publish-dlx")},
-			model.Settings{Overflow: model.Setting[string]{Value: "reject-publish-dlx", Set: true, Source: byArgument}},
+			settings(build.Argument("x-overflow", "reject-publish-dlx")),
+			model.Settings{Overflow: set("reject-publish-dlx", byArgument)},
 		},
 		{
-			"delivery limit: 20 by default from 4.0", "4.0.5",
-			[]build.Setting{build.OfType(model.Quorum)},
-			model.Settings{Overflow: head, DeliveryLimit: model.Setting[int64]{Value: 20, Set: true, Source: byDefault}},
+			"delivery limit: 20 by default from 4.0", "4.0.5", settings(build.OfType(model.Quorum)),
+			model.Settings{Overflow: head, DeliveryLimit: set[int64](20, byDefault)},
 		},
 		{
-			"delivery limit: none by default before", "3.13.7",
-			[]build.Setting{build.OfType(model.Quorum)},
+			"delivery limit: none by default before", "3.13.7", settings(build.OfType(model.Quorum)),
 			model.Settings{Overflow: head},
 		},
-		{
-			"delivery limit: none on classic", "4.0.5",
-			[]build.Setting{build.Argument("x-delivery-limit", int64(3))},
-			model.Settings{Overflow: head},
-		},
+		{"delivery limit: none on classic", "4.0.5", settings(build.DeliveryLimit(3)), model.Settings{Overflow: head}},
 		{
 			"delivery limit: the lower", "4.0.5",
-			[]build.Setting{
-				build.OfType(model.Quorum),
-				build.Argument("x-delivery-limit", int64(5)), build.Policy("p", model.Table{"delivery-limit": int64(3)}),
-			},
-			model.Settings{Overflow: head, DeliveryLimit: model.Setting[int64]{Value: 3, Set: true, Source: byPolicy}},
+			settings(
+				build.OfType(model.Quorum), build.DeliveryLimit(5), build.Policy("p", model.Table{"delivery-limit": int64(3)}),
+			),
+			model.Settings{Overflow: head, DeliveryLimit: set[int64](3, byPolicy)},
 		},
 		{
 			"delivery limit: the higher when one is negative, from 4.0", "4.0.5",
-			[]build.Setting{
-				build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(-1)),
-				build.Policy("p", model.Table{"delivery-limit": int64(3)}),
-			},
-			model.Settings{Overflow: head, DeliveryLimit: model.Setting[int64]{Value: 3, Set: true, Source: byPolicy}},
+			settings(
+				build.OfType(model.Quorum), build.DeliveryLimit(-1), build.Policy("p", model.Table{"delivery-limit": int64(3)}),
+			),
+			model.Settings{Overflow: head, DeliveryLimit: set[int64](3, byPolicy)},
 		},
-		{"the operator policy alone", "3.10.8", []build.Setting{func(q *model.Queue) {
-			q.OperatorPolicy, q.PolicyDefinition = "op", model.Table{"message-ttl": int64(5000)}
-		}}, model.Settings{TTL: seconds(5, byOperator), Overflow: head}},
 		{
-			"a TTL as text is no TTL", "3.10.8",
-			[]build.Setting{build.Argument("x-message-ttl", "1000")},
+			"the operator policy alone", "3.10.8",
+			settings(
+				func(q *model.Queue) {
+					q.OperatorPolicy, q.PolicyDefinition = "op", model.Table{"message-ttl": int64(5000)}
+				},
+			),
+			model.Settings{TTL: seconds(5, byOperator), Overflow: head},
+		},
+		{
+			"a TTL as text is no TTL", "3.10.8", settings(build.Argument("x-message-ttl", "1000")),
 			model.Settings{Overflow: head},
 		},
 		{
-			"a stream has none of it", "4.0.5",
-			[]build.Setting{build.OfType(model.Stream), build.TTL(1), build.DLX("x")},
+			"a stream has none of it", "4.0.5", settings(build.OfType(model.Stream), build.TTL(1), build.DLX("x")),
 			model.Settings{},
 		},
 	}

@@ -223,10 +223,9 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "a quorum queue that holds its failures back", version: "4.3.6",
 			parts: []build.Part{
-				build.Queue("w", build.OfType(model.Quorum), build.Consumers(1),
-					build.Argument("x-delayed-retry-type", "failed"), build.Argument("x-delayed-retry-min", int64(1000))),
-				build.Queue("off", build.OfType(model.Quorum), build.Consumers(1),
-					build.Argument("x-delayed-retry-type", "disabled")),
+				build.Quorum("w", build.Consumers(1), build.Argument("x-delayed-retry-type", "failed"),
+					build.Argument("x-delayed-retry-min", int64(1000))),
+				build.Quorum("off", build.Consumers(1), build.Argument("x-delayed-retry-type", "disabled")),
 			},
 			want: []string{"w: retries by itself: failed (argument)"},
 			reasons: reasons{"w": "holds back messages that come back to it before the next try (delayed retry " +
@@ -358,28 +357,35 @@ func TestWaiting(t *testing.T) {
 		parts []build.Part
 		want  model.Opt[int64]
 	}{
-		{"one queue", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Buffer("b", "w", 1, build.Ready(3)),
-		}, model.Some[int64](3)},
-		{"unknown", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Buffer("b", "w", 1, unknown),
-		}, model.Unknown[int64]()},
 		{
-			"levels", []build.Part{
+			"one queue", parts(build.Queue("w", build.Consumers(1)), build.Buffer("b", "w", 1, build.Ready(3))),
+			model.Some[int64](3),
+		},
+		{"unknown", parts(build.Queue("w", build.Consumers(1)), build.Buffer("b", "w", 1, unknown)), model.Unknown[int64]()},
+		{
+			"levels",
+			parts(
 				build.Queue("w", build.Consumers(1)), build.Buffer("p", "q", 8000, build.Ready(1)),
 				build.Buffer("q", "r", 4000, build.Ready(2)), build.Buffer("r", "s", 2000, unknown),
 				build.Buffer("s", "w", 1000, build.Ready(4)),
-			}, model.Some[int64](7),
+			),
+			model.Some[int64](7),
 		},
-		{"an exchange", []build.Part{
-			build.Exchange("x-delayed-message", "x", "x-delayed-type", "fanout"), delayed(5),
-			build.Queue("w", build.Consumers(1)), build.Bind("x", "", "w"),
-		}, model.Some[int64](5)},
 		{
-			"consumers that hold them", []build.Part{
+			"an exchange",
+			parts(
+				build.Exchange("x-delayed-message", "x", "x-delayed-type", "fanout"), delayed(5),
+				build.Queue("w", build.Consumers(1)), build.Bind("x", "", "w"),
+			),
+			model.Some[int64](5),
+		},
+		{
+			"consumers that hold them",
+			parts(
 				build.Queue("w", build.Consumers(1), build.DLX("", "w.XQ")), build.Queue("w.XQ"),
 				build.Queue("w.DQ", build.Consumers(1), build.DLX("", "w.XQ"), build.Ready(1), unacked(6)),
-			}, model.Some[int64](7),
+			),
+			model.Some[int64](7),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -534,7 +540,7 @@ func crowded(endpoints, services, chained int) map[string]*model.Snapshot {
 		chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", i), build.DLX(""),
 			build.DeadKey(fmt.Sprintf("chain-%d", i+1)), build.TTL(int64(1000+i))))
 	}
-	chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", chained), build.DLX("", "w"), build.TTL(1)))
+	chain = append(chain, build.Buffer(fmt.Sprintf("chain-%d", chained), "w", 1))
 	return map[string]*model.Snapshot{
 		"endpoints with 28 delay levels":  build.Broker("4.0.5", levels...),
 		"services whose keys are unknown": build.Broker("4.0.5", topic...),

@@ -68,6 +68,11 @@ func Queue(name string, settings ...Setting) Part {
 	}
 }
 
+// Quorum is a Queue that is a quorum queue.
+func Quorum(name string, settings ...Setting) Part {
+	return Queue(name, append(settings, OfType(model.Quorum))...)
+}
+
 // Argument sets an argument of the queue; the settings below are shortcuts for common ones.
 func Argument(key string, v any) Setting { return func(q *model.Queue) { q.Arguments[key] = v } }
 
@@ -91,6 +96,15 @@ func DeadKey(key string) Setting { return Argument("x-dead-letter-routing-key", 
 
 // TTL sets the message TTL in ms, as an argument.
 func TTL(ms int64) Setting { return Argument("x-message-ttl", ms) }
+
+// MaxLength sets the limit of messages, as an argument.
+func MaxLength(n int64) Setting { return Argument("x-max-length", n) }
+
+// DeliveryLimit sets the delivery limit, as an argument.
+func DeliveryLimit(n int64) Setting { return Argument("x-delivery-limit", n) }
+
+// RejectPublish makes the queue refuse what is beyond its limit.
+func RejectPublish(q *model.Queue) { q.Arguments["x-overflow"] = "reject-publish" }
 
 // Consumers sets the number of consumers.
 func Consumers(n int64) Setting { return func(q *model.Queue) { q.Consumers = model.Some(n) } }

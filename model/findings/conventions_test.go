@@ -65,7 +65,7 @@ func TestFlowsOfEachConvention(t *testing.T) {
 		{
 			name: "Celery: native delayed delivery",
 			parts: append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", 28),
-				build.Exchange("topic", "tasks"), build.Queue("tasks", build.OfType(model.Quorum), build.Consumers(1)),
+				build.Exchange("topic", "tasks"), build.Quorum("tasks", build.Consumers(1)),
 				build.Bind("tasks", "tasks", "tasks"), build.BindExchange("celery_delayed_delivery", "#.tasks", "tasks")),
 			want: []string{"tasks: celery_delayed_0 … celery_delayed_27=delayed(1s…8y186d, argument)"},
 		},
@@ -166,11 +166,10 @@ func TestFlowsOfEachConvention(t *testing.T) {
 		{
 			name: "quorum delayed retry, by policy",
 			parts: []build.Part{
-				build.Queue("mail", build.OfType(model.Quorum), build.Consumers(1),
-					build.Policy("retry", model.Table{
-						"delayed-retry-type": "all",
-						"delayed-retry-min":  int64(1000), "delayed-retry-max": int64(60000),
-					})),
+				build.Quorum("mail", build.Consumers(1), build.Policy("retry", model.Table{
+					"delayed-retry-type": "all",
+					"delayed-retry-min":  int64(1000), "delayed-retry-max": int64(60000),
+				})),
 			},
 			want: []string{"mail: retries by itself: all (policy retry)"},
 		},
@@ -336,7 +335,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 		{"nothing shows that they arrive", nil, []string{"warning dead-letter-unroutable delay:5s"}},
 		{"the statistics show it", []build.Part{arrived}, nil},
 		{"another buffer explains the statistics", []build.Part{
-			arrived, build.Queue("other", build.TTL(1000), build.DLX("", "user:save")),
+			arrived, build.Buffer("other", "user:save", 1000),
 		}, []string{"warning dead-letter-unroutable delay:5s"}},
 		{"messages show it", []build.Part{build.Seen("delay:5s", "user:save")}, nil},
 	} {
@@ -372,7 +371,7 @@ func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
 		because string
 	}{
 		{
-			"a retry queue", build.Queue("r", build.TTL(3000), build.DLX("", "w"), lease), LevelWarning,
+			"a retry queue", build.Buffer("r", "w", 3000, lease), LevelWarning,
 			"at an earlier poll they went to r",
 		},
 		{"a failed queue", build.Queue("r", lease), LevelError, "no queue is reached"},
@@ -414,10 +413,10 @@ func TestHostileTopologies(t *testing.T) {
 			build.Exchange("direct", "x"), build.Queue("q", build.DLX("x"), build.TTL(1)),
 			build.Bind("x", "q", "gone"), build.BindExchange("x", "q", "gone too"), build.Bind("gone as well", "", "q"),
 		},
-		"arguments of the wrong type": {build.Queue("q", build.Argument("x-message-ttl", "1000"),
+		"arguments of the wrong type": {build.Quorum("q", build.Argument("x-message-ttl", "1000"),
 			build.Argument("x-max-length", true), build.Argument("x-dead-letter-exchange", int64(7)),
 			build.Argument("x-expires", []any{}), build.Argument("x-overflow", model.Table{}),
-			build.Argument("x-delivery-limit", 1.5), build.OfType(model.Quorum))},
+			build.Argument("x-delivery-limit", 1.5))},
 		"a negative TTL": {build.Queue("q", build.TTL(-1), build.DLX("x")), build.Exchange("fanout", "x")},
 		"a TTL of 2^62":  {build.Queue("q", build.TTL(1<<62), build.DLX("")), build.Exchange("fanout", "x")},
 		"patterns that cannot be read": {build.Queue("q"), build.UserPolicy("p", "(",

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -18,6 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
+
+func parts(all ...build.Part) []build.Part { return all }
 
 func codes(findings []Finding) []string {
 	var cs []string
@@ -29,339 +29,298 @@ func codes(findings []Finding) []string {
 
 func TestFindings(t *testing.T) {
 	tests := []struct {
-		name    string
-		version string
-		parts   []build.Part
-		want    []string
+		name, version string
+		want          string // the level, the code and the queue of each
+		parts         []build.Part
 	}{
+		{"a missing DLX", "3.10.8", "error dlx-missing a", parts(build.Queue("a", build.DLX("nope"), build.TTL(1000)))},
 		{
-			"a missing DLX", "3.10.8",
-			[]build.Part{build.Queue("a", build.DLX("nope"), build.TTL(1000))},
-			[]string{"error dlx-missing a"},
-		},
-		{"an unroutable key", "3.10.8", []build.Part{
-			build.Exchange("direct", "x"), build.Queue("a", build.DLX("x", "k"), build.TTL(1000)),
-		}, []string{"error dead-letter-unroutable a"}},
-		{
-			"a missing DLX, and a queue that keeps its dead letters", "4.0.5",
-			[]build.Part{build.Queue("a", build.AtLeastOnce, build.DLX("nope"), build.TTL(1000))},
-			[]string{"warning dlx-missing a"},
-		},
-		{"an unroutable key, and a queue that keeps its dead letters", "4.0.5", []build.Part{
-			build.Exchange("direct", "x"), build.Queue("a", build.AtLeastOnce, build.DLX("x", "k"), build.TTL(1000)),
-		}, []string{"warning dead-letter-unroutable a"}},
-		{
-			"a default exchange with a wrong name", "3.10.8",
-			[]build.Part{build.Buffer("a", "b", 1000, build.Consumers(1))},
-			[]string{"error dead-letter-unroutable a"},
+			"an unroutable key", "3.10.8", "error dead-letter-unroutable a",
+			parts(build.Exchange("direct", "x"), build.Queue("a", build.DLX("x", "k"), build.TTL(1000))),
 		},
 		{
-			"an alternate exchange saves it", "3.10.8",
-			[]build.Part{
+			"a missing DLX, and a queue that keeps its dead letters", "4.0.5", "warning dlx-missing a",
+			parts(build.Queue("a", build.AtLeastOnce, build.DLX("nope"), build.TTL(1000))),
+		},
+		{
+			"an unroutable key, and a queue that keeps its dead letters", "4.0.5", "warning dead-letter-unroutable a",
+			parts(build.Exchange("direct", "x"), build.Queue("a", build.AtLeastOnce, build.DLX("x", "k"), build.TTL(1000))),
+		},
+		{
+			"a default exchange with a wrong name", "3.10.8", "error dead-letter-unroutable a",
+			parts(build.Buffer("a", "b", 1000, build.Consumers(1))),
+		},
+		{
+			"an alternate exchange saves it", "3.10.8", "",
+			parts(
 				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"),
 				build.Queue("b", build.Consumers(1)), build.Bind("y", "", "b"),
 				build.Queue("a", build.DLX("x", "k"), build.TTL(1000)), build.Queue("b.failed"),
-			},
-			nil,
+			),
 		},
-		{"TTL without DLX", "3.10.8", []build.Part{build.Queue("a", build.TTL(1000))}, []string{"warning ttl-without-dlx a"}},
+		{"TTL without DLX", "3.10.8", "warning ttl-without-dlx a", parts(build.Queue("a", build.TTL(1000)))},
 		{
-			"TTL without DLX, as far as known", "3.10.8",
-			[]build.Part{build.Queue("a", build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil })},
-			nil,
+			"TTL without DLX, as far as known", "3.10.8", "",
+			parts(build.Queue("a", build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil })),
 		},
+		{"a limit without DLX", "3.10.8", "warning limit-without-dlx a", parts(build.Queue("a", build.MaxLength(10)))},
+		{"a limit that refuses", "3.10.8", "", parts(build.Queue("a", build.MaxLength(10), build.RejectPublish))},
 		{
-			"a limit without DLX", "3.10.8",
-			[]build.Part{build.Queue("a", build.Argument("x-max-length", int64(10)))},
-			[]string{"warning limit-without-dlx a"},
+			"a delivery limit without DLX", "3.10.8", "warning delivery-limit-without-dlx a",
+			parts(build.Quorum("a", build.DeliveryLimit(3))),
 		},
-		{
-			"a limit that refuses", "3.10.8",
-			[]build.Part{build.Queue("a", build.Argument("x-max-length", int64(10)),
-				build.Argument("x-overflow", "reject-publish"))},
-			nil,
-		},
-		{
-			"a delivery limit without DLX", "3.10.8",
-			[]build.Part{build.Queue("a", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(3)))},
-			[]string{"warning delivery-limit-without-dlx a"},
-		},
-		{
-			"the default delivery limit", "4.0.5",
-			[]build.Part{build.Queue("a", build.OfType(model.Quorum))},
-			[]string{"info delivery-limit-without-dlx a"},
-		},
+		{"the default delivery limit", "4.0.5", "info delivery-limit-without-dlx a", parts(build.Quorum("a"))},
 		{
 			"what another delivery limit counted", "4.3.6",
-			[]build.Part{
-				build.Queue("w", build.OfType(model.Quorum), build.DLX("", "w.failed")),
-				build.Queue("w.failed", build.OfType(model.Quorum)),
-			},
-			[]string{"warning delivery-count-carried w.failed", "info failed-queue-forgets w.failed"},
+			"warning delivery-count-carried w.failed; info failed-queue-forgets w.failed",
+			parts(build.Quorum("w", build.DLX("", "w.failed")), build.Quorum("w.failed")),
 		},
 		{
-			"what another delivery limit counted, within a higher one", "4.3.6",
-			[]build.Part{
-				build.Queue("w", build.OfType(model.Quorum), build.DLX("", "w.failed")),
-				build.Queue("w.failed", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(21))),
-			},
-			[]string{"warning failed-queue-forgets w.failed"},
+			"what another delivery limit counted, within a higher one", "4.3.6", "warning failed-queue-forgets w.failed",
+			parts(build.Quorum("w", build.DLX("", "w.failed")), build.Quorum("w.failed", build.DeliveryLimit(21))),
 		},
 		{
-			"a worker that is down", "3.10.8", append([]build.Part{build.Queue("w.failed")},
-				build.Queue("w"), build.Buffer("w.delay", "w", 1000)),
-			[]string{"warning worker-without-consumers w"},
-		},
-		{"a worker that is down, with messages", "3.10.8", append([]build.Part{build.Queue("w.failed")},
-			build.Queue("w", build.Ready(3)), build.Buffer("w.delay", "w", 1000)), []string{"error worker-without-consumers w"}},
-		{"rejects are lost", "3.10.8", build.ScenarioParts["retry-queue"], []string{"warning rejects-lost RetryQueue"}},
-		{
-			"retries that are not counted", "4.0.5", build.ScenarioParts["pubsub"],
-			[]string{"warning republished-deaths-uncounted ucenter@user@retry"},
+			"a worker that is down", "3.10.8", "warning worker-without-consumers w",
+			append(parts(build.Queue("w.failed")), build.Queue("w"), build.Buffer("w.delay", "w", 1000)),
 		},
 		{
-			"retries that a framework counts in the messages", "4.0.5",
-			append([]build.Part{func(s *model.Snapshot) {
-				s.Seen.Counted = map[model.QueueRef]bool{build.Ref("ucenter@user@retry"): true}
-			}}, build.ScenarioParts["pubsub"]...), nil,
+			"a worker that is down, with messages", "3.10.8", "error worker-without-consumers w",
+			append(parts(build.Queue("w.failed")), build.Queue("w", build.Ready(3)), build.Buffer("w.delay", "w", 1000)),
 		},
-		{"retries that the broker counts", "3.10.8", build.ScenarioParts["pubsub"], nil},
-		{"a buffer with consumers", "3.10.8", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
-			build.Buffer("w.delay", "w", 1000, build.Consumers(1)),
-		}, []string{"warning buffer-with-consumers w.delay"}},
-		{"a policy that is skipped", "3.10.8", []build.Part{build.Exchange("fanout", "x"), build.Queue("a",
-			build.Consumers(1)), build.UserPolicy("p", ".*", 1,
-			model.Table{"delivery-limit": int64(3), "dead-letter-exchange": "x"})}, []string{"error policy-skipped a"}},
+		{"rejects are lost", "3.10.8", "warning rejects-lost RetryQueue", build.ScenarioParts["retry-queue"]},
 		{
-			"a policy that is skipped for another", "3.10.8",
-			[]build.Part{
+			"retries that are not counted", "4.0.5", "warning republished-deaths-uncounted ucenter@user@retry",
+			build.ScenarioParts["pubsub"],
+		},
+		{
+			"retries that a framework counts in the messages", "4.0.5", "",
+			append(
+				parts(func(s *model.Snapshot) {
+					s.Seen.Counted = map[model.QueueRef]bool{build.Ref("ucenter@user@retry"): true}
+				}),
+				build.ScenarioParts["pubsub"]...,
+			),
+		},
+		{"retries that the broker counts", "3.10.8", "", build.ScenarioParts["pubsub"]},
+		{
+			"a buffer with consumers", "3.10.8", "warning buffer-with-consumers w.delay",
+			parts(
+				build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
+				build.Buffer("w.delay", "w", 1000, build.Consumers(1)),
+			),
+		},
+		{
+			"a policy that is skipped", "3.10.8", "error policy-skipped a",
+			parts(
+				build.Exchange("fanout", "x"), build.Queue("a", build.Consumers(1)),
+				build.UserPolicy("p", ".*", 1, model.Table{"delivery-limit": int64(3), "dead-letter-exchange": "x"}),
+			),
+		},
+		{
+			"a policy that is skipped for another", "3.10.8", "warning policy-skipped a",
+			parts(
 				build.Queue("a", build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
 				build.UserPolicy("p", "^a", 5, model.Table{"delivery-limit": int64(3)}),
 				build.UserPolicy("q", "", 1, model.Table{"max-length": int64(9), "overflow": "reject-publish"}),
-			},
-			[]string{"warning policy-skipped a"},
+			),
 		},
 		{
-			"a policy of lower priority", "3.10.8",
-			[]build.Part{
+			"a policy of lower priority", "3.10.8", "",
+			parts(
 				build.Queue("a", build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
 				build.UserPolicy("p", "^a", 0, model.Table{"delivery-limit": int64(3)}),
 				build.UserPolicy("q", "", 1, model.Table{"max-length": int64(9)}),
-			},
-			nil,
+			),
 		},
 		{
-			"a policy for other types", "4.0.5",
-			[]build.Part{build.Queue("a"), build.UserPolicy("p", ".*", 1, model.Table{"delivery-limit": int64(3)},
-				"quorum_queues")},
-			nil,
+			"a policy for other types", "4.0.5", "",
+			parts(build.Queue("a"), build.UserPolicy("p", ".*", 1, model.Table{"delivery-limit": int64(3)}, "quorum_queues")),
 		},
 		{
-			"a policy with a pattern that cannot be read", "4.0.5",
-			[]build.Part{build.Queue("a"), build.UserPolicy("p", "(?<!x)a[", 1, model.Table{"delivery-limit": int64(3)})},
-			nil,
-		},
-		{"an argument against the policy", "3.10.8", []build.Part{
-			build.Exchange("fanout", "x"),
-			build.Exchange("fanout", "y"), build.Queue("b", build.Consumers(1)), build.Bind("x", "", "b"),
-			build.Queue("a", build.DLX("x"), build.Policy("p", model.Table{"dead-letter-exchange": "y"})),
-			build.Queue("b.failed"),
-		}, []string{"info argument-shadows-policy a"}},
-		{
-			"a key without DLX", "3.10.8",
-			[]build.Part{build.Queue("a", build.DeadKey("k"))},
-			[]string{"warning key-without-dlx a"},
-		},
-		{"at least once without its overflow", "4.0.5", []build.Part{
-			build.Exchange("fanout", "x"),
-			build.Queue("dead"), build.Bind("x", "", "dead"),
-			build.Queue("a", build.OfType(model.Quorum), build.DLX("x"),
-				build.Argument("x-dead-letter-strategy", "at-least-once")),
-		}, []string{"warning at-least-once-falls-back a"}},
-		{"at least once", "4.0.5", []build.Part{
-			build.Exchange("fanout", "x"), build.Queue("dead"),
-			build.Bind("x", "", "dead"), build.Queue("a", build.OfType(model.Quorum), build.DLX("x"),
-				build.Argument("x-dead-letter-strategy", "at-least-once"), build.Argument("x-overflow", "reject-publish")),
-		}, nil},
-		{
-			"a negative delivery limit on 3.x", "3.10.8",
-			[]build.Part{build.Queue("a", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(-1)))},
-			[]string{"error delivery-limit-negative a"},
+			"a policy with a pattern that cannot be read", "4.0.5", "",
+			parts(build.Queue("a"), build.UserPolicy("p", "(?<!x)a[", 1, model.Table{"delivery-limit": int64(3)})),
 		},
 		{
-			"a negative delivery limit on 4.x", "4.0.5",
-			[]build.Part{build.Queue("a", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(-1)))},
-			nil,
+			"an argument against the policy", "3.10.8", "info argument-shadows-policy a",
+			parts(
+				build.Exchange("fanout", "x"), build.Exchange("fanout", "y"), build.Queue("b", build.Consumers(1)),
+				build.Bind("x", "", "b"),
+				build.Queue("a", build.DLX("x"), build.Policy("p", model.Table{"dead-letter-exchange": "y"})),
+				build.Queue("b.failed"),
+			),
 		},
-		{"a buffer with a lease", "3.10.8", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
-			build.Buffer("w.delay", "w", 1000, build.Argument("x-expires", int64(60000))),
-		}, []string{"info buffer-expires w.delay"}},
-		{"a buffer with too short a lease", "3.10.8", []build.Part{
-			build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
-			build.Buffer("w.delay", "w", 10000, build.Argument("x-expires", int64(10000))),
-		}, []string{"warning buffer-expires w.delay"}},
+		{"a key without DLX", "3.10.8", "warning key-without-dlx a", parts(build.Queue("a", build.DeadKey("k")))},
 		{
-			"a target that drops its head", "3.10.8",
-			[]build.Part{
-				build.Queue("w", build.Consumers(1), build.Argument("x-max-length", int64(5))),
-				build.Queue("w.failed"), build.Buffer("w.delay", "w", 1000),
-			},
-			[]string{"warning limit-without-dlx w", "warning target-drops-head w"},
-		},
-		{"dead letters that no queue takes", "4.0.5", []build.Part{
-			build.Exchange("fanout", "x"),
-			build.Queue("dead"), build.Bind("x", "", "dead"),
-			build.Queue("a", build.OfType(model.Quorum), build.DLX("x"),
-				func(q *model.Queue) { q.DeadLettering = model.Some[int64](3) }),
-		}, []string{"warning dead-letters-held a"}},
-		{
-			"a failed queue with a TTL", "3.10.8",
-			[]build.Part{
-				build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")), build.Queue("w.failed", build.TTL(1000)),
-			},
-			[]string{"warning failed-queue-forgets w.failed"},
+			"at least once without its overflow", "4.0.5", "warning at-least-once-falls-back a",
+			parts(
+				build.Exchange("fanout", "x"), build.Queue("dead"), build.Bind("x", "", "dead"),
+				build.Quorum("a", build.DLX("x"), build.Argument("x-dead-letter-strategy", "at-least-once")),
+			),
 		},
 		{
-			"a failed queue with the default delivery limit", "4.0.5",
-			[]build.Part{
-				build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")),
-				build.Queue("w.failed", build.OfType(model.Quorum)),
-			},
-			[]string{"info failed-queue-forgets w.failed"},
+			"at least once", "4.0.5", "",
+			parts(
+				build.Exchange("fanout", "x"), build.Queue("dead"), build.Bind("x", "", "dead"),
+				build.Queue("a", build.AtLeastOnce, build.DLX("x")),
+			),
 		},
 		{
-			"a circle of expiries", "3.10.8",
-			[]build.Part{build.Buffer("a", "b", 1000), build.Buffer("b", "a", 1000)},
-			[]string{"error cycle-cut a"},
+			"a negative delivery limit on 3.x", "3.10.8", "error delivery-limit-negative a",
+			parts(build.Quorum("a", build.DeliveryLimit(-1))),
+		},
+		{"a negative delivery limit on 4.x", "4.0.5", "", parts(build.Quorum("a", build.DeliveryLimit(-1)))},
+		{
+			"a buffer with a lease", "3.10.8", "info buffer-expires w.delay",
+			parts(
+				build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
+				build.Buffer("w.delay", "w", 1000, build.Argument("x-expires", int64(60000))),
+			),
 		},
 		{
-			"a circle of expiries that keeps what comes round", "4.3.6",
-			[]build.Part{
+			"a buffer with too short a lease", "3.10.8", "warning buffer-expires w.delay",
+			parts(
+				build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
+				build.Buffer("w.delay", "w", 10000, build.Argument("x-expires", int64(10000))),
+			),
+		},
+		{
+			"a target that drops its head", "3.10.8", "warning limit-without-dlx w; warning target-drops-head w",
+			parts(
+				build.Queue("w", build.Consumers(1), build.MaxLength(5)), build.Queue("w.failed"),
+				build.Buffer("w.delay", "w", 1000),
+			),
+		},
+		{
+			"dead letters that no queue takes", "4.0.5", "warning dead-letters-held a",
+			parts(
+				build.Exchange("fanout", "x"), build.Queue("dead"), build.Bind("x", "", "dead"),
+				build.Quorum("a", build.DLX("x"), func(q *model.Queue) { q.DeadLettering = model.Some[int64](3) }),
+			),
+		},
+		{
+			"a failed queue with a TTL", "3.10.8", "warning failed-queue-forgets w.failed",
+			parts(build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")), build.Queue("w.failed", build.TTL(1000))),
+		},
+		{
+			"a failed queue with the default delivery limit", "4.0.5", "info failed-queue-forgets w.failed",
+			parts(build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")), build.Quorum("w.failed")),
+		},
+		{
+			"a circle of expiries", "3.10.8", "error cycle-cut a",
+			parts(build.Buffer("a", "b", 1000), build.Buffer("b", "a", 1000)),
+		},
+		{
+			"a circle of expiries that keeps what comes round", "4.3.6", "",
+			parts(
 				build.Queue("a", build.AtLeastOnce, build.DLX("", "b"), build.TTL(1000)),
 				build.Queue("b", build.AtLeastOnce, build.DLX("", "a"), build.TTL(1000)),
-			},
-			nil,
+			),
 		},
 		{
-			"a circle of expiries that keeps some", "4.3.6",
-			[]build.Part{build.Buffer("a", "b", 1000), build.Queue("b", build.AtLeastOnce, build.DLX("", "a"), build.TTL(1000))},
-			[]string{"error cycle-cut b"},
+			"a circle of expiries that keeps some", "4.3.6", "error cycle-cut b",
+			parts(build.Buffer("a", "b", 1000), build.Queue("b", build.AtLeastOnce, build.DLX("", "a"), build.TTL(1000))),
 		},
 		{
-			"a way into a circle of expiries", "3.10.8",
-			[]build.Part{build.Buffer("a", "b", 1000), build.Buffer("b", "c", 1000), build.Buffer("c", "b", 1000)},
-			[]string{"error cycle-cut b"},
+			"a way into a circle of expiries", "3.10.8", "error cycle-cut b",
+			parts(build.Buffer("a", "b", 1000), build.Buffer("b", "c", 1000), build.Buffer("c", "b", 1000)),
 		},
 		{
-			"a circle past a worker", "3.10.8",
-			[]build.Part{build.Queue("a", build.DLX("", "b"), build.Consumers(1)), build.Buffer("b", "a", 1000)},
-			[]string{"info rejected-loop a"},
+			"a circle past a worker", "3.10.8", "info rejected-loop a",
+			parts(build.Queue("a", build.DLX("", "b"), build.Consumers(1)), build.Buffer("b", "a", 1000)),
 		},
 		{
-			"a circle of expiries past a worker", "3.10.8",
-			[]build.Part{build.Buffer("a", "b", 1000), build.Buffer("b", "a", 1000, build.Consumers(1))},
-			[]string{"warning cycle-cut b", "info rejected-loop b"},
+			"a circle of expiries past a worker", "3.10.8", "warning cycle-cut b; info rejected-loop b",
+			parts(build.Buffer("a", "b", 1000), build.Buffer("b", "a", 1000, build.Consumers(1))),
 		},
 		{
 			"messages that expire before a worker has had any", "4.0.5",
-			[]build.Part{
+			"error worker-without-consumers a; warning cycle-cut b; info rejected-loop a",
+			parts(
 				build.Queue("a", build.DLX("", "b"), build.Counted(5, 0), build.Ready(2)),
 				build.Buffer("b", "a", 1000, build.Ready(3)),
-			},
-			[]string{"error worker-without-consumers a", "warning cycle-cut b", "info rejected-loop a"},
+			),
 		},
 		{
-			"a queue that dead-letters into itself, through a headers exchange", "4.0.5",
-			[]build.Part{
+			"a queue that dead-letters into itself, through a headers exchange", "4.0.5", "error dead-letters-return a",
+			parts(
 				build.Exchange("headers", "h"), build.Queue("a", build.DLX("h")),
 				build.BindHeaders("h", "a", model.Table{"x": "1"}),
-			},
-			[]string{"error dead-letters-return a"},
+			),
 		},
 		{
-			"one of two keys leads back, and the other into a failed queue", "4.0.5",
-			[]build.Part{
+			"one of two keys leads back, and the other into a failed queue", "4.0.5", "warning dead-letters-return a",
+			parts(
 				build.Exchange("direct", "in"), build.Exchange("direct", "dlx"), build.Queue("a", build.DLX("dlx")),
 				build.Bind("in", "new", "a"), build.Bind("in", "again", "a"), build.Bind("dlx", "again", "a"),
 				build.Queue("a.failed"), build.Bind("dlx", "new", "a.failed"),
-			},
-			[]string{"warning dead-letters-return a"},
+			),
 		},
 		{
-			"a hidden policy without dead lettering", "4.0.5",
-			[]build.Part{
+			"a hidden policy without dead lettering", "4.0.5", "info policy-hidden a",
+			parts(
 				build.Queue("a", build.Policy("high", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
 				build.UserPolicy("low", "^a", 0, model.Table{"message-ttl": int64(5)}),
 				build.UserPolicy("high", "^a", 1, model.Table{"max-length": int64(9), "overflow": "reject-publish"}),
-			},
-			[]string{"info policy-hidden a"},
+			),
 		},
 		{
-			"a failed stream with an age", "4.0.5",
-			[]build.Part{
+			"a failed stream with an age", "4.0.5", "warning failed-queue-forgets w.failed",
+			parts(
 				build.Queue("w", build.Consumers(1), build.DLX("", "w.failed")),
 				build.Queue("w.failed", build.OfType(model.Stream), build.Argument("x-max-age", "1h")),
-			},
-			[]string{"warning failed-queue-forgets w.failed"},
+			),
 		},
 		{
-			"a failed queue that refuses, at the end of an exchange that chooses", "4.0.5",
-			[]build.Part{
-				build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "w.failed"),
-				build.Queue("w.dead"), build.Bind("x", "1", "w.dead"),
-				build.Queue("w", build.Consumers(1), build.DLX("x")),
-				build.Queue("w.failed", build.Ready(5), build.Argument("x-max-length", int64(5)),
-					build.Argument("x-overflow", "reject-publish")),
-			},
-			[]string{"warning target-refuses w.failed"},
+			"a failed queue that refuses, at the end of an exchange that chooses", "4.0.5", "warning target-refuses w.failed",
+			parts(
+				build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "w.failed"), build.Queue("w.dead"),
+				build.Bind("x", "1", "w.dead"), build.Queue("w", build.Consumers(1), build.DLX("x")),
+				build.Queue("w.failed", build.Ready(5), build.MaxLength(5), build.RejectPublish),
+			),
 		},
 		{
-			"retries through a fanout exchange that leads to a worker and a failed queue", "3.10.8",
-			[]build.Part{
+			"retries through a fanout exchange that leads to a worker and a failed queue", "3.10.8", "",
+			parts(
 				build.Exchange("fanout", "x"), build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
 				build.Bind("x", "", "w"), build.Bind("x", "", "w.failed"), build.Queue("w.retry", build.DLX("x"), build.TTL(9)),
-			},
-			nil,
+			),
 		},
 		{
 			"retries that keep a key which another worker asks for", "3.10.8",
-			[]build.Part{
+			"warning retry-reaches-others wait; info rejected-loop w",
+			parts(
 				build.Exchange("topic", "in"), build.Exchange("topic", "later"), build.Bind("later", "#", "wait"),
-				build.Queue("wait", build.DLX("in"), build.TTL(9)),
-				build.Queue("w", build.Consumers(1), build.DLX("later")), build.Bind("in", "order.*", "w"),
-				build.Queue("v", build.Consumers(1)), build.Bind("in", "order.paid", "v"), build.Queue("v.failed"),
-			},
-			[]string{"warning retry-reaches-others wait", "info rejected-loop w"},
+				build.Queue("wait", build.DLX("in"), build.TTL(9)), build.Queue("w", build.Consumers(1), build.DLX("later")),
+				build.Bind("in", "order.*", "w"), build.Queue("v", build.Consumers(1)), build.Bind("in", "order.paid", "v"),
+				build.Queue("v.failed"),
+			),
 		},
 		{
 			"retries of several workers that share a buffer and an exchange", "3.10.8",
-			[]build.Part{
+			"warning retry-reaches-others wait; info rejected-loop v; info rejected-loop w",
+			parts(
 				build.Exchange("fanout", "x"), build.Queue("wait", build.DLX("x"), build.TTL(9)),
 				build.Queue("v", build.Consumers(1), build.DLX("", "wait")), build.Bind("x", "", "v"),
 				build.Queue("w", build.Consumers(1), build.DLX("", "wait")), build.Bind("x", "", "w"),
-			},
-			[]string{"warning retry-reaches-others wait", "info rejected-loop v", "info rejected-loop w"},
+			),
 		},
 		{
-			"one failure in two failed queues, and of another worker in one", "3.10.8",
-			[]build.Part{
+			"one failure in two failed queues, and of another worker in one", "3.10.8", "warning failure-in-two-queues w",
+			parts(
 				build.Exchange("topic", "in"), build.Exchange("topic", "dlx"),
 				build.Queue("w", build.Consumers(1), build.DLX("dlx")), build.Bind("in", "order.paid", "w"),
 				build.Queue("v", build.Consumers(1), build.DLX("dlx", "v")), build.Bind("in", "order.paid", "v"),
-				build.Queue("w.failed"), build.Bind("dlx", "order.*", "w.failed"),
-				build.Queue("v.failed"), build.Bind("dlx", "v", "v.failed"), build.Bind("dlx", "order.paid", "v.failed"),
+				build.Queue("w.failed"), build.Bind("dlx", "order.*", "w.failed"), build.Queue("v.failed"),
+				build.Bind("dlx", "v", "v.failed"), build.Bind("dlx", "order.paid", "v.failed"),
 				build.Queue("log", build.Consumers(1)), build.Bind("dlx", "#", "log"),
-			},
-			[]string{"warning failure-in-two-queues w"},
+			),
 		},
-		{"nothing wrong", "4.3.6", []build.Part{build.Queue("a", build.Consumers(1)), build.Queue("b")}, nil},
+		{"nothing wrong", "4.3.6", "", parts(build.Queue("a", build.Consumers(1)), build.Queue("b"))},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			findings := Of(build.TopologyOf(test.version, test.parts...))
-			assert.NoDiff(t, cmp.Diff(test.want, codes(findings)))
+			assert.Equal(t, strings.Join(codes(findings), "; "), test.want)
 			for _, f := range findings {
 				assert.That(t, f.Message != "" && f.Evidence != "" && f.Remedy != "" && !strings.Contains(f.Message, "%!"),
 					"incomplete: %+v", f)

@@ -17,7 +17,7 @@ import (
 // there.
 func ladder(more ...build.Part) []build.Part {
 	rung := func(name string, ms int64) build.Part {
-		return build.Queue(name, build.DLX(""), build.DeadKey("mail"), build.TTL(ms))
+		return build.Buffer(name, "mail", ms)
 	}
 	return append([]build.Part{
 		build.Queue("mail", build.Consumers(1)), build.Queue("mail.failed"),
@@ -47,10 +47,19 @@ func deathHeader(deaths []message.Death) model.Table {
 	return model.Table{"x-death": entries}
 }
 
+func dead(deaths []message.Death) message.Message { return message.Message{Deaths: deaths} }
+
+// died is a message that died as diedIn says.
+func died(counts ...any) message.Message { return dead(diedIn(counts...)) }
+
+func headed(headers model.Table) message.Message { return message.Message{Headers: headers} }
+
+func parts(all ...build.Part) []build.Part { return all }
+
 func TestStoryAhead(t *testing.T) {
 	direct := []build.Part{build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "w"), build.Queue("w")}
 	delayed := func(settings ...build.Setting) []build.Part {
-		return append(direct, build.Queue("q", append([]build.Setting{build.DLX("dlx"), build.DeadKey("k")}, settings...)...))
+		return append(direct, build.Queue("q", append([]build.Setting{build.DLX("dlx", "k")}, settings...)...))
 	}
 	queue := func(settings ...build.Setting) []build.Part { return []build.Part{build.Queue("q", settings...)} }
 	into := func(settings ...build.Setting) []build.Part {
@@ -67,21 +76,17 @@ func TestStoryAhead(t *testing.T) {
 		{"in a delayed buffer", delayed(build.TTL(30_000)), "q", none, "next | w in ≤ 30s | through dlx"},
 		{
 			"counted by its framework, which waits in memory",
-			[]build.Part{build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.dead")), build.Queue("w.dead")},
-			"w.dead",
-			message.Message{Headers: model.Table{"task": "charge", "id": "1", "root_id": "1", "retries": int32(2)}},
+			parts(build.Queue("w", build.Consumers(1), build.DLX("", "w.dead")), build.Queue("w.dead")), "w.dead",
+			headed(model.Table{"task": "charge", "id": "1", "root_id": "1", "retries": int32(2)}),
 			"tries | 3 |\nnext | stays: it does not expire |",
 		},
 		{
 			"parked by its worker, which no setting ties to the queue", ladder(build.Queue("billing.parking")),
-			"billing.parking",
-			message.Message{Deaths: diedIn("mail.retry.10s", 2)},
-			"tries | 3 |\nnext | stays: it does not expire |",
+			"billing.parking", died("mail.retry.10s", 2), "tries | 3 |\nnext | stays: it does not expire |",
 		},
 		{
 			"in a delayed buffer, exactly", delayed(build.TTL(30_000)), "q",
-			message.Message{Headers: model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 25_000}},
-			"next | w in 5.0s | through dlx",
+			headed(model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 25_000}), "next | w in 5.0s | through dlx",
 		},
 		{"each its own TTL, and it has none", delayed(), "q", none, "next | stays: it does not expire |"},
 		{
@@ -97,14 +102,12 @@ func TestStoryAhead(t *testing.T) {
 		},
 		{
 			"into what is unknown",
-			[]build.Part{
-				build.Queue("q", build.DLX("dlx"), build.TTL(1000)), func(s *model.Snapshot) { s.Bindings = nil },
-			},
-			"q", k, "next | expires in ≤ 1s | through dlx; the bindings could not be read",
+			parts(build.Queue("q", build.DLX("dlx"), build.TTL(1000)), func(s *model.Snapshot) { s.Bindings = nil }), "q", k,
+			"next | expires in ≤ 1s | through dlx; the bindings could not be read",
 		},
 		{
-			"its policy is still unknown", queue(build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil }), "q",
-			none, "next | expires in ≤ 1s | the queue's policy is still unknown",
+			"its policy is still unknown", queue(build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil }), "q", none,
+			"next | expires in ≤ 1s | the queue's policy is still unknown",
 		},
 		{
 			"its consumers are unknown", queue(unconsumed), "q",
@@ -120,51 +123,46 @@ func TestStoryAhead(t *testing.T) {
 			"next | w in ≤ 30s | through dlx; the queue's consumers are unknown",
 		},
 		{
-			"back by expiry alone", circle(), "retry",
-			message.Message{Deaths: diedIn("w", 1)},
+			"back by expiry alone", circle(), "retry", died("w", 1),
 			"next | is dropped in ≤ 30s | it would return to w, and was not rejected since: RabbitMQ drops it",
 		},
 		{
 			"back after a rejection", circle(), "retry",
-			message.Message{Deaths: []message.Death{
-				{Queue: "retry", Reason: model.Expired, Count: 1}, {Queue: "w", Reason: model.Rejected, Count: 2},
-			}},
+			message.Message{
+				Deaths: []message.Death{
+					{Queue: "retry", Reason: model.Expired, Count: 1}, {Queue: "w", Reason: model.Rejected, Count: 2},
+				},
+			},
 			"tries | 2 |\nnext | w in ≤ 30s | through (default)",
 		},
 		{
-			"back by expiry alone, and kept", circle(build.AtLeastOnce), "retry",
-			message.Message{Deaths: diedIn("w", 1)},
-			"next | expires in ≤ 30s, and stays in this queue | it would return to w, and was not rejected " +
-				"since; dead-letter-strategy at-least-once",
+			"back by expiry alone, and kept", circle(build.AtLeastOnce), "retry", died("w", 1),
+			"next | expires in ≤ 30s, and stays in this queue | it would return to w, and was not rejected since; " +
+				"dead-letter-strategy at-least-once",
 		},
 		{
 			"back by expiry alone, and a copy elsewhere",
-			[]build.Part{
-				build.Exchange("fanout", "all"), build.Queue("v"), build.Queue("w", build.DLX(""), build.DeadKey("q")),
-				build.Bind("all", "", "v"), build.Bind("all", "", "w"), build.Queue("q", build.DLX("all"), build.TTL(30_000)),
-			},
-			"q",
-			message.Message{Deaths: diedIn("w", 1)},
-			"next | v in ≤ 30s | through all; not to w, where it has been, and was not rejected since",
+			parts(
+				build.Exchange("fanout", "all"), build.Queue("v"), build.Queue("w", build.DLX("", "q")), build.Bind("all", "", "v"),
+				build.Bind("all", "", "w"), build.Queue("q", build.DLX("all"), build.TTL(30_000)),
+			),
+			"q", died("w", 1), "next | v in ≤ 30s | through all; not to w, where it has been, and was not rejected since",
 		},
 		{
 			"into itself", queue(build.TTL(1000), build.DLX("")), "q",
 			message.Message{RoutingKey: "q"},
 			"next | is dropped in ≤ 1s | it would return to q, and was not rejected since: RabbitMQ drops it",
 		},
-		{
-			"dropped", queue(build.TTL(1000)), "q", none, "next | is dropped in ≤ 1s | the queue has no dead-letter exchange",
-		},
+		{"dropped", queue(build.TTL(1000)), "q", none, "next | is dropped in ≤ 1s | the queue has no dead-letter exchange"},
 		{"consumed", queue(build.Consumers(2)), "q", none, "next | a consumer takes it |"},
 		{"vanished", nil, "q", none, "next | the queue is gone |"},
 		{
-			"on the ladder's second rung", ladder(), "mail.retry.60s",
-			message.Message{Deaths: diedIn("mail.retry.10s", 1)},
+			"on the ladder's second rung", ladder(), "mail.retry.60s", died("mail.retry.10s", 1),
 			"tries | 2 |\nladder | 10s ✓ › ▸1m › 5m |\nnext | mail in ≤ 1m | through (default)",
 		},
 		{
 			"down the whole ladder", ladder(), "mail.failed",
-			message.Message{Deaths: diedIn("mail.retry.300s", 1, "mail.retry.60s", 2, "mail.retry.10s", 1)},
+			died("mail.retry.300s", 1, "mail.retry.60s", 2, "mail.retry.10s", 1),
 			"tries | 5 |\nladder | 10s ✓ › 1m ✓×2 › 5m ✓ |\nnext | stays: it does not expire |",
 		},
 		{
@@ -195,8 +193,8 @@ func TestStoryAhead(t *testing.T) {
 
 // circle is a worker and its retry buffer.
 func circle(settings ...build.Setting) []build.Part {
-	settings = append(settings, build.DLX(""), build.DeadKey("w"), build.TTL(30_000))
-	return []build.Part{build.Queue("w", build.DLX(""), build.DeadKey("retry")), build.Queue("retry", settings...)}
+	settings = append(settings, build.DLX("", "w"), build.TTL(30_000))
+	return []build.Part{build.Queue("w", build.DLX("", "retry")), build.Queue("retry", settings...)}
 }
 
 // From 4.0 RabbitMQ ignores the x-death that a client publishes, but shows it until the message dies again. Before 3.13
@@ -228,10 +226,10 @@ func TestDeathsByVersion(t *testing.T) {
 
 // limited is a flow whose worker gives up at its delivery limit, 20 by default.
 func limited(settings ...build.Setting) []build.Part {
-	worker := []build.Setting{build.OfType(model.Quorum), build.DLX(""), build.DeadKey("w.retry"), build.Consumers(1)}
+	worker := []build.Setting{build.OfType(model.Quorum), build.DLX("", "w.retry"), build.Consumers(1)}
 	return []build.Part{
 		build.Queue("w", append(worker, settings...)...),
-		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)),
+		build.Buffer("w.retry", "w", 30_000),
 	}
 }
 
@@ -256,8 +254,8 @@ func TestNoteOfADeliveryLimit(t *testing.T) {
 
 func TestTriesInAFlow(t *testing.T) {
 	rejects := []build.Part{
-		build.Queue("w", build.DLX(""), build.DeadKey("w.retry"), build.Consumers(1)),
-		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)), build.Queue("w.failed"),
+		build.Queue("w", build.DLX("", "w.retry"), build.Consumers(1)),
+		build.Buffer("w.retry", "w", 30_000), build.Queue("w.failed"),
 	}
 	hour := message.Properties{Timestamp: build.Noon.Add(-time.Hour)}
 	rejected := func(n int64) []message.Death {
@@ -273,7 +271,7 @@ func TestTriesInAFlow(t *testing.T) {
 		m             message.Message
 		want          string
 	}{
-		{"rejected into the buffer", "4.0.5", rejects, "w.retry", message.Message{Deaths: rejected(214)}, "214"},
+		{"rejected into the buffer", "4.0.5", rejects, "w.retry", dead(rejected(214)), "214"},
 		{"on its first way", "4.0.5", rejects, "w", message.Message{}, "0"},
 		{
 			"republished, counted by the broker", "3.10.8", ladder(), "mail.retry.10s",
@@ -293,35 +291,23 @@ func TestTriesInAFlow(t *testing.T) {
 		},
 		{
 			"counted by Celery, and failed at the last", "4.0.5", ladder(), "mail.failed",
-			message.Message{Headers: model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2)}},
-			"3",
+			headed(model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2)}), "3",
 		},
-		{
-			"at its delivery limit", "4.0.5", limited(build.Argument("x-delivery-limit", int64(3))), "w.retry",
-			message.Message{Deaths: limitDeaths(1)},
-			"4 at least",
-		},
+		{"at its delivery limit", "4.0.5", limited(build.DeliveryLimit(3)), "w.retry", dead(limitDeaths(1)), "4 at least"},
 		{
 			"at its delivery limit twice, and rejected", "4.0.5", limited(), "w.retry",
 			message.Message{Deaths: append(limitDeaths(2), message.Death{Queue: "w", Reason: model.Rejected, Count: 3})},
 			"45 at least",
 		},
 		{
-			"at a delivery limit that is unknown", "4.0.5", limited(build.Argument("x-delivery-limit", int64(-1))), "w.retry",
-			message.Message{Deaths: limitDeaths(2)},
+			"at a delivery limit that is unknown", "4.0.5", limited(build.DeliveryLimit(-1)), "w.retry", dead(limitDeaths(2)),
 			"2 at least",
 		},
 		{
-			"at its delivery limit twice, with a count that it keeps", "4.3.6",
-			limited(build.Argument("x-delivery-limit", int64(3))), "w.retry",
-			message.Message{Deaths: limitDeaths(2)},
-			"5 at least",
+			"at its delivery limit twice, with a count that it keeps", "4.3.6", limited(build.DeliveryLimit(3)), "w.retry",
+			dead(limitDeaths(2)), "5 at least",
 		},
-		{
-			"a count that is none", "3.10.8", ladder(), "mail.retry.10s",
-			message.Message{Headers: model.Table{"x-tries": int64(1) << 62}},
-			"1",
-		},
+		{"a count that is none", "3.10.8", ladder(), "mail.retry.10s", headed(model.Table{"x-tries": int64(1) << 62}), "1"},
 		{
 			"absurd deaths", "3.10.8", ladder(), "mail.failed",
 			message.Message{Deaths: []message.Death{{Queue: "mail.retry.10s", Reason: model.Expired, Count: 1<<63 - 1}}},

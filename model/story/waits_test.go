@@ -45,11 +45,11 @@ func same(age float64, n int) []float64 {
 }
 
 func TestBlocked(t *testing.T) {
-	own := []build.Part{build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"))}
+	own := []build.Part{build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX("", "w"))}
 	queueTTL := func(settings ...build.Setting) []build.Part {
 		return []build.Part{
 			build.Queue("w", build.Consumers(1)),
-			build.Queue("q", append([]build.Setting{build.DLX(""), build.DeadKey("w"), build.TTL(30_000)}, settings...)...),
+			build.Queue("q", append([]build.Setting{build.DLX("", "w"), build.TTL(30_000)}, settings...)...),
 		}
 	}
 	for _, c := range []struct {
@@ -71,10 +71,7 @@ func TestBlocked(t *testing.T) {
 		{"no TTL at the head", own, buffered(same(0, 2), -1, 5), 1000, "by 1 past 1 waiting 1"},
 		{"no TTL at the end", own, buffered(same(0, 2), 5, -1), 0, ""},
 		{"one TTL for all", queueTTL(), buffered([]float64{20, 10, 0}, -1, -1, -1), 0, ""},
-		{
-			"one TTL for all, and some without times", queueTTL(),
-			buffered([]float64{-1, 10, -1, 0}, -1, -1, -1, -1), 0, "",
-		},
+		{"one TTL for all, and some without times", queueTTL(), buffered([]float64{-1, 10, -1, 0}, -1, -1, -1, -1), 0, ""},
 		{
 			"a short one behind those of the queue's TTL", queueTTL(), buffered([]float64{1, 1}, -1, 2), 0,
 			"by 1 past 0 waiting 1",
@@ -85,9 +82,7 @@ func TestBlocked(t *testing.T) {
 			buffered([]float64{0, 20}, -1, -1), 0, "by 1 past 0 waiting 1",
 		},
 		{
-			"consumers take them",
-			[]build.Part{build.Queue("q", build.DLX(""), build.Consumers(1))},
-			buffered(same(0, 2), 5, 1), 0, "",
+			"consumers take them", parts(build.Queue("q", build.DLX(""), build.Consumers(1))), buffered(same(0, 2), 5, 1), 0, "",
 		},
 		{"nothing expires", own, buffered(nil, -1, -1), 0, ""},
 		{"a timestamp that goes back was not when it came", own, buffered([]float64{0, 3600}, 5, 10), 0, ""},
@@ -120,7 +115,7 @@ func TestOnlyTheHeadExpires(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := waitsIn(build.TopologyOf("4.0.5", build.Queue("w"),
-				build.Queue("q", build.DLX(""), build.DeadKey("w"))), build.Ref("q"), c.peeked, Sight{})
+				build.Queue("q", build.DLX("", "w"))), build.Ref("q"), c.peeked, Sight{})
 			var got []string
 			for _, m := range w.Messages {
 				got = append(got, m.Leaves.In(build.Noon))
@@ -138,7 +133,7 @@ func TestWaitsHold(t *testing.T) {
 		q.Ready, q.CountedAt = model.Some(ready), build.Noon.Add(after)
 		return q
 	}
-	w := waitsIn(build.TopologyOf("4.0.5", build.Queue("w"), build.Queue("q", build.DLX(""), build.DeadKey("w"))),
+	w := waitsIn(build.TopologyOf("4.0.5", build.Queue("w"), build.Queue("q", build.DLX("", "w"))),
 		build.Ref("q"), buffered(same(0, 3), 5, 60, 3600), Sight{})
 	for _, c := range []struct {
 		name string
@@ -179,18 +174,18 @@ func dueWords(t *model.Topology, f *model.Flow, looks func(model.QueueRef) *Wait
 
 func TestDueHistogram(t *testing.T) {
 	rung := func(name string, s int64, n int64) build.Part {
-		return build.Queue(name, build.DLX(""), build.DeadKey("w"), build.TTL(s*1000), waiting(n))
+		return build.Buffer(name, "w", s*1000, waiting(n))
 	}
 	for want, parts := range map[string][]build.Part{
 		"all 1,204 within 30s":               {rung("q", 30, 1204)},
 		"all 9 within 5m   ≤ 1m 6   ≤ 10m 3": {rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3)},
-		"not looked at 7":                    {build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(7))},
+		"not looked at 7":                    {build.Queue("q", build.DLX("", "w"), waiting(7))},
 	} {
 		topology, f := flowTo(parts...)
 		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), want, "without a look")
 	}
 	t.Run("with a look at some of them", func(t *testing.T) {
-		topology, f := flowTo(build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(107)))
+		topology, f := flowTo(build.Queue("q", build.DLX("", "w"), waiting(107)))
 		peeked := buffered(same(0, 7), 30, 300, 2, 1800, 7200, 200_000, -1)
 		peeked.Depth = model.Some[int64](107)
 		w := waitsIn(topology, build.Ref("q"), peeked, Sight{})
@@ -211,7 +206,7 @@ func TestDueHistogram(t *testing.T) {
 func TestDueHistogramOfLevels(t *testing.T) {
 	var parts []build.Part
 	for i := range 6 {
-		level := build.Queue(fmt.Sprintf("level-%d", i), build.DLX(""), build.DeadKey("w"), build.TTL(1000<<i), waiting(1))
+		level := build.Buffer(fmt.Sprintf("level-%d", i), "w", 1000<<i, waiting(1))
 		if i > 0 {
 			level = build.Queue(fmt.Sprintf("level-%d", i), build.DLX(""),
 				build.DeadKey(fmt.Sprintf("level-%d", i-1)), build.TTL(1000<<i), waiting(1))
@@ -260,11 +255,11 @@ func named(after time.Duration, names string) peek.Peeked {
 // that may have been elsewhere meanwhile.
 func TestALaterLookIsNoWorse(t *testing.T) {
 	delayed := []build.Part{
-		build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(60_000)),
+		build.Queue("w", build.Consumers(1)), build.Buffer("q", "w", 60_000),
 	}
 	retried := []build.Part{
-		build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("q")),
-		build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(60_000)),
+		build.Queue("w", build.Consumers(1), build.DLX("", "q")),
+		build.Buffer("q", "w", 60_000),
 	}
 	for _, c := range []struct {
 		name          string
@@ -375,7 +370,7 @@ func TestARetryThatSaysWhenItWasSent(t *testing.T) {
 	}
 	retried := []build.Part{
 		build.Queue("messages", build.Consumers(1)),
-		build.Queue("delay_retry", build.DLX(""), build.DeadKey("messages"), build.TTL(60_000)),
+		build.Buffer("delay_retry", "messages", 60_000),
 	}
 	for _, c := range []struct {
 		name string

@@ -73,7 +73,7 @@ func TestWays(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", append(build.CopyKeyParts,
-				build.Queue("keyed", build.TTL(1), build.DLX("retry"), build.DeadKey("user:save.x")))...)
+				build.Queue("keyed", build.TTL(1), build.DLX("retry", "user:save.x")))...)
 			w := story.WaysFrom(topology, build.Ref(test.in))
 			for i := range test.read {
 				w.See(&test.read[i])

@@ -113,12 +113,13 @@ func (p *played) log() []string {
 
 func line(settings ...build.Setting) []build.Part {
 	return []build.Part{
-		build.Queue("w"), build.Queue("delay", append([]build.Setting{build.DLX(""), build.DeadKey("w")}, settings...)...),
+		build.Queue("w"), build.Queue("delay", append([]build.Setting{build.DLX("", "w")}, settings...)...),
 	}
 }
 
 func TestWatch(t *testing.T) {
 	s := time.Second
+	consumed := []build.Part{build.Queue("w", build.Consumers(1)), build.Buffer("delay", "w", 2000)}
 	tests := []struct {
 		name string
 		play func() *played
@@ -211,9 +212,8 @@ func TestWatch(t *testing.T) {
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"nor when the queue behind drops its head", func() *played {
-			return play(build.Queue("w", build.Argument("x-max-length", int64(1))),
-				build.Queue("delay", build.DLX(""), build.DeadKey("w"), build.TTL(2000))).put("delay",
-				5).pass(2*s).move("delay", "", 5).pass(16 * s)
+			p := play(build.Queue("w", build.MaxLength(1)), build.Buffer("delay", "w", 2000))
+			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"a purge is no loss", func() *played {
 			return play(line(build.TTL(20_000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
@@ -241,27 +241,22 @@ func TestWatch(t *testing.T) {
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared again"}},
 		{"consumers take at once, and the statistics show it later", func() *played {
-			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
-				build.DeadKey("w"), build.TTL(2000))).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
+			p := play(consumed...).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
 			p.queues["w"].Delivered, p.queues["w"].Acked = model.Some[int64](5), model.Some[int64](4)
 			return p.pass(16 * s)
 		}, []string{
 			"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s", "20.0 5 delivered from w, 4 acknowledged",
 		}},
 		{"with consumers a loss is shown when nothing came", func() *played {
-			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
-				build.DeadKey("w"), build.TTL(2000))).put("delay", 5).pass(2*s).move("delay", "", 5)
-			return p.pass(16 * s)
+			return play(consumed...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or " +
 			"taken out by hand"}},
 		{"what the buffer keeps is not lost", func() *played {
-			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.AtLeastOnce, build.DLX(""),
-				build.DeadKey("w"), build.TTL(2000))).put("delay", 5).pass(2*s).move("delay", "", 5)
-			return p.pass(30 * s)
+			p := play(build.Queue("w", build.Consumers(1)), build.Buffer("delay", "w", 2000, build.AtLeastOnce))
+			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"never without statistics", func() *played {
-			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
-				build.DeadKey("w"), build.TTL(2000)))
+			p := play(consumed...)
 			p.snapshot.Overview.StatsOff = true
 			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
@@ -270,7 +265,7 @@ func TestWatch(t *testing.T) {
 		}, []string{"0.2 2 arrived in delay", "2.8 2 left delay for w after 1.0s", "2.8 2 arrived in delay"}},
 		{"a backlog is taken", func() *played {
 			p := play(build.Queue("w", build.Consumers(1), build.Ready(9)),
-				build.Queue("delay", build.DLX(""), build.DeadKey("w"), build.TTL(2000)))
+				build.Buffer("delay", "w", 2000))
 			return p.pass(s).move("w", "", 4).pass(s)
 		}, []string{"1.2 4 taken by consumers of w"}},
 		{"polls alone are followed too", func() *played {
@@ -289,7 +284,7 @@ func TestWatch(t *testing.T) {
 
 func TestWatchShowsLoops(t *testing.T) {
 	p := play(build.Exchange("direct", "work"), build.Queue("w", build.Consumers(1)), build.Bind("work", "w", "w"),
-		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(3000)),
+		build.Buffer("w.retry", "w", 3000),
 		build.Queue("w.failed"))
 	flow := p.watch
 	must.That(t, flow.places[build.Ref("w.retry")].role == model.RetryBuffer &&
@@ -302,8 +297,7 @@ func TestWatchShowsLoops(t *testing.T) {
 
 // If publishers use the worker's own retry buffer, it is unknown which messages are new.
 func TestWatchShowsNoLoopWhereAllComesTheSameWay(t *testing.T) {
-	p := play(build.Queue("w", build.Consumers(1)), build.Queue("w.retry", build.DLX(""),
-		build.DeadKey("w"), build.TTL(3000)))
+	p := play(build.Queue("w", build.Consumers(1)), build.Buffer("w.retry", "w", 3000))
 	must.Equal(t, p.watch.places[build.Ref("w.retry")].role, model.RetryBuffer, "the role")
 	p.pass(time.Second).put("w.retry", 3).pass(time.Second)
 	assert.NoDiff(t, cmp.Diff([]string{"1.2 3 came into w.retry, new or sent again"}, p.log()))
