@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -114,3 +115,138 @@ func mostDeliveries(messages message.Messages) int64 {
 	_ = message.Each(messages, 1, func(m *message.Message) { most = max(most, m.Counted()) })
 	return most
 }
+
+// CanaryPhase is how far a canary is, or how it ended.
+type CanaryPhase string
+
+const (
+	CanaryWaits     CanaryPhase = "waits"     // until the sent messages are taken
+	CanaryWatches   CanaryPhase = "watches"   // whether they come back
+	CanaryUnsettled CanaryPhase = "unsettled" // nothing came back, but they are not acknowledged
+	CanaryPassed    CanaryPhase = "passed"    // acknowledged, where that is known, and nothing came back
+	CanaryHurried   CanaryPhase = "hurried"   // the user did not want to wait any longer
+	CanaryFailed    CanaryPhase = "came back" // some of the messages
+	CanaryCut       CanaryPhase = "cut"       // it ended before anything was known
+)
+
+// CanaryState is what a canary is doing, or has shown at the end. The zero value: no canary, or it has not begun.
+type CanaryState struct {
+	Phase CanaryPhase
+	Sent  int              // messages so far
+	Back  int              // with CanaryFailed: how many came back
+	Wait  time.Duration    // how long it watches
+	Until time.Time        // when it stops waiting
+	Idle  []model.QueueRef // with CanaryWaits: queues of sent messages that have no consumers
+	Ahead int64            // with CanaryWaits: messages up to the last one sent
+	Acks  *CanaryAcks      // with CanaryUnsettled
+}
+
+// Waits reports whether it is waiting; Run.GoOn ends that.
+func (s *CanaryState) Waits() bool {
+	return s.Phase == CanaryWaits || s.Phase == CanaryWatches || s.Phase == CanaryUnsettled
+}
+
+// Words say exactly what it is doing, or has shown; "" without a canary.
+func (s *CanaryState) Words() string {
+	switch s.Phase {
+	case CanaryWaits:
+		words := model.Sayf("%d sent, waiting until %s taken", s.Sent, many(s.Sent, "it is", "they are"))
+		if why := s.WaitsFor(); why != "" {
+			words += ": " + why
+		}
+		return words
+	case CanaryWatches:
+		return model.Sayf("%d taken, watching for %s that none comes back", s.Sent, s.Wait)
+	case CanaryUnsettled:
+		return model.Sayf("%d taken, %s", s.Sent, s.Acks.ackWords())
+	case CanaryPassed:
+		not := many(s.Sent, "was taken, and did not come", "were taken, and none came")
+		return model.Sayf("%d %s back within %s", s.Sent, not, s.Wait)
+	case CanaryHurried:
+		return model.Sayf("after %d it went on without waiting to the end", s.Sent)
+	case CanaryFailed:
+		return model.Sayf("%d of %d came back", s.Back, s.Sent)
+	case CanaryCut:
+		return model.Sayf("%d sent; stopped before the outcome was known", s.Sent)
+	}
+	return ""
+}
+
+// Left is the remaining wait, to follow Words: ", 7s left"; "" when it does not wait.
+func (s *CanaryState) Left(now time.Time) string {
+	if !s.Waits() || s.Until.IsZero() {
+		return ""
+	}
+	return ", " + model.ShortDuration(max(s.Until.Sub(now), 0).Truncate(time.Second)) + " left"
+}
+
+// WaitsFor is why the sent messages are not taken, as far as their queues show; "" when they do not.
+func (s *CanaryState) WaitsFor() string {
+	idle := make([]string, len(s.Idle))
+	for i, q := range s.Idle {
+		idle[i] = model.Printable(q.String())
+	}
+	switch {
+	case len(idle) > 0:
+		return "no consumers on " + strings.Join(idle, ", ")
+	case s.Ahead > 0:
+		return model.Plural(s.Ahead, "message") + " to go in its queue"
+	}
+	return ""
+}
+
+// ackWords say what a queue shows instead of an acknowledgement.
+func (a *CanaryAcks) ackWords() string {
+	queue := model.Printable(a.Queue.String())
+	words := fmt.Sprintf("%d of %d acknowledged in %s", min(max(a.Taken, 0), a.Sent), a.Sent, queue)
+	if a.Taken <= 0 {
+		words = "none acknowledged in " + queue
+	}
+	if a.Unacked > 0 {
+		words += fmt.Sprintf(", %d unacknowledged", a.Unacked)
+	}
+	if a.Redelivered > 0 {
+		words += fmt.Sprintf(", redelivered %d times", a.Redelivered)
+	}
+	return words
+}
+
+// CanaryAcks decide whether the messages that a canary sent to a queue were acknowledged, by the management API's
+// counts: a delivery alone proves nothing, because a worker may requeue every message for ever, or keep it (3.10.8 to
+// 4.3.6).
+type CanaryAcks struct {
+	Queue       model.QueueRef
+	Sent        int64     // in this stage
+	Unacked     int64     // delivered, and neither acknowledged nor requeued
+	Ready       int64     // waiting, dlxtop's own messages or others
+	Redelivered int64     // since the stage began
+	Taken       int64     // acknowledged since the stage began, or delivered without needing that
+	EmptySince  time.Time // since then the queue was empty and redelivered nothing; zero: not so
+}
+
+// manyRedeliveries for each message, without one acknowledgement, end the wait.
+const manyRedeliveries = 20
+
+// Count takes in newer counts; before are those from before the stage.
+func (a *CanaryAcks) Count(before, now *model.Queue, at time.Time) {
+	redelivered := now.Redelivered.Or(0) - before.Redelivered.Or(0)
+	a.Ready, a.Unacked = now.Ready.Or(0), now.Unacked.Or(0)
+	a.Taken = now.Taken().Or(0) - before.Taken().Or(0)
+	switch {
+	case a.Ready+a.Unacked > 0 || redelivered != a.Redelivered:
+		a.EmptySince = time.Time{}
+	case a.EmptySince.IsZero():
+		a.EmptySince = at
+	}
+	a.Redelivered = redelivered
+}
+
+// Passed reports whether the messages of the stage are done: as many were acknowledged as had been there and were sent,
+// or the queue is empty and redelivers nothing for as long as statistics may lag.
+func (a *CanaryAcks) Passed(before *model.Queue, at time.Time) bool {
+	ahead := before.Ready.Or(0) + before.Unacked.Or(0)
+	return a.Taken >= ahead+a.Sent || !a.EmptySince.IsZero() && at.Sub(a.EmptySince) >= model.StatisticsLag
+}
+
+// Loops reports whether the messages are requeued again and again, and none is acknowledged.
+func (a *CanaryAcks) Loops() bool { return a.Taken == 0 && a.Redelivered >= manyRedeliveries*a.Sent }

@@ -19,7 +19,6 @@ import (
 // Operation is what a plan does.
 type Operation string
 
-// The operations.
 const (
 	Replay Operation = "replay" // publish again, wait for the confirm, then acknowledge
 	Move   Operation = "move"   // the same into a selected queue, without a mark: the message stays as it was
@@ -365,4 +364,22 @@ func (p *Plan) namedByClue(ref model.QueueRef) bool {
 // does not, and neither does an action with one target queue.
 func (w ActionWant) NeedsLook() bool {
 	return w.Selection.OneByOne() || w.Canary != 0 || w.Mend != nil || w.Operation != Drop && w.Mode != target.ToQueue
+}
+
+// Run is a plan with what its execution needs besides: a plan is data, and these are not.
+type Run struct {
+	Plan
+	// Topology routes each message: it is the one that the plan was made from. A drop and an undo need none.
+	Topology *model.Topology
+	// GoOn ends the current wait of a canary each time something is sent: the user does not want to wait longer. May be
+	// nil.
+	GoOn <-chan struct{}
+}
+
+// On is the plan with the topology that it was made from.
+func (p Plan) On(t *model.Topology) Run { return Run{Plan: p, Topology: t} }
+
+// Routable reports whether the run can work out where its messages go.
+func (r *Run) Routable() bool {
+	return r.Topology != nil || !r.Operation.Publishes() || r.Undoing != nil || r.Resuming != nil && r.Planned == 0
 }
