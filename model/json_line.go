@@ -22,7 +22,7 @@ func EncodeJSON(v any, prefix, indent string) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
-	return EscapeJSON(bytes.Clone(bytes.TrimRight(e.line.Bytes(), "\n"))), nil
+	return escapeJSON(bytes.Clone(bytes.TrimRight(e.line.Bytes(), "\n"))), nil
 }
 
 // jsonEncoder reuses its memory from one value to the next.
@@ -38,9 +38,9 @@ var jsonEncoders = sync.Pool{New: func() any {
 	return &jsonEncoder{e, line}
 }}
 
-// EscapeJSON writes every unprintable character as a \u escape: a terminal can then neither act on it nor hide it, and
+// escapeJSON writes every unprintable character as a \u escape: a terminal can then neither act on it nor hide it, and
 // a JSON reader sees no difference. Outside of strings JSON has only ASCII.
-func EscapeJSON(text []byte) []byte {
+func escapeJSON(text []byte) []byte {
 	if isVisible(text) || !bytes.ContainsFunc(text, Hidden) {
 		return text
 	}

@@ -136,10 +136,8 @@ func spaces(b []byte) int { return len(b) - len(bytes.TrimLeft(b, " \t\r\n")) }
 // valueEnd is the length of the value at the beginning, which is not a string: a number, a word, or bytes in CBOR's
 // diagnostic notation, h'0102'. It is at least 1.
 func valueEnd(src []byte) int {
-	for i := 1; i < len(src); i++ {
-		if strings.IndexByte(" \t\r\n{}[](),:\"", src[i]) >= 0 {
-			return i
-		}
+	if end := bytes.IndexAny(src[1:], " \t\r\n{}[](),:\""); end >= 0 {
+		return end + 1
 	}
 	return len(src)
 }

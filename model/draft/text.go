@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -27,28 +28,16 @@ const (
 // Text is the draft as a document to be edited: JSON, a line of dashes, and the body, unchanged if it is text,
 // otherwise in base64. The final newline is not part of the body.
 func (d *Draft) Text() []byte {
-	var text bytes.Buffer
-	text.WriteString(draftHelp)
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode((*message.Publishing)(d).HeadJSON()); err != nil {
-		return text.Bytes() // it has only JSON's own types
-	}
-	plain := model.EscapeJSON(bytes.Clone(text.Bytes()))
-	text.Reset()
-	text.Write(plain)
+	head, _ := model.EncodeJSON((*message.Publishing)(d).HeadJSON(), "", "  ") // it has only JSON's own types
+	text := fmt.Appendf(nil, "%s%s\n%s", draftHelp, head, bodyMark)
 	if editable(d.Body) {
-		fmt.Fprintf(&text, "%sutf-8) -----\n%s\n", bodyMark, d.Body)
-		return text.Bytes()
+		return fmt.Appendf(text, "utf-8) -----\n%s\n", d.Body)
 	}
-	fmt.Fprintf(&text, "%sbase64) -----\n", bodyMark)
-	for coded := base64.StdEncoding.EncodeToString(d.Body); coded != ""; {
-		n := min(base64Line, len(coded))
-		text.WriteString(coded[:n] + "\n")
-		coded = coded[n:]
+	text = append(text, "base64) -----\n"...)
+	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString(d.Body)), base64Line) {
+		text = append(append(text, line...), '\n')
 	}
-	return text.Bytes()
+	return text
 }
 
 // editable reports whether a body is text that an editor does not change by itself.

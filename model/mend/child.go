@@ -188,7 +188,7 @@ func (a *answer) message(was *message.Publishing) (made message.Publishing, err 
 
 type child struct {
 	command *exec.Cmd
-	in, out *os.File
+	in      io.Writer
 	answers *io.LimitedReader
 	reader  *bufio.Reader // reads the child's output
 	tooLong bool          // it was killed for a message that took too long
@@ -202,23 +202,16 @@ func startChild() (c *child, err error) {
 			return nil, err
 		}
 	}
-	theirIn, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer theirIn.Close()
-	out, theirOut, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		return nil, err
-	}
-	defer theirOut.Close()
-	c = &child{command: exec.Command(self), in: in, out: out}
+	c = &child{command: exec.Command(self)}
 	c.command.Env = []string{childVariable + "=1"}
-	c.command.Stdin, c.command.Stdout = theirIn, theirOut
+	if c.in, err = c.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
 	if err := c.command.Start(); err != nil {
-		in.Close()
-		out.Close()
 		return nil, err
 	}
 	late := time.AfterFunc(startTime, func() { _ = c.command.Process.Kill() })
@@ -236,8 +229,6 @@ func startChild() (c *child, err error) {
 // end kills the process, and waits for it.
 func (c *child) end() {
 	_ = c.command.Process.Kill()
-	c.in.Close()
-	c.out.Close()
 	_ = c.command.Wait()
 }
 

@@ -9,7 +9,6 @@ import (
 // Kind is a reason why a program does not change a message.
 type Kind string
 
-// The kinds.
 const (
 	Failed       Kind = "failed"        // it ended with an error
 	Endless      Kind = "endless"       // it ran out of instructions

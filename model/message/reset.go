@@ -15,7 +15,6 @@ import (
 // ResetKind is what a replay does to one thing that a framework, or a worker without one, wrote into a message.
 type ResetKind string
 
-// The kinds.
 const (
 	CounterReset ResetKind = "counter reset" // it counts from Was back to Is
 	CounterKept  ResetKind = "counter kept"  // it stays at Was: on request, or because it cannot be written
