@@ -24,20 +24,22 @@ func frozen(source ports.Source) Options {
 	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now, dotStep: time.Hour}
 }
 
+// busy are frozen options of the busy broker.
+func busy() Options { return frozen(&recorded{snapshot: busyBroker()}) }
+
 // lively are options for tests of the polling.
 func lively(source ports.Source, c *clock) Options {
 	return Options{Source: source, Title: "prod", Interval: 10 * time.Millisecond, Now: c.now}
 }
 
 func TestNothingToShow(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: recording(queue("lonely"))}), 80, 24)
+	term := frozen(&recorded{snapshot: recording(queue("lonely"))}).open(t, 80, 24)
 	term.await("No flows here.", "Looked at 1 queue and 1 exchange in vhost /.", "dlxtop demo")
 	term.press("3").await("No failed queues.").press("4").await("No findings.")
 }
 
 func TestTooSmall(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 10)
-	term.await("dlxtop needs 60 x 16, this is 60 x 10.")
+	term := busy().open(t, 60, 10).await("dlxtop needs 60 x 16, this is 60 x 10.")
 	term.press("4").settle() // ignored, as the screen would not show its effect
 	term.resize(80, 24).await("FLOW", "ucenter@user").resize(1, 1).resize(60, 10).await("dlxtop needs").press("q")
 	term.awaitEnd()
@@ -45,7 +47,7 @@ func TestTooSmall(t *testing.T) {
 
 // At 60 x 16 each screen has its rows, its tabs and a way out.
 func TestSmallestTerminal(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 16)
+	term := busy().open(t, 60, 16)
 	for _, test := range []struct{ keys, has string }{
 		{"", "ucenter@user"},
 		{keyEnter, "q back"},
@@ -61,19 +63,19 @@ func TestSmallestTerminal(t *testing.T) {
 
 // A key is found by its description.
 func TestHelpIsSearched(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+	term := busy().open(t, 80, 24).await("ucenter@user")
 	term.press("?/half page d").await("ctrl-d", "1 of ").awaitGone("everywhere")
 	term.press(keyEsc, keyEsc).awaitGone("WHAT IT DOES")
 }
 
 func TestResize(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36).await("NEXT DUE", "LAST 5 MIN")
+	term := busy().open(t).await("NEXT DUE", "LAST 5 MIN")
 	term.resize(80, 24).awaitGone("LAST 5 MIN").await("FAILED", "q quit").resize(150, 50).await("LAST 5 MIN")
 }
 
 func TestControlCQuitsFromAnywhere(t *testing.T) {
 	for _, keys := range []string{"", "/ab", ":fl", "?", "2s", "4" + keyEnter} {
-		term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+		term := busy().open(t, 80, 24).await("ucenter@user")
 		term.press(keys, keyCtrlC)
 		term.awaitEnd()
 	}
@@ -82,7 +84,7 @@ func TestControlCQuitsFromAnywhere(t *testing.T) {
 func TestLostBrokerComesBackByItself(t *testing.T) {
 	c := newClock()
 	source := &recorded{snapshot: busyBroker()}
-	term := newTerminal(t, lively(source, c), 120, 36).await("live")
+	term := lively(source, c).open(t).await("live")
 	source.fail(&model.ConnectError{
 		Kind: model.Unreachable, Cause: "nothing listens on mq1:15672",
 		Next: "start RabbitMQ, or name another broker with --api",
@@ -100,7 +102,7 @@ func TestNeverReached(t *testing.T) {
 		Kind:  model.BadCredentials,
 		Cause: "mq1:15672 does not accept user guest", Next: "check user and password",
 	}}
-	term := newTerminal(t, lively(source, newClock()), 80, 24)
+	term := lively(source, newClock()).open(t, 80, 24)
 	term.await("mq1:15672 does not accept user guest", "check user and password", "lost")
 	source.fail(errors.New("an answer with \x1b[2Jescapes"))
 	term.await("escapes", "dlxtop asks again by itself")
@@ -111,7 +113,7 @@ func TestNeverReached(t *testing.T) {
 func TestPauseStopsThePolling(t *testing.T) {
 	c := newClock()
 	source := &hanging{recorded: recorded{snapshot: busyBroker()}, turn: make(chan struct{})}
-	term := newTerminal(t, lively(source, c), 120, 36)
+	term := lively(source, c).open(t)
 	source.turn <- struct{}{}
 	term.await("ucenter@user").press("p")
 	term.await("paused, ") // its initial age depends on how long it took
@@ -138,7 +140,7 @@ func TestPauseStopsThePolling(t *testing.T) {
 func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	before := manyQueues(200)
 	source := &recorded{snapshot: before}
-	term := newTerminal(t, frozen(source), 120, 36).await("service.00064")
+	term := frozen(source).open(t).await("service.00064")
 	term.press("2", "ssss") // by READY, highest first
 	term.await("▼READY").press("g", "jjjjjjj").settle()
 	row := strings.Fields(term.cursorRow())
@@ -150,21 +152,14 @@ func TestPollDoesNotMoveTheCursor(t *testing.T) {
 		return len(row) > 4 && row[1] == name && row[4] == "5"
 	})
 
-	gone := later(before, 2*time.Second, nil)
-	for i := range gone.Queues {
-		if gone.Queues[i].Name == name {
-			gone.Queues = append(gone.Queues[:i:i], gone.Queues[i+1:]...)
-			break
-		}
-	}
-	source.tell(gone)
+	source.tell(without(later(before, 2*time.Second, nil), name))
 	term.press(keyCtrlR).await("no queue at the cursor")
 	term.press(keyEnter) // hits nothing
 	term.settle().await("no queue at the cursor").press("j").awaitGone("no queue at the cursor")
 }
 
 func TestFilterSortAndBack(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36).await("service.00064")
+	term := frozen(&recorded{snapshot: manyQueues(300)}).open(t).await("service.00064")
 	term.press("2", "/", "00008").await("3 of 300", "service.00008@retry").press(keyEnter).await("esc clears")
 	term.press(keyEsc).awaitGone("esc clears")
 	term.await("of 300 ──") // all again, and the cursor still on its queue
@@ -174,7 +169,7 @@ func TestFilterSortAndBack(t *testing.T) {
 
 // Keys that come faster than the program reads are delivered together; each still works.
 func TestQuickKeys(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36).await("service.00064")
+	term := frozen(&recorded{snapshot: manyQueues(300)}).open(t).await("service.00064")
 	term.press("2jjjjkk/plain").await("/ plain", "of 300").press(keyEsc).awaitGone("/ plain")
 	term.press("4", "1", ":que"+keyEnter).await("UNACKED")
 }
@@ -189,7 +184,7 @@ func TestHostileNames(t *testing.T) {
 	source := &recorded{snapshot: s}
 	o := frozen(source)
 	o.Title = "title\x1b[2J"
-	term := newTerminal(t, o, 120, 36)
+	term := o.open(t)
 	for _, keys := range []string{"1", "2", "3", "4", "1/evil" + keyEnter} {
 		term.press(keys).settle()
 		screen := term.screen()
@@ -233,7 +228,7 @@ func TestABoundGetsNoWorse(t *testing.T) {
 		}, nil
 	}
 	broker.put("w.retry", message.Message{RoutingKey: "a"}, message.Message{RoutingKey: "b"})
-	term := newTerminal(t, o, 120, 36)
+	term := o.open(t)
 	again := func(after time.Duration) {
 		c.advance(after)
 		n := source.times()
@@ -329,8 +324,7 @@ func TestHeadArrived(t *testing.T) {
 
 // A notice with more lines than there is room for is marked as incomplete.
 func TestLongNoticesAreMarked(t *testing.T) {
-	o, _, _ := failedOptions(0)
-	a := newApp(t.Context(), o)
+	a := newApp(t.Context(), failed(0))
 	a.width = 80
 	for text, cut := range map[string]bool{
 		"short": false, strings.Repeat("four letters ", 17): false, strings.Repeat("four letters ", 30): true,
@@ -360,7 +354,7 @@ func TestFloodsStayInTheirCells(t *testing.T) {
 		b.messages[model.QueueRef{VHost: "/", Name: name}] = b.messages[model.QueueRef{VHost: "/", Name: failedQueue}]
 		o := Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now, Title: flood}
 		for _, size := range [][2]int{{120, 36}, {80, 24}} {
-			term := newTerminal(t, o, size[0], size[1])
+			term := o.open(t, size[0], size[1])
 			for _, keys := range []string{"1", "2", "3", "4", "2/failed" + keyEnter + keyEnter, "d"} {
 				if keys == "d" {
 					term.await("user.created") // the look is over

@@ -19,62 +19,57 @@ import (
 )
 
 // onSMTP has the cursor on the cause that is in two queues, 40 messages and 24.
-func onSMTP(t *testing.T, o Options, width, height int) *terminal {
+func (o Options) onSMTP(t *testing.T, size ...int) *terminal {
 	t.Helper()
-	term := onCauses(t, o, width, height).await(" 64 ")
-	term.awaitRow(smtpCause[:24])
-	return term
+	return o.onCauses(t, size...).await(" 64 ").awaitRow(smtpCause[:24])
 }
 
 // An option typed before the plans are made applies to them; enter does not.
 func TestKeysWhileACauseIsRead(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onSMTP(t, o, 120, 36)
-	b.change(func() { term.press("r").await("replay a cause").press("c", keyEnter).settle() })
+	term := failedQueues().onSMTP(t)
+	term.broker.change(func() { term.press("r").await("replay a cause").press("c", keyEnter).settle() })
 	term.await("replay 64 messages of 2 queues", "c no canary")
-	assert.That(t, len(b.executed()) == 0, "it ran")
+	assert.That(t, len(term.broker.executed()) == 0, "it ran")
 }
 
 // wantFroms checks the queues of what was executed.
-func wantFroms(t *testing.T, b *recordedBroker, want ...string) {
-	t.Helper()
+func (term *terminal) wantFroms(want ...string) *terminal {
+	term.t.Helper()
 	var got []string
-	for _, p := range b.executed() {
+	for _, p := range term.broker.executed() {
 		got = append(got, fmt.Sprint(p.From.Name, " ", p.Planned))
 	}
-	assert.That(t, strings.Join(got, ", ") == strings.Join(want, ", "), "it did %v, want %v", got, want)
+	assert.List(term.t, got, want, "it did")
+	return term
 }
 
 // All queues of a cause are read, shown with where their messages go, and agreed to once.
 func TestCauseInSeveralQueues(t *testing.T) {
-	o, b, _, c := manyFailed()
-	term := onSMTP(t, o, 120, 36)
+	term := failedQueues().onSMTP(t)
 	term.press("r").await("replay 64 messages of 2 queues, as read at 03:04:05", "mail.failed", failedQueue)
 	term.await("enter replay 64 messages").await("canary", "spread", "reaches")
-	b.put("mail.failed", failedFor(99, "TimeoutError: smtp gateway did not answer in 99 s"))
-	c.advance(shell.ChangeGuard)
-	term.press("G")
-	term.awaitRow(failedQueue)
-	must.Equal(t, len(b.executed()), 0, "plans ran before enter")
+	term.broker.put("mail.failed", failedFor(99, "TimeoutError: smtp gateway did not answer in 99 s"))
+	term.clock.advance(shell.ChangeGuard)
+	term.press("G").awaitRow(failedQueue)
+	must.Equal(t, len(term.broker.executed()), 0, "plans ran before enter")
 	term.press(keyEnter)
 	term.await("64 messages moved", "40 messages moved to ucenter@user", "24 messages moved to ucenter@user", "esc close")
-	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
+	term.wantFroms("mail.failed 40", failedQueue+" 24")
 	term.press("o").await("marked as resolved").press(keyEsc).await("CAUSE")
 	term.awaitGone("TimeoutError: smtp") // it has no messages any more
 }
 
 // The options of a dialog apply to all queues, and a canary runs for each of them.
 func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onSMTP(t, o, 120, 36).press("r").await("enter replay 64 messages", "c canary")
+	term := failedQueues().onSMTP(t).press("r").await("enter replay 64 messages", "c canary")
 	term.press("c").await("enter replay 64 messages", "c no canary", "canary    ")
 	term.press("o").await("enter replay 64 messages", "o spread over 5m", "40 messages take 1m or more")
 	term.press(keyEnter).await("64 messages moved", "esc close")
-	for _, p := range b.executed() {
+	for _, p := range term.broker.executed() {
 		assert.That(t, p.Canary != nil && p.Rate != 0, "%s ran with the canary %v at %g messages a second", p.From, p.Canary,
 			p.Rate)
 	}
-	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
+	term.wantFroms("mail.failed 40", failedQueue+" 24")
 }
 
 // If a queue fails, the later ones are left as they are, and can be continued.
@@ -88,27 +83,22 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 		}
 		return a, nil
 	}
-	term := onSMTP(t, o, 120, 36).press("D").await("enter drop 64 messages").press(keyEnter)
+	term := o.onSMTP(t).press("D").await("enter drop 64 messages").press(keyEnter)
 	term.await("7 of 40 messages dropped", "it ended before 1 queue: 24 messages are untouched", "the connection was lost")
-	wantFroms(t, b, "mail.failed 40")
+	term.wantFroms("mail.failed 40")
 	term.press(keyEnter, keyEnter, keyEnter) // from a user who did not see that it ended
-	term.press("G")
-	term.awaitRow(failedQueue)
+	term.press("G").awaitRow(failedQueue)
 	c.advance(shell.ChangeGuard)
-	term.await("it ended before 1 queue")
-	wantFroms(t, b, "mail.failed 40")
+	term.await("it ended before 1 queue").wantFroms("mail.failed 40")
 	term.press(keyEnter).await("drop 24 messages of 1 queue", "enter drop 24 messages")
 	term.press(keyEnter).await("31 of 64 messages dropped", "24 messages dropped")
-	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
+	term.wantFroms("mail.failed 40", failedQueue+" 24")
 }
 
 // A refusal in one queue is shown, and the queue left out; a plan that changes after it was read is asked about again.
-func TestCausePlansThatChange(t *testing.T) {
-	atSizes(t, causePlansThatChange)
-}
+func TestCausePlansThatChange(t *testing.T) { atSizes(t, causePlansThatChange) }
 
 func causePlansThatChange(t *testing.T, width, height int) {
-	t.Helper()
 	o, b, source, c := manyFailed()
 	orphans := make([]message.Message, 40) // with an unknown worker
 	for i := range orphans {
@@ -119,15 +109,9 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	}
 	b.messages[ref("mail.failed")] = nil
 	b.put("mail.failed", orphans...)
-	s := later(source.snapshot, 0, nil)
-	for i := range s.Queues {
-		if s.Queues[i].Name == "mail" {
-			s.Queues = append(s.Queues[:i:i], s.Queues[i+1:]...) // the target of the messages in mail.failed
-			break
-		}
-	}
+	s := without(source.snapshot, "mail") // the target of the messages in mail.failed
 	source.snapshot = s
-	term := onSMTP(t, o, width, height).press("r")
+	term := o.onSMTP(t, width, height).press("r")
 	term.await("replay 24 messages of 1 queue", "not possible", "1 queue left out: its messages stay where they are")
 	changed := later(s, 0, nil)
 	queue("audit", consumers(1))(changed)
@@ -143,32 +127,28 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	c.advance(2 * shell.ChangeGuard)
 	term.await("enter replay 24 messages").press(keyEnter)
 	term.await("24 messages moved", "esc close") // "0 of 24 messages moved" is at its beginning
-	wantFroms(t, b, failedQueue+" 24")
+	term.wantFroms(failedQueue + " 24")
 }
 
 // Many messages, and several on production, are agreed to with their number.
 func TestNumberOfACauseIsTyped(t *testing.T) {
-	o, b, _, _ := manyFailed()
+	o := failedQueues()
 	o.Production = true
-	term := onSMTP(t, o, 120, 36).press("d").await("Production: to drop 64 messages for good of 2 queues, type 64:")
+	term := o.onSMTP(t).press("d").await("Production: to drop 64 messages for good of 2 queues, type 64:")
 	term.press(keyEnter).await("Nothing was changed: first type 64.")
 	term.press("6", "3", keyEnter).await("Nothing was changed: you typed 63, not 64.")
-	term.press("\x7f", "4").await("enter drop 64 messages")
-	wantFroms(t, b)
-	term.press(keyEnter).await("64 messages dropped", "esc close")
-	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
+	term.press("\x7f", "4").await("enter drop 64 messages").wantFroms()
+	term.press(keyEnter).await("64 messages dropped", "esc close").wantFroms("mail.failed 40", failedQueue+" 24")
 }
 
 // A queue that cannot be read, one without messages of the cause, and a read-only connection.
 func TestCausePlansWithoutMessages(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onSMTP(t, o, 120, 36)
-	b.leave("mail.failed", 0, 0)
+	term := failedQueues().onSMTP(t)
+	term.broker.leave("mail.failed", 0, 0)
 	term.press("r").await("replay 24 messages of 1 queue", "none is left").press(keyEsc).await("CAUSE")
-	b.fail(errors.New("the queue's node is down"))
+	term.broker.fail(errors.New("the queue's node is down"))
 	term.press("r").await("not read", "the queue's node is down", "nothing to replay").press(keyEnter)
-	term.press(keyEsc).await("CAUSE")
-	wantFroms(t, b)
+	term.press(keyEsc).await("CAUSE").wantFroms()
 }
 
 // The messages of a cause are moved to one queue, which is selected once for all of its queues.
@@ -177,7 +157,7 @@ func TestCauseIsMoved(t *testing.T) {
 	s := later(source.snapshot, 0, nil)
 	queue("parking")(s)
 	source.snapshot = s
-	term := onSMTP(t, o, 120, 36)
+	term := o.onSMTP(t)
 	term.press("m").await("Move 64 messages", "Type a part of the queue's name", "64 messages of 2 queues")
 	term.press("parking", keyEnter)
 	term.await("move 64 messages of 2 queues, as read at 03:04:05", "enter move 64 messages", "parking")
@@ -189,7 +169,7 @@ func TestCauseIsMoved(t *testing.T) {
 	must.Equal(t, len(b.executed()), 0, "plans ran before enter")
 	term.press(keyEnter)
 	term.await("64 messages moved", "40 messages moved to parking", "24 messages moved to parking", "esc close")
-	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
+	term.wantFroms("mail.failed 40", failedQueue+" 24")
 	for _, p := range b.executed() {
 		assert.That(t, p.Operation == plan.Move && p.Target.Fixed.RoutingKey == "parking", "%s was executed: %s to %v",
 			p.From, p.Operation, p.Target.Fixed)
@@ -198,11 +178,9 @@ func TestCauseIsMoved(t *testing.T) {
 
 // Leaving the choice of a target moves nothing.
 func TestCauseIsNotMoved(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onSMTP(t, o, 120, 36).press("m").await("Type a part of the queue's name")
+	term := failedQueues().onSMTP(t).press("m").await("Type a part of the queue's name")
 	term.press("q") // a letter
-	term.await("> q").press(keyEsc).await("CAUSE", "STATE")
-	wantFroms(t, b)
+	term.await("> q").press(keyEsc).await("CAUSE", "STATE").wantFroms()
 }
 
 // One program changes the messages of a cause in all its queues: its results are shown together, and agreed to before
@@ -214,8 +192,7 @@ func TestCauseIsMended(t *testing.T) {
 		a.Moved = p.Planned - a.Refused
 		return a, nil
 	}
-	term := onSMTP(t, o, 120, 36)
-	term.press("E").await("Edit 64 messages with jq", "all of the cause in 2 queues: 64 messages")
+	term := o.onSMTP(t).press("E").await("Edit 64 messages with jq", "all of the cause in 2 queues: 64 messages")
 	term.press(".body[", keyEnter).await("the jq program is not complete")
 	term.retype(`if .body.id % 10 == 3 then error("no") else .headers.fixed = true end`).press(keyEnter)
 	term.await("of 64 messages are changed", "stay in the queue", "with the header fixed: true", "enter to the replay")
@@ -223,8 +200,7 @@ func TestCauseIsMended(t *testing.T) {
 	term.press("E").await("earlier programs").press(keyEnter).await("enter to the replay")
 	term.press(keyEnter).await("replay 64 messages of 2 queues", "edited", "enter replay 64 messages", "E edit")
 	term.press("c").await("c no canary", "enter replay 64 messages")
-	term.press(keyEnter).await("messages moved", "esc close")
-	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
+	term.press(keyEnter).await("messages moved", "esc close").wantFroms("mail.failed 40", failedQueue+" 24")
 	for _, p := range b.executed() {
 		assert.That(t, p.Mend != nil && p.Canary != nil && (p.From != ref("mail.failed") || p.Mended.Stay != 0),
 			"%s ran with the program %v and the canary %v", p.From, p.Mend, p.Canary)
@@ -233,19 +209,18 @@ func TestCauseIsMended(t *testing.T) {
 	term.await(fmt.Sprintf("%d of 64 messages moved", changed)).press(keyEsc).await("CAUSE")
 
 	o, b, _, _ = manyFailed()
-	term = onSMTP(t, o, 120, 36).press("E").await("Edit 64 messages with jq").press(".body", keyEnter)
+	term = o.onSMTP(t).press("E").await("Edit 64 messages with jq").press(".body", keyEnter)
 	term.await("not possible: the jq program gives another object instead", "64 messages: the jq program")
 	term.press(keyEnter) // does nothing
-	term.press(keyEsc).await("CAUSE")
-	wantFroms(t, b)
+	term.press(keyEsc).await("CAUSE").wantFroms()
 }
 
 // An export of a cause is a file for each of its queues; none is overwritten, and what was written is reported.
 func TestCauseIsExported(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o, _, _, _ := manyFailed()
+	o := failedQueues()
 	o.Files = export.Files{}
-	term := onSMTP(t, o, 120, 36).press("x")
+	term := o.onSMTP(t).press("x")
 	term.await("Export 64 messages", "one for each queue: mail.failed-20260301-030405.jsonl, …", "enter write 2 new files")
 	term.press(keyEnter)
 	term.await("64 messages written to", "/mail.failed-20260301-030405.jsonl", "1 further file", "CAUSE")
@@ -269,7 +244,7 @@ func TestCauseIsExported(t *testing.T) {
 func TestCauseOfNothing(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Files = export.Files{}
-	term := onSMTP(t, o, 120, 36)
+	term := o.onSMTP(t)
 	b.fail(errors.New("the queue's node is down"))
 	for _, key := range []string{"m", "E", "x"} {
 		term.press(key).await("not read: 2 queues", "the queue's node is down").press(keyEnter, keyEsc).await("CAUSE")
@@ -279,7 +254,7 @@ func TestCauseOfNothing(t *testing.T) {
 	for _, key := range []string{"m", "E", "x"} {
 		term.press(key).await("none is left").press(keyEnter, keyEsc).await("CAUSE")
 	}
-	wantFroms(t, b)
+	term.wantFroms()
 }
 
 // What was not read of a cause is shown with the question, and in the account; the cause is then not offered as
@@ -287,45 +262,40 @@ func TestCauseOfNothing(t *testing.T) {
 func TestCauseThatWasNotReadWhole(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	o.Files = export.Files{}
-	term := onSMTP(t, o, 120, 36)
+	term := o.onSMTP(t)
 	b.change(func() { b.down = ref("mail.failed") })
 	term.press("x").await("all of the cause in 1 queue: 24 messages", "24 messages of 1 queue; not read: 1 queue")
 	term.press(keyEsc).await("CAUSE").press("d").await("enter drop 24 messages", "not read: 1 queue")
 	term.press(keyEnter).await("24 messages dropped", "not read: 1 queue", "esc close")
-	term.lacks("o resolved", "it is offered as resolved")
-	wantFroms(t, b, failedQueue+" 24")
+	term.lacks("o resolved", "it is offered as resolved").wantFroms(failedQueue + " 24")
 }
 
 // A click never agrees.
 func TestCauseIsNotAgreedToByAClick(t *testing.T) {
-	o, b, _, _ := manyFailed()
+	o := failedQueues()
 	o.Mouse = true
-	term := onSMTP(t, o, 120, 36).press("r").await("enter replay 64 messages").clickLast("enter replay")
-	term.click("enter replay 64").press("G")
-	term.awaitRow(failedQueue)
-	wantFroms(t, b)
+	term := o.onSMTP(t).press("r").await("enter replay 64 messages").clickLast("enter replay")
+	term.click("enter replay 64").press("G").awaitRow(failedQueue).wantFroms()
 }
 
 // A number typed while plans are made again is the number, and does not switch tabs.
 func TestNumberOfACauseWhilePlansAreMade(t *testing.T) {
-	o, b, _, _ := manyFailed()
+	o := failedQueues()
 	o.Production = true
-	term := onSMTP(t, o, 120, 36).press("r").await("type 64:")
-	term.press("c64").await("enter replay 64 messages", "c no canary")
-	wantFroms(t, b)
+	term := o.onSMTP(t).press("r").await("type 64:")
+	term.press("c64").await("enter replay 64 messages", "c no canary").wantFroms()
 }
 
 // A program that is looked at again, and left unchanged, stays that of the plans.
 func TestProgramOfACauseIsKept(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onSMTP(t, o, 120, 36).press("E").await("Edit 64 messages with jq")
+	term := failedQueues().onSMTP(t).press("E").await("Edit 64 messages with jq")
 	term.press(".headers.fixed = true", keyEnter).await("enter to the replay")
 	term.press(keyEnter).await("enter replay 64 messages", "by        .headers.fixed = true")
 	term.press("E").await("try it").retype(".headers.other = 1")
 	term.press(keyEnter).await("with the header other", "enter to the replay")
 	term.press(keyEsc).await("enter replay 64 messages", "by        .headers.fixed = true")
 	term.press(keyEnter).await("64 messages moved", "esc close")
-	for _, p := range b.executed() {
+	for _, p := range term.broker.executed() {
 		assert.That(t, p.Mend != nil && p.Mend.Text == ".headers.fixed = true", "%s ran with %v", p.From, p.Mend)
 	}
 }
@@ -353,10 +323,9 @@ func TestCauseIsStopped(t *testing.T) {
 			a.Stopped = test.why
 			return a, nil
 		}
-		term := onSMTP(t, o, 120, 36).press("r").await("enter replay 64 messages").press(test.before, keyEnter)
+		term := o.onSMTP(t).press("r").await("enter replay 64 messages").press(test.before, keyEnter)
 		<-began
 		term.await(fmt.Sprint(test.moved, " of 40"), "esc stop", "then 24 messages of 1 queue").awaitRow("mail.failed")
-		term.press(test.during, keyEsc).await(test.want...)
-		wantFroms(t, b, "mail.failed 40")
+		term.press(test.during, keyEsc).await(test.want...).wantFroms("mail.failed 40")
 	}
 }

@@ -35,25 +35,16 @@ func storyCauses() []storyCause {
 		}
 	}
 	const timeout = "the database did not answer in %d ms"
-	massTransit := func(kind, text string) func(int) amqp.Table {
-		return func(i int) amqp.Table {
-			return amqp.Table{"MT-Fault-ExceptionType": kind, "MT-Fault-Message": fmt.Sprintf(text, i)}
+	two := func(kindHeader, textHeader string) func(kind, text string) func(i int) amqp.Table {
+		return func(kind, text string) func(i int) amqp.Table {
+			return func(i int) amqp.Table { return amqp.Table{kindHeader: kind, textHeader: fmt.Sprintf(text, i)} }
 		}
 	}
-	nServiceBus := func(kind, text string) func(int) amqp.Table {
-		return func(i int) amqp.Table {
-			return amqp.Table{
-				"NServiceBus.ExceptionInfo.ExceptionType": kind, "NServiceBus.ExceptionInfo.Message": fmt.Sprintf(text, i),
-			}
-		}
-	}
+	massTransit := two("MT-Fault-ExceptionType", "MT-Fault-Message")
+	nServiceBus := two("NServiceBus.ExceptionInfo.ExceptionType", "NServiceBus.ExceptionInfo.Message")
+	wolverine := two("exception-type", "exception-message")
 	rebus := func(i int) amqp.Table {
 		return amqp.Table{"rbs2-error-details": fmt.Sprintf("System.IO.IOException: index %d is read-only\n   at S.E.A()", i)}
-	}
-	wolverine := func(kind, text string) func(int) amqp.Table {
-		return func(i int) amqp.Table {
-			return amqp.Table{"exception-type": kind, "exception-message": fmt.Sprintf(text, i)}
-		}
 	}
 	return []storyCause{
 		{"mail", spring, "MailException: 421", 250, "r", false},
@@ -86,19 +77,17 @@ func TestStoryOfCauses(t *testing.T) {
 		o, channel := storyVHost(t)
 		wanted, left := map[string]int{}, 0
 		for _, c := range storyCauses() {
-			declare(t, channel, c.worker, nil)
-			declare(t, channel, c.worker+".failed", nil)
-			messages := make([]amqp.Publishing, c.n)
-			for i := range messages {
-				messages[i] = amqp.Publishing{MessageId: fmt.Sprint(c.text, i), Headers: c.said(i), Body: []byte("{}")}
-			}
-			publish(t, channel, c.worker+".failed", messages...)
+			dial.Queue(t, channel, c.worker, nil)
+			dial.Queue(t, channel, c.worker+".failed", nil)
+			dial.Publish(t, channel, c.worker+".failed", many(c.n, func(i int) amqp.Publishing {
+				return amqp.Publishing{MessageId: fmt.Sprint(c.text, i), Headers: c.said(i), Body: []byte("{}")}
+			})...)
 			left += c.n
 			if c.key == "r" {
 				wanted[c.worker] += c.n
 			}
 		}
-		screen := newTerminal(t, o, width, height).await("mail ")
+		screen := o.open(t, width, height).await("mail ")
 		screen.press("3").await("   "+model.Count(int64(left))+" read", "all 7")
 		for todo := storyCauses(); len(todo) > 0; {
 			now := todo[:1]
@@ -127,9 +116,8 @@ func TestStoryOfCauses(t *testing.T) {
 func workDown(screen *terminal, queues ...storyCause) {
 	screen.t.Helper()
 	c := queues[0]
-	screen.press("/", c.text, keyEnter)
 	kind, _, _ := strings.Cut(c.text, ":")
-	screen.awaitThat(kind+" is under the cursor", func(string) bool { return strings.Contains(screen.cursorRow(), kind) })
+	screen.press("/", c.text, keyEnter).awaitRow(kind)
 	if c.several {
 		workDownSeveral(screen, queues)
 	} else {
@@ -188,7 +176,7 @@ func TestStoryOfManyQueues(t *testing.T) {
 			}
 			return ready
 		}
-		screen := newTerminal(t, o, width, height).await("mail ").press("3").readFailed(3 * each)
+		screen := o.open(t, width, height).await("mail ").press("3").readFailed(3 * each)
 		screen.press("E").await("Edit 60 messages with jq", "all of the cause in 3 queues")
 		screen.press(`if .body.to == "sms-7" then error("unknown") else .body.to += "@example.com" end`, keyEnter)
 		screen.await("59 of 60 messages are changed, 1 stays in the queue", "to the replay")
@@ -197,8 +185,8 @@ func TestStoryOfManyQueues(t *testing.T) {
 		screen.awaitThat("one is left", func(string) bool { return depths() == [4]int{0, 1, 0, 0} })
 		screen.press(keyEsc).await("CAUSE")
 
-		publish(t, channel, "mail.failed", unaddressed("mail-later"))
-		publish(t, channel, "push.failed", unaddressed("push-later"))
+		dial.Publish(t, channel, "mail.failed", unaddressed("mail-later"))
+		dial.Publish(t, channel, "push.failed", unaddressed("push-later"))
 		screen.press(keyCtrlR).readFailed(3).press("m").await("Move 3 messages")
 		screen.press("parking", keyEnter).await("move 3 messages of 3 queues")
 		screen.agree("move 3 messages", "3 messages moved").await("esc close")
@@ -219,12 +207,12 @@ func TestStoryOfManyQueues(t *testing.T) {
 // each worker.
 func manyFailing(t *testing.T, o Options, channel *amqp.Channel, each int) {
 	t.Helper()
-	declare(t, channel, "parking", nil)
+	dial.Queue(t, channel, "parking", nil)
 	for i, w := range []string{"mail", "sms", "push"} {
-		declare(t, channel, w, deadTo(w+".failed"))
-		declare(t, channel, w+".failed", amqp.Table{"x-queue-type": []string{"classic", "quorum"}[i%2]})
+		dial.Queue(t, channel, w, deadTo(w+".failed"))
+		dial.Queue(t, channel, w+".failed", amqp.Table{"x-queue-type": []string{"classic", "quorum"}[i%2]})
 		for n := range each {
-			publish(t, channel, w+".failed", unaddressed(fmt.Sprintf("%s-%d", w, n)))
+			dial.Publish(t, channel, w+".failed", unaddressed(fmt.Sprintf("%s-%d", w, n)))
 		}
 		works(t, o, w, func(d amqp.Delivery) {
 			if string(d.Body) == fmt.Sprintf(`{"to":  "%s@example.com"}`, d.MessageId) {
@@ -257,10 +245,7 @@ func (term *terminal) readFailed(n int) *terminal {
 // storySizes are the screen sizes of a story; a sample has the first.
 func storySizes(t *testing.T, story func(t *testing.T, width, height int)) {
 	t.Parallel()
-	sizes := []struct{ width, height int }{{120, 36}, {80, 24}, {200, 50}}
-	for _, s := range sizes[:size.Of(1, len(sizes))] {
-		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) { story(t, s.width, s.height) })
-	}
+	at(t, allSizes[:size.Of(1, len(allSizes))], story)
 }
 
 // TestStoryOfMending: 600 bodies have one mistake. A first program does not mend it: the canary comes back with a cause
@@ -270,18 +255,16 @@ func TestStoryOfMending(t *testing.T) {
 	const n = 600
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t, "orders.failed")
-		declare(t, channel, "orders", deadTo("orders.failed"))
+		dial.Queue(t, channel, "orders", deadTo("orders.failed"))
 		body := func(i int) string { return fmt.Sprintf(`{"order": %d,  "amount": "%d,50"}`, i, i) }
-		messages := make([]amqp.Publishing, n)
-		for i := range messages {
-			messages[i] = amqp.Publishing{
+		dial.Publish(t, channel, "orders.failed", many(n, func(i int) amqp.Publishing {
+			return amqp.Publishing{
 				MessageId: fmt.Sprint(i), ContentType: "application/json", Body: []byte(body(i)),
 				Headers: amqp.Table{"x-exception-message": fmt.Sprintf("ValueError: no amount: '%d,50'", i)},
 			}
-		}
-		publish(t, channel, "orders.failed", messages...)
+		})...)
 		end := works(t, o, "orders", reject)
-		screen := newTerminal(t, o, width, height).await("orders ").press("3").await("   600 read", "all 1")
+		screen := o.open(t, width, height).await("orders ").press("3").await("   600 read", "all 1")
 		mendAll(screen, n, `.body.amount = 0`)
 		screen.await("c canary").press("c").await("c no canary").agree("replay", "1 of 600 messages moved")
 		screen.await("What happened", "1 of 1 came back", "untouched 599")
@@ -330,18 +313,16 @@ func TestStoryOfOneOrder(t *testing.T) {
 		wanted := queues * 2 / 3
 		for q := range queues {
 			name := fmt.Sprintf("orders-%03d.failed", q)
-			declare(t, channel, name, nil)
-			messages := make([]amqp.Publishing, each)
-			for i := range messages {
+			dial.Queue(t, channel, name, nil)
+			dial.Publish(t, channel, name, many(each, func(i int) amqp.Publishing {
 				id := fmt.Sprintf("A-%06d", q*each+i)
 				if q == wanted && i == each/2 {
 					id = "B-4711"
 				}
-				messages[i] = amqp.Publishing{MessageId: fmt.Sprint(q*each + i), Body: fmt.Appendf(nil, `{"order":%q}`, id)}
-			}
-			publish(t, channel, name, messages...)
+				return amqp.Publishing{MessageId: fmt.Sprint(q*each + i), Body: fmt.Appendf(nil, `{"order":%q}`, id)}
+			})...)
 		}
-		screen := newTerminal(t, o, width, height).await("No flows here").command("find b-4711", "▸ find b-4711")
+		screen := o.open(t, width, height).await("No flows here").command("find b-4711", "▸ find b-4711")
 		screen.press(keyEnter)
 		queue := fmt.Sprintf("orders-%03d.failed", wanted)
 		screen.await("1 found", queue).await(fmt.Sprintf("%d queues", queues))

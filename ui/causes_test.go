@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/causes"
 	"github.com/dlxtop/dlxtop/ui/messages"
 )
@@ -45,93 +45,87 @@ func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
 	queue("mail", consumers(1))(s)
 	queue("mail.failed", ready(41))(s)
 	queue("lots.failed", ready(2))(s)
-	for i := range s.Queues {
-		q := &s.Queues[i]
-		if q.Name == "lots.failed" {
-			q.Type = model.Quorum
-		}
-		if q.Name == "mail.failed" || q.Name == "lots.failed" {
-			q.Consumers = model.Some[int64](0)
-		}
+	queueIn(s, "lots.failed").Type = model.Quorum
+	for _, name := range []string{"mail.failed", "lots.failed"} {
+		queueIn(s, name).Consumers = model.Some[int64](0)
 	}
 	source := &recorded{snapshot: countedAt(c, s)}
 	return Options{Source: source, Broker: b, Title: "prod", Now: c.now, Interval: time.Hour}, b, source, c
 }
 
-func onCauses(t *testing.T, o Options, width, height int) *terminal {
+// failedQueues are options of manyFailed.
+func failedQueues() Options {
+	o, _, _, _ := manyFailed()
+	return o
+}
+
+func (o Options) onCauses(t *testing.T, size ...int) *terminal {
 	t.Helper()
-	term := newTerminal(t, o, width, height).await("ucenter@user ")
-	term.press("3").await("CAUSE", "TimeoutError: smtp gateway did")
-	return term
+	return o.open(t, size...).await("ucenter@user ").press("3").await("CAUSE", "TimeoutError: smtp gateway did")
 }
 
 // looksAt is how often a queue was looked at.
 func (b *recordedBroker) looksAt(queue string) (n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i := range b.peeks {
-		if b.peeks[i].Queue == ref(queue) {
-			n++
+	b.change(func() {
+		for _, p := range b.peeks {
+			if p.Queue == ref(queue) {
+				n++
+			}
 		}
-	}
+	})
 	return n
 }
 
 // A cost is asked about, and paid once.
 func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36).await("88 of 90 read", "not read: 2 of lots.failed: a look has a cost")
-	must.Equal(t, b.looksAt("lots.failed"), 0, "it was looked at")
+	term := failedQueues().onCauses(t).await("88 of 90 read", "not read: 2 of lots.failed: a look has a cost")
+	must.Equal(t, term.broker.looksAt("lots.failed"), 0, "it was looked at")
 	term.press("i").await("Read 1 failed queue", "lots.failed, 2 messages", "delivery limit")
 	term.press(keyEsc).awaitGone("Read 1 failed queue").press("i").await("Read 1 failed queue")
-	b.change(func() { // while it is read, there is nothing left to ask about
+	term.broker.change(func() { // while it is read, there is nothing left to ask about
 		term.press(keyEnter).awaitGone("Read 1 failed queue").press("i").settle()
 		term.lacks("Read 1 failed queue", "what is agreed to is asked for again")
 	})
 	term.await("   90 read", "KeyError").press(keyCtrlR).settle().await("   90 read")
-	assert.Equal(t, b.looksAt("lots.failed"), 1, "it was looked at")
+	assert.Equal(t, term.broker.looksAt("lots.failed"), 1, "it was looked at")
 }
 
 // A cause in one queue opens its messages, and actions apply to them alone.
 func TestCauseOpensItsMessages(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address").press(keyDown, keyEnter)
+	term := failedQueues().onCauses(t).await("ValueError: the user has no valid e-mail address").press(keyDown, keyEnter)
 	term.await("cause: ValueError: the user has no valid e-mail address", "47 messages", "showing 23")
 	term.lacks("TimeoutError", "messages of another cause are shown")
 	term.press("/", "user3@", keyEnter).await("showing 1 ").press(keyEsc).await("showing 23 ")
 	term.press("q").await("CAUSE")
 	term.press("d").await("Drop 23 messages", "all of the cause, as read at 03:04:05", "enter drop")
 	term.press(keyEnter).await("What happened")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].From == ref(failedQueue), "it did %+v", plans)
+	term.ran(func(p plan.Run) bool { return p.Planned == 23 && p.From == ref(failedQueue) })
 }
 
 // In the list of a cause's queues an action applies only to the queue at the cursor.
 func TestOneQueueOfACause(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onSMTP(t, o, 120, 36).press(keyEnter).await("messages of a cause")
+	term := failedQueues().onSMTP(t).press(keyEnter).await("messages of a cause")
 	term.press("f").await("OF THE CAUSE", "mail.failed", failedQueue)
 	term.press("m").await("Move 40 messages", "Type a part of the queue's name")
 	term.press(keyEsc).await("41 messages", "showing 40").press("q").await("OF THE CAUSE")
 	term.press(keyDown, "d").await("Drop 24 messages", failedQueue, "enter drop")
 	term.press(keyEnter).await("What happened", "enter close").press(keyEnter).await("24 messages dropped")
-	wantFroms(t, b, failedQueue+" 24")
-	b.leave("mail.failed", 0, 0)
+	term.wantFroms(failedQueue + " 24")
+	term.broker.leave("mail.failed", 0, 0)
 	term.press("q").await("OF THE CAUSE").press(keyUp, "d").await("no message of this cause is in the queue any more")
 }
 
 // Later causes are appended, however many messages they have, until a key sorts them.
 func TestCausesStayWhereTheyAre(t *testing.T) {
-	o, b, source, c := manyFailed()
+	o, b, _, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
-	term := onCauses(t, o, 120, 36).await("88 of 90 read")
+	term := o.onCauses(t).await("88 of 90 read")
 	for i := range 200 {
 		b.put("mail.failed", failedFor(1000+i, "KeyError: 'customer_id'"))
 	}
 	c.advance(causes.Pause + time.Second)
-	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 241})))
-	term.await("KeyError: 'customer_id'", "288 of 290 read")
-	term.awaitRow(smtpCause)
+	term.recount(map[string]int64{"mail.failed": 241})
+	term.await("KeyError: 'customer_id'", "288 of 290 read").awaitRow(smtpCause)
 	order := func() (rows []string) {
 		for _, line := range strings.Split(term.screen(), "\n") {
 			for _, text := range []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"} {
@@ -155,14 +149,12 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 func TestCausesForget(t *testing.T) {
 	o, b, source, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
-	term := onCauses(t, o, 120, 36).await("88 of 90 read", "ValueError")
+	term := o.onCauses(t).await("88 of 90 read", "ValueError")
 	b.leave(failedQueue, 0, 0)
 	c.advance(causes.Pause + time.Second)
-	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{failedQueue: 0})))
+	term.recount(map[string]int64{failedQueue: 0})
 	term.await("41 of 43 read").awaitGone("ValueError")
-	s := later(source.snapshot, 0, nil)
-	s.Queues = slices.DeleteFunc(slices.Clone(s.Queues), func(q model.Queue) bool { return q.Name == "mail.failed" })
-	source.tell(countedAt(c, s))
+	source.tell(countedAt(c, without(source.snapshot, "mail.failed")))
 	term.await("0 of 2 read").awaitGone("smtp gateway")
 }
 
@@ -170,7 +162,7 @@ func TestCausesForget(t *testing.T) {
 func TestHostileCauses(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	b.put(failedQueue, failedFor(100, "Evil\x1b[2J\x1b]0;title\x07: \u202egnp "+strings.Repeat("x y ", 1<<18)))
-	term := onCauses(t, o, 120, 36).await("89 of 91 read").press("G").settle()
+	term := o.onCauses(t).await("89 of 91 read").press("G").settle()
 	screen := term.screen()
 	assert.That(t, !strings.ContainsAny(screen, "\x1b\x07\u202e") && strings.Contains(screen, "q quit"),
 		"it drew over the screen:\n%q", screen)
@@ -178,12 +170,12 @@ func TestHostileCauses(t *testing.T) {
 
 // Texts that all differ are grouped by what they share, and the screen says so.
 func TestTooManyCauses(t *testing.T) {
-	o, b, source, c := manyFailed()
+	o, b, _, _ := manyFailed()
 	for i := range 6000 {
 		b.put("mail.failed", message.Message{Headers: model.Table{"x-error": "OddError: no way to " + letters(i)}})
 	}
-	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 6041})))
-	term := onCauses(t, o, 120, 36)
+	o.recount(map[string]int64{"mail.failed": 6041})
+	term := o.onCauses(t)
 	term.await("1,047 of 6,090 read; M reads the rest", "≥ 1", "the first 1,000 messages were read")
 	term.press("M").await("6,088 of 6,090 read")
 	term.press("/", "OddError: no way to…", keyEnter).await("errors that begin alike", "6,000")
@@ -236,10 +228,10 @@ func TestCausesBudget(t *testing.T) {
 // F shows the causes of one flow, and only reads its queues; also on its picture, where f still opens the messages.
 func TestCausesOfAFlow(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := newTerminal(t, o, 120, 36).await("ucenter@user ").press("/ucenter@user", keyEnter).awaitRow("@user ")
+	term := o.open(t).await("ucenter@user ").press("/ucenter@user", keyEnter).awaitRow("@user ")
 	term.press("F").await("1 failed queue ", "47 messages", "   47 read", smtpCause)
 	term.press(keyEnter).await("showing 24", "cause: "+smtpCause)
-	term = onFlow(t, o, "ucenter@user", 120, 36).await("MOVED  ", "F causes of failures")
+	term = o.onFlow(t, "ucenter@user").await("MOVED  ", "F causes of failures")
 	term.press("F").awaitGone("MOVED  ") // the flow has the same list below its picture
 	term.await("1 failed queue ", "47 messages", "   47 read", smtpCause)
 	assert.Equal(t, b.looksAt("mail.failed"), 0, "it looked")
@@ -248,31 +240,26 @@ func TestCausesOfAFlow(t *testing.T) {
 
 // E on a cause changes all its messages, and no others.
 func TestMendACause(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36).await("ValueError: the user has no valid e-mail address")
+	term := failedQueues().onCauses(t).await("ValueError: the user has no valid e-mail address")
 	term.press(keyDown, "E").await("Edit 23 messages with jq", "all of the cause, as read at 03:04:05")
 	term.press(".body.name = 5", keyEnter).await("23 of 23 messages are changed")
 	term.press(keyEnter).await("Replay 23 messages", "enter replay").press(keyEnter).await("What happened")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Planned == 23 && plans[0].Mend != nil, "it did %+v", plans)
+	term.ran(func(p plan.Run) bool { return p.Planned == 23 && p.Mend != nil })
 }
 
 // The messages of a cause in several queues are one list; each opens in its queue, and actions go through those.
 func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36)
-	term.awaitRow(smtpCause)
+	term := failedQueues().onCauses(t).awaitRow(smtpCause)
 	term.press(keyEnter).await("messages of a cause   64 found", "complete", "cause: "+smtpCause, "MESSAGE ID")
 	term.press(keyEnter).await("showing 40 ", "mail.failed").press("q").await("64 found")
-	term.press("G", keyEnter).await("showing 24 ", failedQueue)
-	term.awaitRow(" 47 ")
+	term.press("G", keyEnter).await("showing 24 ", failedQueue).awaitRow(" 47 ")
 	term.press("q").await("64 found").press("f").await("OF THE CAUSE").press("q").await("64 found")
 	term.press("G", "d") // as everywhere, the message under the cursor
 	term.await("Drop 1 message", "the message under the cursor: #47")
 	term.press(keyEsc, "q").await("64 found", "R replay all 64")
 	term.press("D").await("drop 64 messages of 2 queues", "mail.failed", failedQueue).press(keyEsc).await("64 found")
 	term.press("o").await("marked as resolved")
-	b.change(func() { b.messages = map[model.QueueRef][]message.Message{} })
+	term.broker.change(func() { term.broker.messages = map[model.QueueRef][]message.Message{} })
 	term.press(keyCtrlR).await("0 found", "none of this cause is left")
 	unread := messages.FindScreen{Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
 	unread.Latest.Topology = &model.Topology{}
@@ -292,24 +279,22 @@ func onMarked(t *testing.T, path string, width, height int) (*terminal, *recorde
 	t.Helper()
 	o, b, source, c := manyFailed()
 	o.Interval, o.Marks = 10*time.Millisecond, kept.File{Path: path}
-	term := onCauses(t, o, width, height).await("88 of 90 read")
+	term := o.onCauses(t, width, height).await("88 of 90 read")
 	return term, b, source, c
 }
 
 // A resolved cause that fails again is shown as back, also by a later session.
 func TestResolvedCauseComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
-	term, b, source, c := onMarked(t, path, 120, 36)
+	term, b, _, c := onMarked(t, path, 120, 36)
 	term.awaitRow("new")
-	term.press("o").await("marked as resolved")
-	term.awaitRow("resolved")
+	term.press("o").await("marked as resolved").awaitRow("resolved")
 	term.press("o").awaitThat("it is not", func(string) bool { return strings.Contains(term.cursorRow(), "seen") })
-	term.press("o")
-	term.awaitRow("resolved")
+	term.press("o").awaitRow("resolved")
 
 	c.advance(time.Minute)
 	b.put("mail.failed", failedAt(500, "TimeoutError: smtp gateway did not answer in 500 s", c.now()))
-	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 42})))
+	term.recount(map[string]int64{"mail.failed": 42})
 	term.awaitRow("! back 03:05")
 	term.await("back: it came again after it was resolved")
 
@@ -317,8 +302,7 @@ func TestResolvedCauseComesBack(t *testing.T) {
 	again.awaitThat("what is back is first", func(string) bool {
 		return strings.Contains(again.cursorRow(), "! back") && strings.Contains(again.cursorRow(), "smtp gateway")
 	})
-	again.press("O")
-	again.awaitRow("ignored")
+	again.press("O").awaitRow("ignored")
 }
 
 // A note stays with its cause.
@@ -351,9 +335,9 @@ func TestEmptiedCauseIsResolved(t *testing.T) {
 func TestDamagedMarks(t *testing.T) {
 	f := kept.File{Path: filepath.Join(t.TempDir(), kept.CausesName)}
 	must.Do(t, f.Save([]byte("{damaged")))
-	o, _, _, _ := manyFailed()
+	o := failedQueues()
 	o.Marks = f
-	term := onCauses(t, o, 120, 36).await("the states of causes cannot be used")
+	term := o.onCauses(t).await("the states of causes cannot be used")
 	term.press("o").await("states of causes were damaged: they begin again", "causes.json.damaged")
 	term.awaitRow("resolved")
 	text, err := (kept.File{Path: f.Path + ".damaged"}).Load()
@@ -362,12 +346,12 @@ func TestDamagedMarks(t *testing.T) {
 
 // When a broker fails while it is read, what was read stays, with the reason, and reading continues by itself.
 func TestReadingCausesGoesOn(t *testing.T) {
-	o, b, source, c := manyFailed()
+	o, b, _, c := manyFailed()
 	o.Interval = 10 * time.Millisecond
-	term := onCauses(t, o, 120, 36).await("88 of 90 read")
+	term := o.onCauses(t).await("88 of 90 read")
 	b.fail(errors.New("access to queue 'mail.failed' refused"))
 	c.advance(causes.Pause + time.Second)
-	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 40})))
+	term.recount(map[string]int64{"mail.failed": 40})
 	term.await("not read again: mail.failed: access to queue 'mail.failed' refused", "88 of 90 read", smtpCause)
 	b.fail(nil)
 	b.leave("mail.failed", 0, 40)

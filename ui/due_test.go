@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -25,8 +26,8 @@ import (
 )
 
 // waiting fills buffer-queue with messages with these TTLs, in seconds, published now by the broker's clock.
-func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
-	o, b, source := countedNow(c, map[string]int64{"buffer-queue": int64(len(seconds))})
+func waiting(seconds ...int) Options {
+	o, b, c := countedNow(map[string]int64{"buffer-queue": int64(len(seconds))})
 	for i, s := range seconds {
 		m := message.Message{
 			Exchange: "out.exchange", RoutingKey: "out.routing.key",
@@ -37,14 +38,12 @@ func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
 		b.put("buffer-queue", m)
 	}
 	o.Interval = time.Hour
-	return o, source, b
+	return o
 }
 
 // countedNow is the busy broker with these numbers of messages, counted now.
-func countedNow(c *clock, ready map[string]int64) (Options, *recordedBroker, *recorded) {
-	source := &recorded{snapshot: countedAt(c, later(busyBroker(), 0, ready))}
-	b := newRecordedBroker(c)
-	return Options{Source: source, Broker: b, Title: "prod", Now: c.now}, b, source
+func countedNow(ready map[string]int64) (Options, *recordedBroker, *clock) {
+	return showing(countedAt(newClock(), later(busyBroker(), 0, ready)))
 }
 
 func countedAt(c *clock, s *model.Snapshot) *model.Snapshot {
@@ -57,28 +56,24 @@ func countedAt(c *clock, s *model.Snapshot) *model.Snapshot {
 // What blocks is shown while it lasts, counts down without another look, and disappears with its cause.
 func TestBlockedWhileItLasts(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		c := newClock()
-		o, _, b := waiting(c, 5, 4, 3, 2, 1)
-		term := onQueue(t, o, "buffer-queue", width, height)
+		term := waiting(5, 4, 3, 2, 1).onQueue(t, "buffer-queue", width, height)
 		term.await("message 1 (TTL 5s) blocks 4 messages; it leaves in 5.0s")
-		c.advance(2500 * time.Millisecond)
+		term.clock.advance(2500 * time.Millisecond)
 		term.press(keyDown).await("2.5s !", "overdue 2, behind another", "it leaves in 2.5s; 2 are overdue").golden()
-		c.advance(2 * time.Second)
+		term.clock.advance(2 * time.Second)
 		term.press(keyDown).await("overdue 4")
-		c.advance(time.Second)
+		term.clock.advance(time.Second)
 		term.press(keyDown).await("left").awaitGone("blocks")
-		assert.Equal(t, b.peeked(), 1, "it was looked")
+		assert.Equal(t, term.broker.peeked(), 1, "it was looked")
 	})
 }
 
 func TestNothingBlocked(t *testing.T) {
-	c := newClock()
-	o, _, _ := waiting(c, 1, 2, 3, 4, 5)
-	term := onQueue(t, o, "buffer-queue", 120, 36).await("1.0s", "5.0s")
+	term := waiting(1, 2, 3, 4, 5).onQueue(t, "buffer-queue").await("1.0s", "5.0s")
 	for range 6 {
 		screen := term.screen()
 		must.That(t, !strings.Contains(screen, "blocks") && !strings.Contains(screen, "behind"), "%v", screen)
-		c.advance(900 * time.Millisecond)
+		term.clock.advance(900 * time.Millisecond)
 		term.press(keyDown).settle()
 	}
 }
@@ -87,23 +82,21 @@ func TestNothingBlocked(t *testing.T) {
 // time, until a newer count contradicts them.
 func TestALookIsRemembered(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		c := newClock()
-		o, source, b := waiting(c, 50, 4, 3, 2, 1)
-		term := onFlow(t, o, "worker-queue", width, height).await("head due: unknown")
+		term := waiting(50, 4, 3, 2, 1).onFlow(t, "worker-queue", width, height).await("head due: unknown")
 		term.press("k").await("each message has a TTL of its own, enter looks at them")
 		term.press(keyEnter).await("50s", "blocks 4 messages").press("q")
-		c.advance(3500 * time.Millisecond)
+		term.clock.advance(3500 * time.Millisecond)
 		term.press("k").await("47s, blocks 3", "message 1 (TTL 50s) blocks 4 messages; it leaves in 47s; 3 are overdue")
 		term.golden().press("q", keyDown)
 		if width >= 120 {
 			term.await("blocked 3")
 		}
-		c.advance(20 * time.Second)
+		term.clock.advance(20 * time.Second)
 		// someone took three
-		source.tell(countedAt(c, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2})))
-		term.press(keyCtrlR).awaitThat("the new count", func(string) bool { return source.times() == 2 }).settle()
+		term.source.tell(countedAt(term.clock, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2})))
+		term.press(keyCtrlR).awaitThat("the new count", func(string) bool { return term.source.times() == 2 }).settle()
 		term.awaitGone("blocked")
-		assert.Equal(t, b.peeked(), 1, "it was looked")
+		assert.Equal(t, term.broker.peeked(), 1, "it was looked")
 	})
 }
 
@@ -130,7 +123,7 @@ func TestStoryOfARetry(t *testing.T) {
 				"x-death": []any{death("mail.retry.60s", 1, 40*time.Second), death("mail.retry.10s", 1, 110*time.Second)},
 			},
 		})
-		term := onQueue(t, o, "mail.retry.60s", width, height).await("≤ 1m", "LAST FAILURE")
+		term := o.onQueue(t, "mail.retry.60s", width, height).await("≤ 1m", "LAST FAILURE")
 		term.press(keyEnter).await("message 1 of 1", "10s ✓ › ▸1m ✓ › 5m", "next      mail  in ≤ 1m").golden()
 		c.advance(21 * time.Second)
 		term.press(keyDown).await("in ≤ 39s")
@@ -144,8 +137,7 @@ func skew(s *model.Snapshot) {
 
 // Unknown times, and different clocks, are never shown as negative times.
 func TestHostileTimes(t *testing.T) {
-	c := newClock()
-	o, b, source := countedNow(c, map[string]int64{"buffer-queue": 6})
+	o, b, c := countedNow(map[string]int64{"buffer-queue": 6})
 	stamped := func(at time.Time, expiration string, headers model.Table) message.Message {
 		return message.Message{
 			RoutingKey: "k", Body: []byte("x"), Headers: headers,
@@ -161,9 +153,8 @@ func TestHostileTimes(t *testing.T) {
 		stamped(time.Time{}, "soon", model.Table{"timestamp_in_ms": int64(-1 << 63)}),
 		stamped(time.Time{}, "4294967295", model.Table{"timestamp_in_ms": uint64(1<<64 - 1)}),
 	)
-	skew(source.snapshot)
-	term := onQueue(t, o, "buffer-queue", 120, 36)
-	term.await("6 messages", "≤ 5s", "never", "the publisher's clock is at least")
+	skew(o.Source.(*recorded).snapshot)
+	term := o.onQueue(t, "buffer-queue").await("6 messages", "≤ 5s", "never", "the publisher's clock is at least")
 	for range 6 {
 		term.press(keyDown).settle()
 		for _, bad := range []string{"-1", "-2", "-3", "-5m", "292"} {
@@ -178,21 +169,16 @@ func TestHostileTimes(t *testing.T) {
 
 // A message that is in its retry buffer after it should have left has come back, even if no broker counts that.
 func TestComeBack(t *testing.T) {
-	c := newClock()
-	o, b, _ := countedNow(c, map[string]int64{"ucenter@user@retry": 3})
+	o, b, c := countedNow(map[string]int64{"ucenter@user@retry": 3})
 	for i := range 3 {
-		b.put("ucenter@user@retry", message.Message{
-			RoutingKey: "k",
-			Properties: message.Properties{MessageID: "user-" + strconv.Itoa(i)},
-		})
+		m := message.Message{RoutingKey: "k", Properties: message.Properties{MessageID: "user-" + strconv.Itoa(i)}}
+		b.put("ucenter@user@retry", m)
 	}
-	term := onQueue(t, o, "ucenter@user@retry", 120, 36)
+	term := o.onQueue(t, "ucenter@user@retry")
 	look := func(n int) {
-		term.press(keyCtrlR)
-		term.settle() // until then the screen may say that the previous look was 0s ago
+		term.press(keyCtrlR).settle() // until then the screen may say that the previous look was 0s ago
 		term.awaitThat("another look", func(screen string) bool {
-			return b.peeked() == n &&
-				strings.Contains(screen, "read 0s ago")
+			return b.peeked() == n && strings.Contains(screen, "read 0s ago")
 		})
 	}
 	term.await("3 messages", "≤ 30s")
@@ -210,25 +196,22 @@ func TestComeBack(t *testing.T) {
 
 // The broker's clock is 192 s behind: ages and due times are by this machine's.
 func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
-	c := newClock()
-	o, b, source := countedNow(c, map[string]int64{"buffer-queue": 1})
+	o, b, c := countedNow(map[string]int64{"buffer-queue": 1})
 	b.put("buffer-queue", message.Message{
 		RoutingKey: "k", Properties: message.Properties{Expiration: "60000"},
 		Headers: model.Table{"timestamp_in_ms": c.now().Add(-192*time.Second - 20*time.Second).UnixMilli()},
 	})
-	skew(source.snapshot)
-	term := onQueue(t, o, "buffer-queue", 120, 36)
+	skew(o.Source.(*recorded).snapshot)
+	term := o.onQueue(t, "buffer-queue")
 	term.await("20s", "41s", "03:03:45  published", "next      worker-queue  in ≤ 41s")
 }
 
 // delayLine declares a buffer in which each message waits for its own TTL, and the worker behind it.
 func delayLine(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) (buffer string) {
 	t.Helper()
-	declare(t, channel, name, nil)
-	all := deadTo(name)
+	all := deadTo(dial.Queue(t, channel, name, nil))
 	maps.Copy(all, arguments)
-	declare(t, channel, name+".delay", all)
-	return name + ".delay"
+	return dial.Queue(t, channel, name+".delay", all)
 }
 
 // delayed is a message with its own TTL and its publishing time, as the broker's interceptor writes it.
@@ -260,11 +243,11 @@ func blockedLine(t *testing.T, o Options, channel *amqp.Channel, second time.Dur
 	buffer := delayLine(t, channel, name, nil)
 	first, most := 14*second, 0
 	published := time.Now()
-	publish(t, channel, buffer, delayed(0, first))
+	dial.Publish(t, channel, buffer, delayed(0, first))
 	for i := 1; i < 5; i++ {
-		publish(t, channel, buffer, delayed(i, time.Duration(9-i)*second))
+		dial.Publish(t, channel, buffer, delayed(i, time.Duration(9-i)*second))
 	}
-	term := onFlow(t, o, name, 120, 36).await("head due: unknown").press("k").await("enter looks at them")
+	term := o.onFlow(t, name).await("head due: unknown").press("k").await("enter looks at them")
 	term.press(keyEnter).await(buffer, " ago")
 	if !strings.Contains(term.screen(), "1 (TTL "+model.ShortDuration(first)+") blocks 4 messages; it leaves in ") {
 		return false
@@ -350,12 +333,9 @@ func lateness(
 	t.Helper()
 	const n = 100
 	arrivals := must.Get(channel.Consume(worker, worker, true, false, false, false, nil))(t)
-	bodies := make([]amqp.Publishing, n)
-	for i := range n {
-		bodies[i] = delayed(i, ttl(i))
-	}
+	bodies := many(n, func(i int) amqp.Publishing { return delayed(i, ttl(i)) })
 	snapshot := must.Get(source.Snapshot(t.Context()))(t)
-	publish(t, channel, buffer, bodies...)
+	dial.Publish(t, channel, buffer, bodies...)
 	topology := model.NewTopology(snapshot)
 	ref := model.QueueRef{VHost: "/", Name: buffer}
 	peeked := must.Get(o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n})))(t)
@@ -369,14 +349,11 @@ func lateness(
 	}
 	var late []time.Duration
 	for range n {
-		select {
-		case d := <-arrivals:
-			i := must.Get(strconv.Atoi(d.MessageId))(t)
-			must.Equal(t, waits.Messages[i].Leaves.Kind, story.DueExact, "message %d", i)
-			late = append(late, time.Since(waits.Messages[i].Leaves.Time))
-		case <-time.After(patience):
-			t.Fatal("a message did not arrive")
-		}
+		d := receive(t, arrivals, "a message did not arrive")
+		arrived := time.Now()
+		i := must.Get(strconv.Atoi(d.MessageId))(t)
+		must.Equal(t, waits.Messages[i].Leaves.Kind, story.DueExact, "message %d", i)
+		late = append(late, arrived.Sub(waits.Messages[i].Leaves.Time))
 	}
 	must.Do(t, channel.Cancel(worker, false))
 	slices.Sort(late)
@@ -391,14 +368,14 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			worker := "ui.overdue." + kind
 			buffer := delayLine(t, channel, worker, amqp.Table{"x-queue-type": kind})
-			publish(t, channel, buffer, delayed(0, time.Minute), delayed(1, 500*time.Millisecond),
+			dial.Publish(t, channel, buffer, delayed(0, time.Minute), delayed(1, 500*time.Millisecond),
 				delayed(2, 400*time.Millisecond))
 			due := time.Now().Add(600 * time.Millisecond)
-			term := newTerminal(t, o, 120, 36)
+			term := o.open(t)
 			term.awaitThat("both are overdue, and still there", func(string) bool {
 				return time.Now().After(due) && depth.Of(t, channel, buffer) == 3 && depth.Of(t, channel, worker) == 0
 			})
-			term = onQueue(t, o, buffer, 120, 36)
+			term = o.onQueue(t, buffer)
 			term.await("2 more were overdue behind these: they expired meanwhile", "1 message ")
 			term.awaitThat("they have arrived", func(string) bool {
 				return depth.Of(t, channel, worker) == 2 && depth.Of(t, channel, buffer) == 1
@@ -413,7 +390,7 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 func TestSeenToArriveOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	buffer := delayLine(t, channel, "ui.seen", amqp.Table{"x-message-ttl": 8000})
-	term := onFlow(t, o, "ui.seen", 120, 36).await("delayed 8s", "deliveries to consumers")
+	term := o.onFlow(t, "ui.seen").await("delayed 8s", "deliveries to consumers")
 	due := regexp.MustCompile(`head due in (\d)s`)
 	var began, published time.Time
 	var first, left, sent int
@@ -429,7 +406,7 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 		if !seen(screen) && depth.Of(t, channel, "ui.seen") == sent {
 			must.That(t, sent < 8, "of %d messages it was not said when they leave", sent)
 			began, sent = time.Now(), sent+1
-			publish(t, channel, buffer, amqp.Publishing{Body: []byte("x")})
+			dial.Publish(t, channel, buffer, amqp.Publishing{Body: []byte("x")})
 			published = time.Now()
 			return false
 		}

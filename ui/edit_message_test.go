@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -37,10 +38,10 @@ func read(t *testing.T, path ...string) string {
 
 // What the editor is given, how private that is, and that nothing of it stays.
 func TestEditorHasThePrivateFile(t *testing.T) {
-	o, b, _ := failedOptions(5)
+	o, _, _ := failedOptions(5)
 	editor, dir := scripted(t, "")
 	o.Editor = editor
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("e")
+	term := o.onFailed(t).press("e")
 	term.await("Replay 1 message", "nothing was changed in the editor: this is a plain replay", "e edit")
 	assert.Equal(t, strings.TrimSpace(read(t, dir, "mode")), "-rw-------", "the file's mode")
 	path := strings.TrimSpace(read(t, dir, "path"))
@@ -57,22 +58,20 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 	}
 	assert.That(t, !strings.Contains(given, "x-death"), "what is stripped is offered:\n%s", given)
 	term.press(keyEnter).await("1 message moved")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Edited == nil, "executed %+v", plans)
+	term.ran(func(p plan.Run) bool { return p.Edited == nil })
 }
 
 // An error in an edited text is shown with its line, and the editor opens with it again.
 func TestBadEditIsNotLost(t *testing.T) {
-	o, b, _ := failedOptions(5)
+	o := failed(5)
 	editor, dir := scripted(t, `if [ -e broken ]; then sed -i 's/priority": "high"/priority": 7/' "$f"; else touch broken; sed -i 's/"properties": {/"properties": {\n    "priority": "high",/; s/guan yu/zhang fei/' "$f"; fi`)
 	o.Editor = editor
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("e")
+	term := o.onFailed(t).press("e")
 	term.await("Edit, then replay", "what was typed cannot be read: line 7: properties.priority has the wrong",
 		"Nothing is lost", "e edit again")
 	term.press("e").await(`priority: "" → 7`, "zhang fei")
 	assert.Contains(t, read(t, dir, "given"), "zhang fei", "the second time it had")
-	term.press(keyEsc).awaitGone("Replay 1 message")
-	wantFroms(t, b)
+	term.press(keyEsc).awaitGone("Replay 1 message").wantFroms()
 }
 
 func TestEditIsRefused(t *testing.T) {
@@ -92,11 +91,11 @@ func TestEditIsRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, _, _ := failedOptions(5)
+			o := failed(5)
 			if test.change != nil {
 				test.change(t, &o)
 			}
-			onQueue(t, o, failedQueue, 120, 36).await("5 messages").press(test.keys, "e").await(test.words)
+			o.onFailed(t).press(test.keys, "e").await(test.words)
 		})
 	}
 }
@@ -104,39 +103,36 @@ func TestEditIsRefused(t *testing.T) {
 // A truncated body is read whole, the edited message is published, and an undo brings back the original byte for byte.
 func TestEditOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
-	declare(t, channel, "ui.edit.worker", nil)
-	declare(t, channel, "ui.edit.failed", nil)
+	dial.Queue(t, channel, "ui.edit.worker", nil)
+	dial.Queue(t, channel, "ui.edit.failed", nil)
 	body := strings.Repeat("0123456789", 30_000) + "the end"
-	publish(t, channel, "ui.edit.failed",
+	dial.Publish(t, channel, "ui.edit.failed",
 		amqp.Publishing{
 			MessageId: "one", Headers: amqp.Table{"n": int32(1), "x": "y"}, Body: []byte(body),
 			DeliveryMode: 2, Priority: 3,
 		})
 	editor, _ := scripted(t, `sed -i 's/"exchange": ".*"/"exchange": ""/; s/"routing_key": ".*"/"routing_key": "ui.edit.worker"/; s/the end/another end/; s/"x": "y"/"x": "z"/' "$f"`)
 	o.Editor = editor
-	term := onQueue(t, o, "ui.edit.failed", 120, 36).await("1 message").press("e")
+	term := o.onQueue(t, "ui.edit.failed").await("1 message").press("e")
 	term.await("routing_key: ", "→ ui.edit.worker", `header x: "y" → "z"`,
 		"body: 300007 → 300,011 bytes, different from byte 300001 on", "reaches   ui.edit.worker")
 	term.press(keyEnter).await("1 message moved to ui.edit.worker")
 	term.awaitThat("it arrived", func(string) bool { return depth.Of(t, channel, "ui.edit.worker") == 1 })
-	d, ok, err := channel.Get("ui.edit.worker", false)
-	must.That(t, err == nil && ok, "%v %v", ok, err)
+	d := take(t, channel, "ui.edit.worker", false)
 	assert.That(t, string(d.Body) == strings.Replace(body, "the end", "another end", 1) && d.Headers["n"] == int32(1) &&
 		d.Headers["x"] == "z" && d.Priority == 3 && d.Headers[message.ReplayHeader] != nil, "%v %+v %d bytes", d.Headers,
 		d.Priority, len(d.Body))
 	must.Do(t, d.Nack(false, true))
 	term.press(keyEnter, "u").await("enter bring back").press(keyEnter).await("1 of 1 message brought back")
 	term.awaitThat("it is back", func(string) bool { return depth.Of(t, channel, "ui.edit.failed") == 1 })
-	d, ok, err = channel.Get("ui.edit.failed", true)
-	assert.That(t, err == nil && ok && string(d.Body) == body && d.Headers["x"] == "y" && len(d.Headers) == 2 &&
-		d.Priority == 3 && d.MessageId == "one", "%v %v %v %d bytes", ok, err, d.Headers, len(d.Body))
+	d = take(t, channel, "ui.edit.failed", true)
+	assert.That(t, string(d.Body) == body && d.Headers["x"] == "y" && len(d.Headers) == 2 && d.Priority == 3 &&
+		d.MessageId == "one", "%v %d bytes", d.Headers, len(d.Body))
 }
 
 // The selection is changed, and its replay has the program.
 func TestMendSelection(t *testing.T) {
-	o, b, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
-	term.press(" ", " ", "E").await("Edit 2 messages with jq", "the selection: 2 messages")
+	term := failed(5).onFailed(t).press(" ", " ", "E").await("Edit 2 messages with jq", "the selection: 2 messages")
 	term.press(".body.name = 5", keyEnter).await("2 of 2 messages are changed", "E edit the program")
 	term.press("E").awaitGone("E edit the program")
 	term.press(` | .body.new = "x"`, keyEnter).await("2 of 2 messages are changed", "to the replay")
@@ -146,17 +142,17 @@ func TestMendSelection(t *testing.T) {
 	term.press("c").awaitGone("c no canary")
 	term.await("enter replay") // the plan without it is there
 	term.press(keyEnter).await("2 messages moved")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Mend != nil && plans[0].Mend.Text == `.body.name = 5 | .body.new = "x"` &&
-		plans[0].Mended.Changed == 2, "executed %+v", plans)
+	term.ran(func(p plan.Run) bool {
+		return p.Mend != nil && p.Mend.Text == `.body.name = 5 | .body.new = "x"` && p.Mended.Changed == 2
+	})
 	term.press(keyEnter).awaitGone("What happened")
 	term.press("E", keyUp).await(`program   .body.name = 5 | .body.new = "x"`).press(keyUp).awaitGone(".body.new")
 	term.press("\x1b[B", "\x1b[B").awaitGone(".body.name").press(keyEsc).awaitGone("with jq")
 }
 
 func TestMendIsRefused(t *testing.T) {
-	o, b, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("E", ".body", keyEnter)
+	o := failed(5)
+	term := o.onFailed(t).press("E", ".body", keyEnter)
 	term.await("not possible: the jq program gives another object instead", "5 messages: the jq program",
 		"E edit the program")
 	term.press(keyEnter, "E").await("earlier programs")
@@ -165,16 +161,16 @@ func TestMendIsRefused(t *testing.T) {
 	}
 	term.press(keyEnter).await("this is not a jq program")
 	term.press("def f: f; f", keyEnter).await("did not end within 1 million steps").press(keyEsc).awaitGone("with jq")
-	wantFroms(t, b)
-	o, _, _ = failedOptions(5)
+	term.wantFroms()
+	o = failed(5)
 	o.ReadOnly = true
-	onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("E").await("read-only:")
+	o.onFailed(t).press("E").await("read-only:")
 }
 
 // The journal says what changed the messages.
 func TestRecordNamesTheProgram(t *testing.T) {
-	o, _, c := failedOptions(5)
-	j := withJournal(t, &o, c, 3)
+	o, _, _ := failedOptions(5)
+	j := withJournal(t, &o, 3)
 	program := must.Get(mend.Parse(`.body.fixed = true`))(t)
 	id, err := j.Begin(t.Context(), plan.Record{
 		Operation: plan.Replay, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
@@ -184,7 +180,7 @@ func TestRecordNamesTheProgram(t *testing.T) {
 		err = j.Finish(id, nil, plan.Account{Planned: 1, Gone: 1})
 	}
 	must.Do(t, err)
-	term := newTerminal(t, o, 120, 36).press("5").await("1 gone")
+	term := o.open(t).press("5").await("1 gone")
 	term.press(keyEnter).await("changed by the jq program .body.fixed = true")
 }
 
@@ -205,9 +201,9 @@ func TestExportOfTheSelection(t *testing.T) {
 	home := t.TempDir()
 	t.Chdir(home)
 	t.Setenv("HOME", home)
-	o, _, _ := failedOptions(5)
+	o := failed(5)
 	o.Files = export.Files{}
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term := o.onFailed(t)
 	term.press(keyDown, " ", keyDown, " ", "x").await("Export 2 messages", "the selection: 2 messages").press(keyEnter)
 	const name = failedQueue + "-20260301-030405.jsonl"
 	term.await("2 messages written to", "/"+name)
@@ -229,14 +225,14 @@ func TestExportOfTheSelection(t *testing.T) {
 func TestExportWritesWholeBodies(t *testing.T) {
 	o, _, channel := real(t)
 	o.Files = export.Files{}
-	declare(t, channel, "ui.export", nil)
-	publish(
+	dial.Queue(t, channel, "ui.export", nil)
+	dial.Publish(
 		t, channel, "ui.export",
 		amqp.Publishing{MessageId: "small", Body: []byte("small")},
 		amqp.Publishing{MessageId: "large", Body: []byte(strings.Repeat("l", 300_000))},
 		amqp.Publishing{MessageId: "huge", Body: []byte(strings.Repeat("h", 6_000_000))},
 	)
-	term := onQueue(t, o, "ui.export", 120, 36).await("3 messages")
+	term := o.onQueue(t, "ui.export").await("3 messages")
 	path := filepath.Join(t.TempDir(), "all.jsonl")
 	term.press("x").await("Export 3 messages").retype(path).press(keyEnter).await("3 messages written", path)
 	got := exported(t, path)
@@ -246,8 +242,8 @@ func TestExportWritesWholeBodies(t *testing.T) {
 
 // While a filter is not applied yet, the displayed messages are not the requested ones.
 func TestExportWaitsForTheFilter(t *testing.T) {
-	o, _, _ := failedOptions(5)
+	o := failed(5)
 	o.Files = export.Files{}
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
+	term := o.onFailed(t)
 	term.press("/", "= body_bytes +").await("cannot be read").press(keyEnter, "x").await("the filter is not complete")
 }

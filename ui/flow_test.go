@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muesli/termenv"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -23,11 +23,9 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-func onFlow(t *testing.T, o Options, name string, width, height int) *terminal {
+func (o Options) onFlow(t *testing.T, name string, size ...int) *terminal {
 	t.Helper()
-	return newTerminal(t, o, width, height, func(a *app) {
-		a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(flows.NewFlowScreen(a.env, ref(name))))
-	})
+	return o.openWith(t, size, with(func(a *app) shell.Screen { return flows.NewFlowScreen(a.env, ref(name)) }))
 }
 
 // movedBroker is a broker, and the same one two seconds later, after messages moved.
@@ -39,11 +37,7 @@ func movedBroker() (before, after *model.Snapshot) {
 		queue("worker-queue", consumers(1)), bind("dlx.exchange", "k", "worker-queue"),
 	)
 	after = later(before, 2*time.Second, map[string]int64{"buffer-queue": 20})
-	for i := range after.Queues {
-		if q := &after.Queues[i]; q.Name == "worker-queue" {
-			q.Acked = model.Some[int64](5)
-		}
-	}
+	queueIn(after, "worker-queue").Acked = model.Some[int64](5)
 	return before, after
 }
 
@@ -51,7 +45,7 @@ func TestFlowMoves(t *testing.T) {
 	before, after := movedBroker()
 	o, _, _ := showing(before)
 	o.Interval = time.Hour
-	term := onFlow(t, o, "worker-queue", 120, 36).await("25 ready", "nothing moved while this is open")
+	term := o.onFlow(t, "worker-queue").await("25 ready", "nothing moved while this is open")
 	term.lacks(picture.MarkDot, "dots move though nothing does")
 	o.Source.(*recorded).tell(after)
 	term.press(keyCtrlR).await("5 left buffer-queue, 5 arrived in worker-queue", "2.5/s", picture.MarkDot)
@@ -82,7 +76,7 @@ func TestFlowLeadsNowhere(t *testing.T) {
 		if !ok {
 			sc = picture.RailLayout(p, width, ref("work"))
 		}
-		text := strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height), "\n")
+		text := strings.Join(sc.Canvas.Render(mono, 0, sc.Canvas.Height), "\n")
 		assert.That(t, strings.Contains(text, term.MarkError) && strings.Contains(text, "gone.exchange"),
 			"the dead end is not shown:\n%s", text)
 	})
@@ -102,23 +96,22 @@ func TestBufferThatIsAnExchange(t *testing.T) {
 		if !ok {
 			sc = picture.RailLayout(p, width, ref("work"))
 		}
-		assert.Contains(t, strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height),
+		assert.Contains(t, strings.Join(sc.Canvas.Render(mono, 0, sc.Canvas.Height),
 			"\n"), "later", "the exchange is not drawn")
 	}
 }
 
 func TestFlowCursor(t *testing.T) {
-	o, _, _ := failedOptions(4)
-	term := onFlow(t, o, "ucenter@user", 120, 36).await("▸ ucenter@user ")
+	term := failed(4).onFlow(t, "ucenter@user").await("▸ ucenter@user ")
 	term.press(keyTab).await("▸ ucenter@user@retry ").press("j").await("▸ ucenter@user@failed ")
 	term.press(keyTab).await("▸ ucenter@user ").press("f").await("4 messages", "ucenter@user › ucenter@user@failed")
 	term.press("q").await("MOVED  ").press(keyTab, keyEnter).await("ucenter@user › ucenter@user@retry")
 }
 
 func TestFlowVanishes(t *testing.T) {
-	o, _, _ := failedOptions(4)
+	o := failed(4)
 	o.Interval = 10 * time.Millisecond
-	term := onFlow(t, o, "ucenter@user", 80, 24).await("ucenter@user@retry")
+	term := o.onFlow(t, "ucenter@user", 80, 24).await("ucenter@user@retry")
 	o.Source.(*recorded).tell(recording(queue("another")))
 	term.await("this flow is no more", "ucenter@user@retry")
 }
@@ -135,7 +128,7 @@ func TestFlowWithManyBuffers(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, _ := showing(recording(parts...))
 		o.Title = ""
-		term := onFlow(t, o, "work", width, height).await("MOVED  ").press("g").await("▸ work.delay.00")
+		term := o.onFlow(t, "work", width, height).await("MOVED  ").press("g").await("▸ work.delay.00")
 		for range 29 {
 			term.press("j")
 		}
@@ -147,7 +140,7 @@ func TestFlowWithManyBuffers(t *testing.T) {
 // The mark of a title that fills its column is in the gap before it, and nothing moves.
 func TestSortMarkCutsNoTitle(t *testing.T) {
 	source := &recorded{snapshot: busyBroker()}
-	term := newTerminal(t, frozen(source), 120, 36).await("  WAITING  ").press("ss")
+	term := frozen(source).open(t).await("  WAITING  ").press("ss")
 	term.awaitThat("the mark is there", func(screen string) bool {
 		return strings.Contains(screen, " ▼WAITING  ") || strings.Contains(screen, " ▲WAITING  ")
 	})
@@ -171,15 +164,15 @@ func TestOneCountOnAScreen(t *testing.T) {
 		o, channel := storyVHost(t, "ship")
 		o.Interval = time.Hour
 		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
-		publish(t, channel, "ship.failed", make([]amqp.Publishing, 699)...)
-		screen := newTerminal(t, o, width, height).await("3 Failed 700", "700 ready")
+		dial.Publish(t, channel, "ship.failed", make([]amqp.Publishing, 699)...)
+		screen := o.open(t, width, height).await("3 Failed 700", "700 ready")
 		everywhere, least := regexp.MustCompile(`\b(70\d)\b`), 4
 		for n := 701; n < 705; n++ {
 			if n == 703 {
 				everywhere, least = regexp.MustCompile(`3 Failed (70\d)|\b(70\d) (?:failed|ready|messages  )`), 2
 				screen.press(keyEnter).await("MOVED  live")
 			}
-			publish(t, channel, "ship.failed", amqp.Publishing{})
+			dial.Publish(t, channel, "ship.failed", amqp.Publishing{})
 			screen.awaitThat("the new count", func(s string) bool {
 				return screen.agreed(everywhere, s) >= least && strings.Contains(s, fmt.Sprint("3 Failed ", n))
 			})
@@ -191,7 +184,7 @@ func TestOneCountOnAScreen(t *testing.T) {
 // move the screen does not say that nothing did.
 func TestChartAndDotsAreOfThePicture(t *testing.T) {
 	o, channel := storyVHost(t, "ship")
-	declare(t, channel, "ship.delay", waitingFor(500, "ship"))
+	dial.Queue(t, channel, "ship.delay", waitingFor(500, "ship"))
 	failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 1)
 	works(t, o, "ship", acknowledge)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -205,7 +198,7 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 		}
 	})
 	defer func() { cancel(); publishes.Wait() }()
-	screen := newTerminal(t, o, 120, 36).awaitThat("it moves", regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString)
+	screen := o.open(t).awaitThat("it moves", regexp.MustCompile(`[1-9]\d*\.\d/s out`).MatchString)
 	screen.press(keyEnter).await(o.VHost+"/ship", "MOVED  ", "delayed 500ms", picture.MarkDot)
 	rate := regexp.MustCompile(picture.MarkDot + `| (0\.[1-9]|[1-9]\d*\.\d)/s`)
 	moving := func(s string) {
@@ -294,22 +287,17 @@ func TestNextDue(t *testing.T) {
 // On a wide terminal, a flow shows the causes of failures in its own queues beside its picture. They are read if a look
 // is free, and only while they are visible.
 func TestFlowBesideItsCauses(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onFlow(t, o, "ucenter@user", 80, 24).await("MOVED  ").settle()
-	assert.Equal(t, b.looksAt(failedQueue), 0, "without room for its causes the queue was looked at")
+	term := failedQueues().onFlow(t, "ucenter@user", 80, 24).await("MOVED  ").settle()
+	assert.Equal(t, term.broker.looksAt(failedQueue), 0, "without room for its causes the queue was looked at")
 	term.resize(200, 50).await("1 failed queue   47 messages   47 read", "TimeoutError: smtp gateway did").settle()
 	term.golden()
-	assert.Equal(t, b.looksAt("mail.failed"), 0, "a queue of another flow was looked at")
+	assert.Equal(t, term.broker.looksAt("mail.failed"), 0, "a queue of another flow was looked at")
 }
 
 func TestFlowBesideWhatIsNotRead(t *testing.T) {
 	o, b, source, _ := manyFailed()
-	for i := range source.snapshot.Queues {
-		if q := &source.snapshot.Queues[i]; q.Name == failedQueue {
-			q.Type = model.Quorum
-		}
-	}
-	onFlow(t, o, "ucenter@user", 120, 36).await("0 of 47 read", "no messages were read", "not read: 47 of ")
+	queueIn(source.snapshot, failedQueue).Type = model.Quorum
+	o.onFlow(t, "ucenter@user").await("0 of 47 read", "no messages were read", "not read: 47 of ")
 	assert.Equal(t, b.looksAt(failedQueue), 0, "it was looked at")
 }
 
@@ -320,7 +308,7 @@ func TestFlowAboveItsCauses(t *testing.T) {
 		o, channel := storyVHost(t, "ship")
 		failInto(t, channel, "ship.failed", "classic", "ValueError: no address", 3)
 		failInto(t, channel, "ship.dead", "quorum", "TimeoutError: too late", 2)
-		screen := newTerminal(t, o, width, height).await("3 Failed 5").press(keyEnter).await("ValueError: no address")
+		screen := o.open(t, width, height).await("3 Failed 5").press(keyEnter).await("ValueError: no address")
 		screen.awaitThat("the other queue is read, or has a cost", func(s string) bool {
 			return strings.Contains(s, "TimeoutError") || strings.Contains(s, "i reads 2, at a cost")
 		})
@@ -339,7 +327,7 @@ func TestFlowAboveItsCauses(t *testing.T) {
 // Messages are seen moving before any key is pressed, and nothing is counted for a picture without room.
 func TestHomeMoves(t *testing.T) {
 	o, b := countedOptions()
-	term := newTerminal(t, o, 120, 36).await("MOVED/s", "25 ready", "╭ ")
+	term := o.open(t).await("MOVED/s", "25 ready", "╭ ")
 	term.awaitThat("it is counted", func(string) bool { return b.times() > 1 })
 	left, asked := int64(25), b.times()
 	term.awaitThat("messages move, one a count", func(screen string) bool {
@@ -368,14 +356,14 @@ func sideBySideOn(screen string) bool {
 
 // TestHomeFollowsTheCursor: the picture follows the cursor.
 func TestHomeFollowsTheCursor(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36).await("example.delay.life  ")
+	term := busy().open(t).await("example.delay.life  ")
 	term.press("j").await("ucenter@user@retry ─", "via master.retry").awaitGone("example.delay.life ─")
 	term.press("/", "user-monitor", keyEnter).await("▸ user-monitor ─")
 }
 
 // The header of a production context has its own colour, and the word where there are no colours.
 func TestProductionIsSeen(t *testing.T) {
-	o := frozen(&recorded{snapshot: busyBroker()})
+	o := busy()
 	o.Production = true
 	a := newApp(t.Context(), o)
 	a.width, a.height = 120, 36

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -19,14 +18,16 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// patience is how long a test waits for something to be on the screen.
-const patience = 2 * time.Minute
+// mono are styles without colours.
+var mono = term.NewStyles(term.Mono, termenv.Ascii)
 
 // terminal is the real program in a terminal emulator.
 type terminal struct {
+	Options
 	t       *testing.T
 	marks   int // marks that were sent
 	glass   *glass
@@ -36,6 +37,10 @@ type terminal struct {
 	ended   chan struct{}
 	err     error // of the program, once it has ended
 	last    app   // as the program left it, once it has ended
+
+	broker *recordedBroker // what it shows; nil: it has a real one
+	source *recorded
+	clock  *clock
 }
 
 // newTerminal runs the program in a terminal of this size, without colours unless adjust changes that.
@@ -43,7 +48,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	t.Helper()
 	a := newApp(t.Context(), o)
 	if !o.Plain {
-		a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
+		a.env.Styles = mono
 	}
 	for _, f := range adjust {
 		f(&a)
@@ -56,7 +61,11 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 		keyboard, keys, err = os.Pipe()
 		must.Do(t, err)
 	}
-	term := &terminal{t: t, glass: newGlass(width, height), keys: keys, ended: make(chan struct{})}
+	term := &terminal{Options: o, t: t, glass: newGlass(width, height), keys: keys, ended: make(chan struct{})}
+	term.source, _ = o.Source.(*recorded)
+	if broker, ok := o.Broker.(*recordedBroker); ok {
+		term.broker, term.clock = broker, broker.clock
+	}
 	var output io.Writer = term.glass
 	if o.Plain {
 		term.voice = &voice{to: output}
@@ -80,10 +89,13 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	}()
 	term.program.Send(tea.WindowSizeMsg{Width: width, Height: height})
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last screen:\n%s", term.screen())
+		}
 		term.program.Quit()
 		select {
 		case <-term.ended:
-		case <-time.After(patience):
+		case <-time.After(must.Patience):
 			t.Error("the program did not end")
 		}
 		keys.Close()
@@ -93,6 +105,22 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 		<-drained
 	})
 	return term
+}
+
+// open runs the program at 120 x 36, or another size; the other openers open a screen of it.
+func (o Options) open(t *testing.T, size ...int) *terminal { return o.openWith(t, size) }
+
+func (o Options) openWith(t *testing.T, size []int, adjust ...func(*app)) *terminal {
+	t.Helper()
+	if size == nil {
+		size = []int{120, 36}
+	}
+	return newTerminal(t, o, size[0], size[1], adjust...)
+}
+
+// with opens a screen above the first one.
+func with(open func(a *app) shell.Screen) func(*app) {
+	return func(a *app) { a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(open(a))) }
 }
 
 // press types keys: text, or the escape sequences of key* below. It returns the terminal, for chaining.
@@ -158,13 +186,13 @@ func (term *terminal) lacks(text, why string) *terminal {
 // awaitThat waits until the screen is as wanted.
 func (term *terminal) awaitThat(what string, wanted func(screen string) bool) *terminal {
 	term.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(must.Patience)
 	for {
 		screen := term.screen()
 		if wanted(screen) {
 			return term
 		}
-		must.That(term.t, !time.Now().After(deadline), "not on the screen within %v: %s\n%s", patience, what, screen)
+		must.That(term.t, !time.Now().After(deadline), "not on the screen within %v: %s\n%s", must.Patience, what, screen)
 		select {
 		case <-term.ended:
 			term.t.Fatalf("the program ended (%v) while waiting until %s\n%s", term.err, what, screen)
@@ -204,36 +232,51 @@ func (term *terminal) golden() *terminal {
 // awaitEnd waits until the program has ended by itself.
 func (term *terminal) awaitEnd() {
 	term.t.Helper()
+	receive(term.t, term.ended, "the program did not end")
+}
+
+// receive waits for a value, or for the end of a channel.
+func receive[T any](t *testing.T, from <-chan T, late string) T {
+	t.Helper()
 	select {
-	case <-term.ended:
-	case <-time.After(patience):
-		term.t.Fatal("the program did not end\n" + term.screen())
+	case value := <-from:
+		return value
+	case <-time.After(must.Patience):
+		t.Fatal(late)
+		panic("not reached")
 	}
+}
+
+// lock guards what a test and its program share.
+type lock struct{ sync.Mutex }
+
+func (l *lock) change(do func()) {
+	l.Lock()
+	defer l.Unlock()
+	do()
+}
+
+// under returns what is read under a lock.
+func under[T any](l sync.Locker, value func() T) T {
+	l.Lock()
+	defer l.Unlock()
+	return value()
 }
 
 // clock is a time that only tests advance.
 type clock struct {
-	mu sync.Mutex
+	lock
 	at time.Time
 }
 
 func newClock() *clock { return &clock{at: time.Date(2026, 3, 1, 3, 4, 5, 0, time.UTC)} }
 
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
+func (c *clock) now() time.Time          { return under(c, func() time.Time { return c.at }) }
+func (c *clock) advance(d time.Duration) { c.change(func() { c.at = c.at.Add(d) }) }
 
 // recorded is a source that returns what it was given: a value of the domain, or an error.
 type recorded struct {
-	mu       sync.Mutex
+	lock
 	snapshot *model.Snapshot
 	err      error
 	asked    int
@@ -244,8 +287,8 @@ func (r *recorded) Current(ctx context.Context) (*model.Snapshot, error) { retur
 
 func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
 	outsideView("the API")
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.asked++
 	if r.snapshot == nil {
 		return nil, r.err
@@ -262,8 +305,8 @@ func (r *recorded) Connections(context.Context) ([]string, error) {
 // Counts are those of the snapshot.
 func (r *recorded) Counts(context.Context) (map[model.QueueRef]model.QueueCounts, error) {
 	outsideView("the API")
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	r.counted++
 	counts := map[model.QueueRef]model.QueueCounts{}
 	if r.snapshot != nil {
@@ -274,23 +317,9 @@ func (r *recorded) Counts(context.Context) (map[model.QueueRef]model.QueueCounts
 	return counts, r.err
 }
 
-func (r *recorded) tell(s *model.Snapshot) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.snapshot, r.err = s, nil
-}
-
-func (r *recorded) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = err
-}
-
-func (r *recorded) times() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.asked
-}
+func (r *recorded) tell(s *model.Snapshot) { r.change(func() { r.snapshot, r.err = s, nil }) }
+func (r *recorded) fail(err error)         { r.change(func() { r.err = err }) }
+func (r *recorded) times() int             { return under(r, func() int { return r.asked }) }
 
 func ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
 
@@ -310,11 +339,11 @@ type opened func(t *testing.T, width, height int) *terminal
 func ofFailed(n int, change ...func(t *testing.T, o *Options)) opened {
 	return func(t *testing.T, width, height int) *terminal {
 		t.Helper()
-		o, _, _ := failedOptions(n)
+		o := failed(n)
 		for _, f := range change {
 			f(t, &o)
 		}
-		return onQueue(t, o, failedQueue, width, height).await(fmt.Sprintf("%d messages", n))
+		return o.onFailed(t, width, height)
 	}
 }
 
@@ -325,47 +354,43 @@ func TestGolden(t *testing.T) {
 	}
 	exporting := func(_ *testing.T, o *Options) { o.Files = export.Files{} }
 	journal := func(t *testing.T, width, height int) *terminal {
-		o, _, c := failedOptions(5)
-		withJournal(t, &o, c, 3)
-		return newTerminal(t, o, width, height).await("ucenter@user")
+		return journaled(t, 5, 3).open(t, width, height).await("ucenter@user")
 	}
 	replay := func(t *testing.T, width, height int) *terminal {
-		o, b, c := failedOptions(5)
-		withReplay(t, &o, b, c)
-		return newTerminal(t, o, width, height).await("ended during the replay 1", "r resumes it")
+		return interrupted(t).open(t, width, height).await("ended during the replay 1", "r resumes it")
 	}
 	smtp := func(t *testing.T, width, height int) *terminal {
-		o, _, _, _ := manyFailed()
+		o := failedQueues()
 		exporting(t, &o)
-		return onSMTP(t, o, width, height).await("88 of 90 read", "not read: 2 of lots.failed")
+		return o.onSMTP(t, width, height).await("88 of 90 read", "not read: 2 of lots.failed")
 	}
 	find := func(t *testing.T, width, height int) *terminal {
 		o, _, _ := ordersInMany(3)
-		return newTerminal(t, o, width, height).await("ucenter@user")
+		return o.open(t, width, height).await("ucenter@user")
 	}
 	flow := func(worker string) opened {
 		return func(t *testing.T, width, height int) *terminal {
-			o, _, _ := failedOptions(47)
-			return onFlow(t, o, worker, width, height).await("MOVED  ").awaitGone("reading the failed")
+			return failed(47).onFlow(t, worker, width, height).await("MOVED  ").awaitGone("reading the failed")
 		}
 	}
 	home := func(t *testing.T, width, height int) *terminal {
-		return newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), width, height).
+		return busy().open(t, width, height).
 			await("example.delay.life  ").awaitThat("what moves is counted", regexp.MustCompile(`heaven .* 0\.0 `).MatchString)
 	}
 	moved := func(t *testing.T, width, height int) *terminal {
 		source := &recorded{snapshot: busyBroker()}
-		term := newTerminal(t, frozen(source), width, height).await("1,204")
+		term := frozen(source).open(t, width, height).await("1,204")
 		source.tell(later(busyBroker(), 2*time.Second, map[string]int64{"ucenter@user@retry": 1199, "test-delay": 2}))
 		return term.press(keyCtrlR).await("1,199")
 	}
-	const two, three = "120x36 80x24", "120x36 80x24 200x50"
+	two, three := allSizes[:2], allSizes
 	const program = "if .body.id % 7 == 3 then empty elif .body.name then .body.name |= ascii_upcase | " +
 		".headers.fixed = true else . end"
 	for _, scene := range []struct {
-		name, sizes string
-		open        opened
-		steps       []string
+		name  string
+		sizes []string
+		open  opened
+		steps []string
 	}{
 		{"messages", two, ofFailed(47), nil},
 		{"detail", two, ofFailed(47), []string{keyDown + keyEnter, "message 2 of 47"}},
@@ -418,7 +443,7 @@ func TestGolden(t *testing.T) {
 		{"flow_ucenter@user", two, flow("ucenter@user"), nil},
 		{"flow_worker-queue", two, flow("worker-queue"), nil},
 		{"flow_RetryQueue", two, flow("RetryQueue"), nil},
-		{"home", "200x50", home, nil},
+		{"home", allSizes[2:], home, nil},
 		{"flows", two, moved, []string{"", "MOVED/s"}},
 		{"flows-failed", two, moved, []string{"j", "ucenter@user@failed"}},
 		{"flows-filter", two, moved, []string{"/user", "of 6"}},
@@ -429,12 +454,10 @@ func TestGolden(t *testing.T) {
 		{"help", two, moved, []string{"?", "everywhere"}},
 		{"palette", two, moved, []string{":f", "findings"}},
 	} {
-		for _, size := range strings.Fields(scene.sizes) {
-			t.Run(scene.name+"/"+size, func(t *testing.T) {
-				var width, height int
-				_, _ = fmt.Sscanf(size, "%dx%d", &width, &height)
+		t.Run(scene.name, func(t *testing.T) {
+			at(t, scene.sizes, func(t *testing.T, width, height int) {
 				scene.open(t, width, height).play(scene.steps...).golden()
 			})
-		}
+		})
 	}
 }

@@ -2,8 +2,10 @@ package ui
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +15,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/depth"
-	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -22,7 +25,6 @@ import (
 type hour struct {
 	*terminal
 	channel *amqp.Channel
-	keys    int
 }
 
 // hourQueues are the queues of the hour: two workers, the first with a retry queue, and their failed queues.
@@ -32,43 +34,16 @@ var hourQueues = []string{"mail", "mail.retry", "mail.failed", "sms", "sms.faile
 // more.
 const slowest = 15 * time.Second
 
-// press types keys, and counts them.
-func (h *hour) press(keys ...string) {
-	for _, k := range keys {
-		if h.keys++; !strings.HasPrefix(k, "\x1b") {
-			h.keys += len([]rune(k)) - 1
-		}
-	}
-	h.terminal.press(keys...)
-}
-
 // agrees presses keys, and waits until the screen agrees with the broker, with a row under the cursor.
 func (h *hour) agrees(keys ...string) {
 	h.t.Helper()
-	h.press(keys...)
-	h.settle()
+	h.press(keys...).settle()
 	began := time.Now()
-	first := ""
-	for {
+	h.awaitThat("it agrees with the broker", func(screen string) bool {
 		wrong := h.differs()
-		if wrong == "" {
-			break
-		}
-		if !strings.HasSuffix(first, wrong) {
-			first += fmt.Sprintf("\n%.2f s: %s", time.Since(began).Seconds(), wrong)
-		}
-		if time.Since(began) > slowest {
-			h.t.Fatalf("after %q, for %s: %s\n%s", keys, slowest, wrong, h.screen())
-		}
-		select {
-		case <-h.ended:
-			h.t.Fatalf("the program ended (%v)\n%s", h.err, h.screen())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	if took := time.Since(began); took > time.Second {
-		h.t.Logf("after %q it took %.1f s: %s", keys, took.Seconds(), first)
-	}
+		must.That(h.t, wrong == "" || time.Since(began) <= slowest, "after %q, for %s: %s\n%s", keys, slowest, wrong, screen)
+		return wrong == ""
+	})
 }
 
 var (
@@ -87,8 +62,8 @@ func numberOf(text string) int {
 	return n
 }
 
-// under is the number in a line that ends below a title.
-func under(head, line, title string) (int, bool) {
+// below is the number in a line that ends below a title.
+func below(head, line, title string) (int, bool) {
 	at := strings.Index(head, title)
 	if at < 0 {
 		return 0, false
@@ -124,12 +99,7 @@ func (h *hour) differs() string {
 			return fmt.Sprintf("the list says %q, and there are %d", q[0], there[q[1]])
 		}
 	}
-	head := -1
-	for i, line := range lines {
-		if head < 0 && listHeads.MatchString(line) {
-			head = i
-		}
-	}
+	head := slices.IndexFunc(lines, listHeads.MatchString)
 	if head < 0 || len(lines) < head+2 {
 		return ""
 	}
@@ -151,7 +121,7 @@ func differsInList(head string, rows []string, there map[string]int, failed int)
 		if len(fields) < 3 || strings.Contains(row, "──") {
 			break
 		}
-		if n, ok := under(head, row, "MESSAGES"); ok {
+		if n, ok := below(head, row, "MESSAGES"); ok {
 			sum += n
 			continue
 		}
@@ -161,7 +131,7 @@ func differsInList(head string, rows []string, there map[string]int, failed int)
 			wants = map[string]int{"FAILED": there[name+".failed"], "IN WORKER": there[name]}
 		}
 		for title, want := range wants {
-			if n, ok := under(head, row, title); ok && n != want {
+			if n, ok := below(head, row, title); ok && n != want {
 				return fmt.Sprintf("%s of %s is %d, and there are %d", title, name, n, want)
 			}
 		}
@@ -171,11 +141,7 @@ func differsInList(head string, rows []string, there map[string]int, failed int)
 	}
 	if strings.Contains(head, "FLOW ") {
 		for _, n := range readyCount.FindAllStringSubmatch(strings.Join(rows, "\n"), -1) {
-			known := false
-			for _, d := range there {
-				known = known || d == numberOf(n[1])
-			}
-			if !known {
+			if !slices.Contains(slices.Collect(maps.Values(there)), numberOf(n[1])) {
 				return fmt.Sprintf("the picture says %q, which no queue has", n[0])
 			}
 		}
@@ -194,35 +160,22 @@ func (h *hour) look(text string) {
 		}
 		if asks && time.Since(pressed) > time.Second {
 			pressed = time.Now()
-			h.press(key)
-			h.settle()
-			return false
+			h.press(key).settle()
 		}
 		return strings.Contains(s, text) && !asks
 	})
 }
 
-// job plays one of the jobs, and records its duration.
-func (h *hour) job(name string, play func()) {
-	h.t.Helper()
-	keys, began := h.keys, time.Now()
-	play()
-	h.t.Logf("%-16s %3d keys %6.2f s", name, h.keys-keys, time.Since(began).Seconds())
-}
-
 // does presses keys that open a plan, agrees to it, and closes the account.
 func (h *hour) does(keys, plan, to, account string) {
 	h.t.Helper()
-	h.press(keys)
-	h.await(plan)
+	h.press(keys).await(plan)
 	h.agreed(to, account)
 }
 
 func (h *hour) agreed(to, account string) {
 	h.t.Helper()
-	h.await("enter " + to)
-	h.press(keyEnter)
-	h.settle() // otherwise agree could press enter a second time
+	h.await("enter " + to).press(keyEnter).settle() // otherwise agree could press enter a second time
 	h.agree(to, account)
 	h.closes()
 }
@@ -230,27 +183,18 @@ func (h *hour) agreed(to, account string) {
 // closes closes an account with esc: a second enter would open the row behind it.
 func (h *hour) closes() {
 	h.t.Helper()
-	h.await("enter close")
-	h.press(keyEsc)
-	h.awaitGone("enter close")
+	h.await("enter close").press(keyEsc).awaitGone("enter close")
 }
 
 // unfiltered clears a filter. Anything after the Esc in the same read would be one key with it.
 func (h *hour) unfiltered() {
 	h.t.Helper()
-	h.press(keyEsc)
-	h.awaitGone("esc clears")
+	h.press(keyEsc).awaitGone("esc clears")
 	h.agrees()
 }
 
 // TestTheHour plays the tutorial: after each step header, tabs, lists and cursor agree with the broker.
-func TestTheHour(t *testing.T) {
-	t.Parallel()
-	sizes := []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}}
-	for _, s := range sizes[size.Of(1, 0):size.Of(2, 3)] {
-		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) { playHour(t, s.width, s.height) })
-	}
-}
+func TestTheHour(t *testing.T) { storySizes(t, playHour) }
 
 func playHour(t *testing.T, width, height int) {
 	o, channel := storyVHost(t)
@@ -260,11 +204,11 @@ func playHour(t *testing.T, width, height int) {
 	}
 	arguments := amqp.Table{"x-queue-type": kind}
 	for _, name := range []string{"mail", "sms"} {
-		declare(t, channel, name, arguments)
+		dial.Queue(t, channel, name, arguments)
 	}
 	retry := waitingFor(30_000, "mail")
 	retry["x-queue-type"] = kind
-	declare(t, channel, "mail.retry", retry)
+	dial.Queue(t, channel, "mail.retry", retry)
 	order := 0
 	for _, f := range []struct {
 		queue, text string
@@ -275,10 +219,10 @@ func playHour(t *testing.T, width, height int) {
 		{"mail.failed", "ValueError: no address", 3},
 		{"sms.failed", "ValueError: no address", 2},
 	} {
-		declare(t, channel, f.queue, arguments)
+		dial.Queue(t, channel, f.queue, arguments)
 		for range f.n {
 			order++
-			publish(t, channel, f.queue, amqp.Publishing{
+			dial.Publish(t, channel, f.queue, amqp.Publishing{
 				MessageId: fmt.Sprint("m-", order), ContentType: "application/json", Timestamp: time.Now(),
 				Headers: amqp.Table{"x-error": f.text}, Body: fmt.Appendf(nil, `{"order":"A-10%02d"}`, order),
 			})
@@ -286,7 +230,7 @@ func playHour(t *testing.T, width, height int) {
 	}
 	o.Files, o.Editor = export.Files{}, ""
 	o.Editor, _ = scripted(t, `sed -i 's/A-10/B-10/' "$f"`)
-	h := &hour{terminal: newTerminal(t, o, width, height), channel: channel}
+	h := &hour{terminal: o.open(t, width, height), channel: channel}
 	h.await("/mail ", "/sms ")
 	h.agrees()
 	h.messages(filepath.Join(t.TempDir(), "left.jsonl"))
@@ -303,47 +247,35 @@ func (h *hour) messages(backup string) {
 	h.press("f")
 	h.look("12 messages")
 	h.agrees()
-	h.press(keyEnter)
-	h.await("Story")
+	h.press(keyEnter).await("Story")
 	h.agrees("l", "h", "q")
-	h.press("/", "timeout", keyEnter)
-	h.await("of 5 in 12")
+	h.press("/", "timeout", keyEnter).await("of 5 in 12")
 	h.agrees("n")
 	h.agrees("N")
 	h.unfiltered()
-	h.job("replay one", func() { h.does("r", "Replay 1 message", "replay", "1 message moved") })
+	h.does("r", "Replay 1 message", "replay", "1 message moved")
 	h.agrees()
-	h.job("undo", func() { h.does("u", "bring back 1 message", "bring back", "1 of 1 message brought back") })
+	h.does("u", "bring back 1 message", "bring back", "1 of 1 message brought back")
 	h.agrees()
 
-	h.press("/", "timeout", keyEnter)
-	h.await("of 5 in 12")
-	h.settle()
-	h.press("R")
-	h.await("Replay 5 messages", "c canary")
-	h.press("c")
-	h.await("c no canary")
-	h.press(keyEnter)
+	h.press("/", "timeout", keyEnter).await("of 5 in 12").settle()
+	h.press("R").await("Replay 5 messages", "c canary").press("c").await("c no canary").press(keyEnter)
 	h.agree("do not wait longer", "5 messages moved")
 	h.closes()
 	h.unfiltered()
-	h.press("x")
-	h.await("Export 7 messages")
-	h.press("\x15", backup, keyEnter)
-	h.settle()
+	h.press("x").await("Export 7 messages").retype(backup).press(keyEnter).settle()
 	h.agree("write", "7 messages written")
 	h.agrees()
-	h.press("e")
-	h.await("Replay 1 message", "B-10")
+	h.press("e").await("Replay 1 message", "B-10")
 	h.agreed("replay", "1 message moved")
 	h.agrees()
-	h.job("drop all", func() { h.does("D", "Drop 6 messages", "drop", "6 messages dropped") })
+	h.does("D", "Drop 6 messages", "drop", "6 messages dropped")
 	h.agrees()
 	h.does("u", "bring back 6 messages", "bring back", "6 of 6 messages brought back")
 	h.agrees()
-	h.job("drop one", func() { h.does("d", "Drop 1 message", "drop", "1 message dropped") })
+	h.does("d", "Drop 1 message", "drop", "1 message dropped")
 	h.agrees()
-	h.job("replay all", func() { h.does("R", "Replay 5 messages", "replay", "5 messages moved") })
+	h.does("R", "Replay 5 messages", "replay", "5 messages moved")
 	h.agrees()
 	h.does("u", "bring back 5 messages", "bring back", "5 of 5 messages brought back")
 	h.agrees("q")
@@ -356,9 +288,9 @@ func (h *hour) causes() {
 	h.press("3")
 	h.look("   7 read")
 	h.agrees("g")
-	h.job("replay a cause", func() { h.does("r", "replay", "replay", "moved") })
+	h.does("r", "replay", "replay", "moved")
 	h.agrees()
-	h.job("undo a cause", func() { h.does("u", "bring back", "bring back", "brought back") })
+	h.does("u", "bring back", "bring back", "brought back")
 	h.await("   7 read") // even where a look has a cost: messages that came back were read
 	h.agrees("g")
 	h.press(keyEnter)
@@ -377,14 +309,12 @@ func (h *hour) causes() {
 // orders finds an order.
 func (h *hour) orders() {
 	h.t.Helper()
-	h.job("find an order", func() {
-		h.press(":find A-1014", keyEnter)
-		h.look("1 found")
-		h.press(keyEnter)
-		h.look("/sms.failed   2 messages")
-		h.awaitThat("the cursor is on it", func(string) bool {
-			return strings.HasPrefix(strings.TrimSpace(h.cursorRow()), "▸      2 ")
-		})
+	h.press(":find A-1014", keyEnter)
+	h.look("1 found")
+	h.press(keyEnter)
+	h.look("/sms.failed   2 messages")
+	h.awaitThat("the cursor is on it", func(string) bool {
+		return strings.HasPrefix(strings.TrimSpace(h.cursorRow()), "▸      2 ")
 	})
 	h.agrees()
 	h.press("q")
@@ -396,8 +326,7 @@ func (h *hour) records() {
 	h.t.Helper()
 	h.agrees("5")
 	h.await("undo of") // no row has the cursor before the journal was read
-	h.press("j", keyEnter)
-	h.await("m-")
+	h.press("j", keyEnter).await("m-")
 	h.agrees("q")
 	h.agrees("1")
 }

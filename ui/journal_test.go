@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,14 +23,23 @@ import (
 )
 
 // withJournal gives the program a real journal, in which n messages of ucenter@user@failed were dropped.
-func withJournal(t *testing.T, o *Options, c *clock, n int) *journal.Journal {
+func withJournal(t *testing.T, o *Options, n int) *journal.Journal {
 	t.Helper()
+	c := o.Broker.(*recordedBroker).clock
 	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db"), Now: c.now})
 	t.Cleanup(func() { j.Close() })
 	o.Journal = j
 	id := writeDrop(t, j, n, n)
 	must.Do(t, j.Finish(id, nil, plan.Account{Planned: n, Dropped: n}))
 	return j
+}
+
+// journaled are options of failed messages, with such a journal.
+func journaled(t *testing.T, messages, dropped int) Options {
+	t.Helper()
+	o := failed(messages)
+	withJournal(t, &o, dropped)
+	return o
 }
 
 // writeDrop records an unfinished drop of n messages, the first dropped of which have an outcome.
@@ -56,9 +64,9 @@ func writeDrop(t *testing.T, j *journal.Journal, n, dropped int) int64 {
 
 // withUnfinishedDrop gives the program a journal with a drop of one message whose outcome is unknown because its
 // program died.
-func withUnfinishedDrop(t *testing.T, o *Options, c *clock) int64 {
+func withUnfinishedDrop(t *testing.T, o *Options) int64 {
 	t.Helper()
-	j := withJournal(t, o, c, 1)
+	j := withJournal(t, o, 1)
 	id := writeDrop(t, j, 1, 0)
 	must.Do(t, j.Close()) // like the end of its program
 	return id
@@ -66,15 +74,15 @@ func withUnfinishedDrop(t *testing.T, o *Options, c *clock) int64 {
 
 // Enter on a message of a record shows what the journal keeps of it, and says when it has no body.
 func TestBodiesOfTheJournal(t *testing.T) {
-	o, _, c := failedOptions(5)
-	j := withJournal(t, &o, c, 3)
+	o := failed(5)
+	j := withJournal(t, &o, 3)
 	id := must.Get(j.Begin(t.Context(), plan.Record{Operation: plan.Replay, From: ref(failedQueue), User: "guest"}))(t)
 	m := failedMessage(4)
 	m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
 	e := plan.NewEntry(&m, &message.Publishing{Properties: m.Properties, Body: m.Body}, false)
 	must.Do(t, j.Write(id, []plan.Entry{e}, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
 	must.Do(t, j.Finish(id, nil, plan.Account{Planned: 1, Moved: 1}))
-	term := newTerminal(t, o, 80, 24).press("5").await("3 dropped", "1 moved")
+	term := o.open(t, 80, 24).press("5").await("3 dropped", "1 moved")
 	term.press(keyEnter).await("MESSAGE ID", "enter message")
 	term.press(keyEnter).await("The journal has no body of it", `journal = "full"`).press(keyEsc).await("MESSAGE ID")
 	term.press(keyEsc).await("3 dropped").press("j", keyEnter).await("0f3c9a01-user").press("j", keyEnter)
@@ -84,30 +92,18 @@ func TestBodiesOfTheJournal(t *testing.T) {
 }
 
 func TestUndoFromAnyScreen(t *testing.T) {
-	for _, keys := range [][]string{
-		{"u"},
-		{"3", "u"},
-		{"5", "u"},
-		{"5", keyEnter, "u"},
-		{"?", "u"},
-		{":", "undo", keyEnter},
+	for _, steps := range [][]string{ // keys, and what is then awaited
+		{"u", ""},
+		{"3", "", "u", ""},
+		{"5", "3 dropped", "u", ""},
+		{"5", "3 dropped", keyEnter, "MESSAGE ID", "u", ""},
+		{"?", "", "u", ""},
+		{":undo", "", keyEnter, ""},
 	} {
-		t.Run(fmt.Sprint(keys), func(t *testing.T) {
-			o, _, c := failedOptions(5)
-			withJournal(t, &o, c, 3)
-			term := newTerminal(t, o, 120, 36).await("ucenter@user")
-			for _, k := range keys {
-				term.press(k)
-				switch k {
-				case "5":
-					term.await("3 dropped")
-				case keyEnter:
-					term.settle()
-				}
-			}
-			term.await("Undo 1: bring back 3 messages", "enter bring back")
-			term.press(keyEnter).await("3 of 3 messages brought back to ucenter@user@failed").press(keyEnter)
-			term.awaitThat("the box is closed", func(screen string) bool { return !strings.Contains(screen, "What happened") })
+		t.Run(fmt.Sprint(steps), func(t *testing.T) {
+			term := journaled(t, 5, 3).open(t).await("ucenter@user").play(steps...)
+			term.await("Undo 1: bring back 3 messages", "enter bring back").press(keyEnter)
+			term.await("3 of 3 messages brought back to ucenter@user@failed").press(keyEnter).awaitGone("What happened")
 		})
 	}
 }
@@ -124,56 +120,47 @@ func TestUndoIsRefused(t *testing.T) {
 		}, "no action on this broker"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, _, c := failedOptions(5)
-			test.change(&o, withJournal(t, &o, c, 3))
-			newTerminal(t, o, 120, 36).await("ucenter@user").press("u").await(test.words).press(keyEnter).settle()
+			o := failed(5)
+			test.change(&o, withJournal(t, &o, 3))
+			o.open(t).await("ucenter@user").press("u").await(test.words).press(keyEnter).settle()
 		})
 	}
 }
 
 // If the number is asked for in a drop, so it is in its undo.
 func TestManyAreTyped(t *testing.T) {
-	o, _, c := failedOptions(5)
-	withJournal(t, &o, c, 150)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term := journaled(t, 5, 150).open(t).await("ucenter@user")
 	term.press("u").await("To bring 150 messages back to " + failedQueue + ", type 150:").press(keyEnter)
 	term.press("150").await("enter bring back").press(keyEnter).await("150 of 150 messages brought back")
 }
 
 func TestUnfinishedIsShown(t *testing.T) {
-	o, b, c := failedOptions(5)
-	j := withJournal(t, &o, c, 1)
+	o := failed(5)
+	j := withJournal(t, &o, 1)
 	id := writeDrop(t, j, 4, 4)
 	must.Do(t, j.Close()) // like the end of its program
-	term := newTerminal(t, o, 120, 36)
+	term := o.open(t)
 	term.await(fmt.Sprintf("ended during the drop %d of ucenter@user@failed", id), "5 shows what is certain")
-	term.press("5").await("4 dropped; unfinish", "none is lost: r looks for them")
-	wantFroms(t, b)
+	term.press("5").await("4 dropped; unfinish", "none is lost: r looks for them").wantFroms()
 }
 
 func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
-	o, b, c := failedOptions(5)
-	withJournal(t, &o, c, 1)
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
-	term.press("d").await("journal   yes, u undoes it", "enter drop 1 message ").press(keyEsc)
-	term.press("r").await("enter replay", "journal   yes, u undoes it").press(keyEnter).await("What happened")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Mark, "%+v", plans)
+	term := journaled(t, 5, 1).onFailed(t).press("d")
+	term.await("journal   yes, u undoes it", "enter drop 1 message ").press(keyEsc, "r")
+	term.await("enter replay", "journal   yes, u undoes it").press(keyEnter).await("What happened")
+	term.ran(func(p plan.Run) bool { return p.Mark })
 }
 
 func TestReplayedIsShown(t *testing.T) {
-	o, b, c := failedOptions(0)
 	m := failedMessage(1)
-	m.Headers[message.ReplayHeader] = model.Table{"count": int64(2), "time": c.now().Add(-time.Minute)}
-	b.put(failedQueue, m)
-	term := onQueue(t, o, failedQueue, 120, 36).await("replayed 2 times; ValueError")
-	term.press(keyEnter).await("replayed 2 times", "Story")
+	m.Headers[message.ReplayHeader] = model.Table{"count": int64(2), "time": newClock().now().Add(-time.Minute)}
+	holding(m).onFailed(t).await("replayed 2 times; ValueError").press(keyEnter).await("replayed 2 times", "Story")
 }
 
 // What was read is shown, with why it is incomplete; a reading that ends earlier than the previous one removes nothing.
 func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
-	o, _, _ := failedOptions(0)
-	var r shell.Screen = act.NewRecordScreen(newApp(t.Context(), o).env, plan.Record{ID: 7, Operation: plan.Replay})
+	e := newApp(t.Context(), failed(0)).env
+	var r shell.Screen = act.NewRecordScreen(e, plan.Record{ID: 7, Operation: plan.Replay})
 	answer := func(rows []act.EntryRow, err error) string {
 		r, _ = r.Update(shell.TopologyMsg{})
 		r, _ = r.Update(shell.EndedMsg[act.Entries]{
@@ -202,9 +189,7 @@ func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 
 // A poll while the journal is read starts no other reading, which would make the first one outdated.
 func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
-	o, _, c := failedOptions(0)
-	withJournal(t, &o, c, 0)
-	e := newApp(t.Context(), o).env
+	e := newApp(t.Context(), journaled(t, 0, 0)).env
 	record, list := act.NewRecordScreen(e, plan.Record{ID: 1}), act.NewJournalScreen(e)
 	record, _ = record.Update(shell.TopologyMsg{})
 	list, _ = list.Update(shell.TopologyMsg{})
@@ -228,10 +213,10 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 // Messages with unknown outcomes may be in their queue already. When looking fails the screen says why, like the
 // command, and only insisting continues.
 func TestUndoSaysWhyALookFailed(t *testing.T) {
-	o, b, c := failedOptions(0)
-	id := withUnfinishedDrop(t, &o, c)
+	o, b, _ := failedOptions(0)
+	id := withUnfinishedDrop(t, &o)
 	b.unreadable = errors.New("the node shut the channel down")
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("5").await("unfinish").press("u")
+	term := o.open(t).await("ucenter@user").press("5").await("unfinish").press("u")
 	term.await("look whether messages are there already: the node shut the",
 		"i insists: messages that are already there are then there twice")
 	term.press("i").await(fmt.Sprintf("Undo %d: bring back 1 message", id), "enter bring back")
@@ -239,8 +224,7 @@ func TestUndoSaysWhyALookFailed(t *testing.T) {
 
 // Leaving an undo after agreeing, while its plan is made again, does not start it.
 func TestUndoLeftWhileItIsChecked(t *testing.T) {
-	o, _, _ := failedOptions(0)
-	u := act.NewUndoScreen(newApp(t.Context(), o).env, 0).(act.FollowUpScreen)
+	u := act.NewUndoScreen(newApp(t.Context(), failed(0)).env, 0).(act.FollowUpScreen)
 	u.State, u.Request = shell.DialogChecking, u.Env.NewRequest()
 	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{{}}}
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
@@ -250,12 +234,13 @@ func TestUndoLeftWhileItIsChecked(t *testing.T) {
 		cmd != nil)
 }
 
-// withReplay gives the program a journal with an interrupted replay of five messages of ucenter@user@failed: one had
-// arrived, two are uncertain. It is at the first option.
-func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
+// interrupted are options of failed messages, with a journal of an interrupted replay of five: one had arrived, two are
+// uncertain.
+func interrupted(t *testing.T) Options {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := journal.New(journal.Options{Path: path, Now: c.now})
+	o, b, _ := failedOptions(5)
+	kept := journal.Options{Path: filepath.Join(t.TempDir(), "journal.db"), Now: b.clock.now}
+	j := journal.New(kept)
 	id, err := j.Begin(t.Context(), plan.Record{
 		Operation: plan.Replay, From: ref(failedQueue), To: "queue:ucenter@user", User: "guest", Broker: "mq1:5672",
 		Planned: 5,
@@ -278,51 +263,41 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 	must.Do(t, j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
 	b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][1:]
 	must.Do(t, j.Close()) // like the end of its program
-	again := journal.New(journal.Options{Path: path, Now: c.now})
+	again := journal.New(kept)
 	t.Cleanup(func() { again.Close() })
 	o.Journal = again
-	return id
+	return o
 }
 
 func TestResume(t *testing.T) {
-	o, b, c := failedOptions(5)
-	withReplay(t, &o, b, c)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("5").await("r resume this")
+	term := interrupted(t).open(t).await("ucenter@user").press("5").await("r resume this")
 	term.press("r").await("stay as they are, and unknown", "2 messages at most")
 	term.press(keyTab).await("published again: they may be there twice", "4 messages at most")
 	term.press(keyTab).await("stay in their queue, and count as done", "2 messages at most")
 	term.press(keyTab).await("stay as they are, and unknown")
 	term.press(keyEnter).await("What happened", "undecided 2  they stay in their queue")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Resuming != nil && plans[0].MarkName == "MARK" &&
-		len(plans[0].Selection.Except) == 2 && plans[0].Resuming.Gone == 1, "%+v", plans)
+	term.ran(func(p plan.Run) bool {
+		return p.Resuming != nil && p.MarkName == "MARK" && len(p.Selection.Except) == 2 && p.Resuming.Gone == 1
+	})
 	term.press(keyEnter).await("r resume this")
 }
 
 // An agreed plan is made again, from the then current topology.
 func TestResumeIsCheckedAgain(t *testing.T) {
-	o, b, c := failedOptions(5)
-	withReplay(t, &o, b, c)
+	o := interrupted(t)
 	o.Interval = time.Hour
-	source := o.Source.(*recorded)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("5").await("r resume this")
+	term := o.open(t).await("ucenter@user").press("5").await("r resume this")
 	term.press("r").await("2 messages at most")
-	source.fail(errors.New("the API is away"))
+	term.source.fail(errors.New("the API is away"))
 	term.press(keyEnter).await("the topology could not be read again, and nothing was changed")
-	without := *source.snapshot
-	without.Queues = slices.DeleteFunc(slices.Clone(without.Queues), func(q model.Queue) bool {
-		return q.QueueRef == ref(failedQueue)
-	})
-	source.tell(&without)
+	term.source.tell(without(term.source.snapshot, failedQueue))
 	term.press(keyEnter).await("there is no queue " + failedQueue + " here any more").press(keyEnter).settle()
-	wantFroms(t, b)
+	term.wantFroms()
 }
 
 func TestResumeReadOnly(t *testing.T) {
-	o, b, c := failedOptions(5)
-	withReplay(t, &o, b, c)
+	o := interrupted(t)
 	o.ReadOnly = true
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("5").await("r resume this")
-	term.press("r").await("read-only: nothing is changed here").press(keyEnter).settle()
-	wantFroms(t, b)
+	term := o.open(t).await("ucenter@user").press("5").await("r resume this")
+	term.press("r").await("read-only: nothing is changed here").press(keyEnter).settle().wantFroms()
 }

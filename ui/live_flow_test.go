@@ -3,9 +3,7 @@ package ui
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +24,7 @@ import (
 
 // countedBroker is a broker that is counted: its queues change while a clock advances with each count.
 type countedBroker struct {
-	mu    sync.Mutex
+	lock
 	clock *clock
 	ready map[string]int64
 	err   error
@@ -35,8 +33,8 @@ type countedBroker struct {
 }
 
 func (b *countedBroker) count(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	b.asked++
 	b.last = refs
 	b.clock.advance(250 * time.Millisecond)
@@ -50,16 +48,10 @@ func (b *countedBroker) count(refs []model.QueueRef) (map[model.QueueRef]model.Q
 }
 
 func (b *countedBroker) set(err error, ready map[string]int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.err, b.ready = err, ready
+	b.change(func() { b.err, b.ready = err, ready })
 }
 
-func (b *countedBroker) times() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.asked
-}
+func (b *countedBroker) times() int { return under(b, func() int { return b.asked }) }
 
 // countedOptions are those for movedBroker, whose queues are counted.
 func countedOptions() (Options, *countedBroker) {
@@ -81,7 +73,7 @@ func countedOn(s *model.Snapshot, ready map[string]int64) (Options, *countedBrok
 func counting(t *testing.T, width, height int) (*terminal, *countedBroker) {
 	t.Helper()
 	o, b := countedOptions()
-	return onFlow(t, o, "worker-queue", width, height), b
+	return o.onFlow(t, "worker-queue", width, height), b
 }
 
 func TestAFlowIsCounted(t *testing.T) {
@@ -141,14 +133,12 @@ func TestHowQueuesAreCounted(t *testing.T) {
 		queue("plain", ttl(3000), dlx(""), deadKey("work")),
 	), map[string]int64{})
 	source := o.Source.(*recorded)
-	term := onFlow(t, o, "work", 120, 36).await("live, 4 counts a second")
+	term := o.onFlow(t, "work").await("live, 4 counts a second")
 	term.awaitThat("totals were asked for", func(string) bool {
-		source.mu.Lock()
-		defer source.mu.Unlock()
-		return source.counted > 1
+		return under(source, func() bool { return source.counted > 1 })
 	})
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	assert.That(t, model.Plural(len(b.last), "queue") == "2 queues" && b.last[0] == ref("plain") &&
 		b.last[1] == ref("work"), "declared passively: %v", b.last)
 }
@@ -206,8 +196,7 @@ func celeryDelays(waiting map[int]int64) build.Part {
 			s.Queues[i].Type, s.Queues[i].CountedAt = model.Classic, s.TakenAt
 		}
 		for level, n := range waiting {
-			at := slices.IndexFunc(s.Queues, func(q model.Queue) bool { return q.Name == fmt.Sprint("celery_delayed_", level) })
-			s.Queues[at].Ready = model.Some(n)
+			queueIn(s, fmt.Sprint("celery_delayed_", level)).Ready = model.Some(n)
 		}
 	}
 }
@@ -222,7 +211,7 @@ func TestDelayLevels(t *testing.T) {
 		source := o.Source.(*recorded)
 		s := source.snapshot
 		o.Interval = time.Hour
-		term := onFlow(t, o, "orders", width, height).await("celery_delayed_0…27", "3 ready in 2 levels")
+		term := o.onFlow(t, "orders", width, height).await("celery_delayed_0…27", "3 ready in 2 levels")
 		term.press("k").await("2 in celery_delayed_6, 1 in celery_delayed_3; enter opens celery_delayed_6").golden()
 		c.advance(4 * time.Second)
 		source.tell(countedAt(c, later(s, 4*time.Second, nil)))
@@ -239,14 +228,10 @@ func TestRatesOfLevels(t *testing.T) {
 	after := later(before, 2*time.Second, map[string]int64{
 		"celery_delayed_6": 6, "celery_delayed_3": 9, "celery_delayed_0": 1,
 	})
-	for i := range after.Queues {
-		if q := &after.Queues[i]; q.Name == "celery_delayed_6" {
-			q.Published = model.Some[int64](4) // so that 8 left it
-		}
-	}
+	queueIn(after, "celery_delayed_6").Published = model.Some[int64](4) // so that 8 left it
 	o, _, c := showing(before)
 	o.Interval = time.Hour
-	term := onFlow(t, o, "orders", 120, 36).await("18 ready in 3 levels")
+	term := o.onFlow(t, "orders").await("18 ready in 3 levels")
 	c.advance(2 * time.Second)
 	o.Source.(*recorded).tell(countedAt(c, after))
 	term.press(keyCtrlR)
@@ -265,7 +250,7 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 			"task": "shop.charge", "id": "1", "root_id": "1", "retries": int32(0), "eta": due.Format(time.RFC3339Nano),
 		},
 	})
-	term := onFlow(t, o, worker, 120, 36).await("celery_delayed_0…27", "1 ready in 1 level", "celery_delayed_27")
+	term := o.onFlow(t, worker).await("celery_delayed_0…27", "1 ready in 1 level", "celery_delayed_27")
 	publishTo(t, channel, "celery_delayed_27", levelKey(16, worker), amqp.Publishing{MessageId: "soon"})
 	term.await("2 ready in 2 levels").await("1 ready in 1 level")
 	term.press("k").await("1 in celery_delayed_6; enter opens celery_delayed_6")
@@ -286,7 +271,7 @@ func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 	for level := range celeryLevels {
 		name, words := fmt.Sprintf("celery_delayed_%d", level), strings.Repeat("*.", celeryLevels-1-level)
 		exchanges(t, channel, "topic", name)
-		declare(t, channel, name, amqp.Table{
+		dial.Queue(t, channel, name, amqp.Table{
 			"x-queue-type": "quorum", "x-overflow": "reject-publish", "x-message-ttl": int64(1000) << level,
 			"x-dead-letter-exchange": next, "x-dead-letter-strategy": "at-least-once",
 		})
@@ -296,7 +281,7 @@ func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 	}
 	worker = "ui.celery"
 	exchanges(t, channel, "topic", worker)
-	declare(t, channel, worker, nil)
+	dial.Queue(t, channel, worker, nil)
 	must.Do(t, channel.ExchangeBind(worker, "#."+worker, "celery_delayed_delivery", false, nil))
 	bindIn(t, channel, worker, "#."+worker, worker)
 	return worker
@@ -305,7 +290,6 @@ func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 // publishTo publishes to an exchange, and waits for the confirm.
 func publishTo(t *testing.T, channel *amqp.Channel, exchange, key string, m amqp.Publishing) {
 	t.Helper()
-	must.Do(t, channel.Confirm(false))
 	must.That(t, dial.Send(t, channel, exchange, key, m), "not confirmed")
 }
 
@@ -328,26 +312,22 @@ func bindIn(t *testing.T, channel *amqp.Channel, exchange, key, queue string) {
 func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "entry", "entry.retry")
-	declare(t, channel, "entry.work", amqp.Table{"x-dead-letter-exchange": "entry.retry"})
-	declare(t, channel, "entry.work.wait", amqp.Table{
+	dial.Queue(t, channel, "entry.work", amqp.Table{"x-dead-letter-exchange": "entry.retry"})
+	dial.Queue(t, channel, "entry.work.wait", amqp.Table{
 		"x-dead-letter-exchange": "entry", "x-message-ttl": int64(200),
 	})
 	bindIn(t, channel, "entry", "work.#", "entry.work")
 	bindIn(t, channel, "entry.retry", "#", "entry.work.wait")
-	term := onFlow(t, o, "entry.work", 120, 36).await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
+	term := o.onFlow(t, "entry.work").await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
 	term.lacks("sent again", "nothing is sent again by the worker")
 	worker := must.Get(channel.Consume("entry.work", "", false, false, false, false, nil))(t)
 	p := amqp.Publishing{Body: []byte("m")}
 	must.Do(t, channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p))
 	for try := range 2 { // as published, and as it comes back
-		select {
-		case d := <-worker:
-			deaths, _ := d.Headers["x-death"].([]any)
-			assert.That(t, len(deaths) == 2*try, "at try %d it has died so: %v", try, deaths)
-			must.Do(t, d.Reject(false))
-		case <-time.After(time.Minute):
-			t.Fatal("no message")
-		}
+		d := receive(t, worker, "no message")
+		deaths, _ := d.Headers["x-death"].([]any)
+		assert.That(t, len(deaths) == 2*try, "at try %d it has died so: %v", try, deaths)
+		must.Do(t, d.Reject(false))
 	}
 	term.await("1 consumer", "rejected")
 }
@@ -358,18 +338,19 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "ways.delay", "ways.retry")
 	for _, name := range []string{"ways.audit", "ways.save"} {
-		declare(t, channel, name, nil)
+		dial.Queue(t, channel, name, nil)
 	}
-	declare(t, channel, "ways.later", amqp.Table{"x-dead-letter-exchange": "ways.retry", "x-message-ttl": int64(600_000)})
+	dial.Queue(t, channel, "ways.later", amqp.Table{
+		"x-dead-letter-exchange": "ways.retry", "x-message-ttl": int64(600_000),
+	})
 	bindIn(t, channel, "ways.delay", "delay.10m", "ways.later")
 	bindIn(t, channel, "ways.retry", "delay.#", "ways.audit")
 	bindIn(t, channel, "ways.retry", "save.#", "ways.save")
 	publishTo(t, channel, "ways.delay", "save.created", amqp.Publishing{
 		Headers: amqp.Table{"CC": []any{"delay.10m"}}, Body: []byte("m"),
 	})
-	term := newTerminal(t, o, 120, 36).await("MOVED/s").press("/", "ways", keyEnter).await("ways.audit")
-	screen := term.screen()
-	must.That(t, !strings.Contains(screen, "ways.save"), "no binding says that ways.later leads to ways.save:\n%s", screen)
+	term := o.open(t).await("MOVED/s").press("/", "ways", keyEnter).await("ways.audit")
+	term.lacks("ways.save", "no binding says that ways.later leads to ways.save")
 	term.press(keyEnter).await("▸ ways.audit", "MOVED  ").press(keyTab).await("▸ ways.later")
 	term.press(keyEnter).await("1 message", "save.created").press("q", "q").await("ways.audit", "ways.save")
 }
@@ -378,8 +359,8 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "back.delay", "back.retry", "back.in")
-	declare(t, channel, "back.save", nil)
-	declare(t, channel, "back.later", amqp.Table{
+	dial.Queue(t, channel, "back.save", nil)
+	dial.Queue(t, channel, "back.later", amqp.Table{
 		"x-dead-letter-exchange": "back.retry", "x-message-ttl": int64(600_000),
 	})
 	bindIn(t, channel, "back.in", "created", "back.save")
@@ -395,7 +376,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 		},
 		Body: []byte("m"),
 	})
-	term := onFlow(t, o, "back.save", 120, 36).await("delayed 10m", "╭ back.delay ╮")
+	term := o.onFlow(t, "back.save").await("delayed 10m", "╭ back.delay ╮")
 	term.press(keyTab).await("▸ back.later").press(keyEnter).await("1 message", "back.save.created")
 	term.press("q").await("retry 10m", "via back.delay", "╭ back.in ")
 }
@@ -403,15 +384,15 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 // A worker requeues what it gets: the picture has the way back to itself, and the finding since when.
 func TestAWorkerThatRequeues(t *testing.T) {
 	o, node, channel := real(t)
-	declare(t, channel, "again.dead", nil)
-	declare(t, channel, "again.work", deadTo("again.dead"))
-	publish(t, channel, "again.work", amqp.Publishing{Body: []byte("m")}, amqp.Publishing{Body: []byte("m")})
+	dial.Queue(t, channel, "again.dead", nil)
+	dial.Queue(t, channel, "again.work", deadTo("again.dead"))
+	dial.Publish(t, channel, "again.work", amqp.Publishing{Body: []byte("m")}, amqp.Publishing{Body: []byte("m")})
 	tick := time.NewTicker(20 * time.Millisecond)
 	dial.Work(t, node.AMQP(), "again.work", 1, func(d amqp.Delivery) {
 		<-tick.C
 		_ = d.Nack(false, true)
 	})
-	term := onFlow(t, o, "again.work", 120, 36)
+	term := o.onFlow(t, "again.work")
 	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",
 		"returns its 2 messages and receives them again", "seen", "since ")
 	term.press("q", "/", "again.work", keyEnter)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
@@ -48,9 +48,7 @@ func packedMessage(t *testing.T) message.Message {
 
 func TestPackedBodyGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		o, b, _ := showing(busyBroker())
-		b.put(failedQueue, packedMessage(t))
-		term := onQueue(t, o, failedQueue, width, height).await("1 message")
+		term := holding(packedMessage(t)).onFailed(t, width, height)
 		if term.press(keyEnter); height < messages.SplitHeight {
 			term.press(keyTab, keyTab) // otherwise it begins with the body
 		}
@@ -60,9 +58,7 @@ func TestPackedBodyGolden(t *testing.T) {
 
 // b shows the body as it is in the queue, z only its outermost level, and both toggle.
 func TestBodyRawAndFolded(t *testing.T) {
-	o, b, _ := showing(busyBroker())
-	b.put(failedQueue, packedMessage(t))
-	term := onQueue(t, o, failedQueue, 80, 24).await("1 message")
+	term := holding(packedMessage(t)).onFailed(t, 80, 24)
 	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "gzip → JSON", `"event": {`).press("z")
 	term.await("▸ Body (folded)", `"event": { … 2 lines }`, `"payload": (JSON in a string) { … 5 lines }`)
 	term.press("b").await("▸ Body (raw)", "00000000  1f 8b 08").press("b", "z").awaitGone("(folded)")
@@ -71,12 +67,9 @@ func TestBodyRawAndFolded(t *testing.T) {
 
 // Broken JSON is reported, with the position.
 func TestBrokenJSONIsNamed(t *testing.T) {
-	o, b, _ := showing(busyBroker())
 	m := failedMessage(1)
 	m.Body = []byte(`{"id":121,}`)
-	b.put(failedQueue, m)
-	term := onQueue(t, o, failedQueue, 80, 24)
-	term.await("1 message").press(keyEnter, keyTab, keyTab)
+	term := holding(m).onFailed(t, 80, 24).press(keyEnter, keyTab, keyTab)
 	term.await("▸ Body", "! not valid JSON, although its content type says so: byte 11", `{"id":121,}`)
 }
 
@@ -132,8 +125,7 @@ func TestDumpFitsItsPane(t *testing.T) {
 
 // n and N go from match to match, wrapping around, and show the match's number.
 func TestStepThroughMatches(t *testing.T) {
-	terms := ofFailed(47)(t, 120, 36)
-	terms.press("/", "valueerror").await("match 1 of 23 in 47")
+	terms := failed(47).onFailed(t).press("/", "valueerror").await("match 1 of 23 in 47")
 	terms.press(keyEnter, "n").await("match 2 of 23 in 47", "user3@")
 	terms.press("n").await("match 3 of 23 in 47", "user5@").press("N", "N", "N").await("match 23 of 23 in 47")
 	terms.press("n").await("match 1 of 23 in 47", "user1@").press(keyEnter).await("message 1 of 23")
@@ -142,21 +134,8 @@ func TestStepThroughMatches(t *testing.T) {
 
 // In a body, each line with a match is a step, then the next message; backwards from its end.
 func TestStepThroughABody(t *testing.T) {
-	o, b, _ := showing(busyBroker())
-	for _, mark := range []string{"first", "second"} {
-		var body strings.Builder
-		for i := range 200 {
-			fmt.Fprintf(&body, "line %d\n", i)
-			if i == 100 || i == 150 {
-				fmt.Fprintf(&body, "the %s Needle %d\n", mark, i)
-			}
-		}
-		b.put(failedQueue, message.Message{
-			RoutingKey: "k", Body: []byte(body.String()), Properties: message.Properties{ContentType: "text/plain"},
-		})
-	}
-	terms := onQueue(t, o, failedQueue, 80, 24).await("2 messages")
-	terms.press("/", "needle", keyEnter, keyEnter).await("message 1 of 2")
+	o := holding(longMessage("first"), longMessage("second"))
+	terms := o.onFailed(t, 80, 24).press("/", "needle", keyEnter, keyEnter).await("message 1 of 2")
 	terms.press(keyTab, keyTab).await("▸ Body", "the first Needle 100", "line 100")
 	for _, step := range []struct{ key, seen string }{
 		{"n", "the first Needle 150"},
@@ -173,9 +152,9 @@ func TestStepThroughABody(t *testing.T) {
 
 // The filter's line completes names, shows errors below it, and keeps what was typed.
 func TestFilterCompletes(t *testing.T) {
-	o, _, _ := failedOptions(47)
+	o := failed(47)
 	o.Filters = filter.Saved{"smtp": `failure contains "smtp"`, "often": "deaths > 3"}
-	terms := onQueue(t, o, failedQueue, 120, 36).await("47 messages")
+	terms := o.onFailed(t)
 	terms.press("/").await("text in any case, or = and an expression: =deaths > 3, or a saved one: =@often")
 	terms.press("=").await("tab completes  body  json  headers  exchange")
 	terms.press("fail").await("tab completes  failure  failure_kind  failure_message")
@@ -193,8 +172,7 @@ func TestFilterCompletes(t *testing.T) {
 // traced has two messages: one with a trace, one without.
 func traced(t *testing.T) Options {
 	t.Helper()
-	o, b, _ := showing(busyBroker())
-	b.put(failedQueue,
+	o := holding(
 		message.Message{RoutingKey: "k", Body: []byte("a"), Headers: model.Table{"trace": "ab c/\x1b[2J"}},
 		message.Message{RoutingKey: "k", Body: []byte("b")})
 	trace := must.Get(filter.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false))(t)
@@ -206,7 +184,7 @@ func traced(t *testing.T) Options {
 // An action is offered when the message has its fields, even on a read-only connection.
 func TestActionsOnMessages(t *testing.T) {
 	var opened, copied strings.Builder
-	terms := onQueue(t, traced(t), failedQueue, 200, 50, func(a *app) {
+	terms := newTerminal(t, traced(t), 200, 50, withQueue(failedQueue), func(a *app) {
 		a.env.Clipboard = io.Writer(&copied)
 		a.env.Opener = func(_ context.Context, url string) error {
 			opened.WriteString(url)
@@ -228,7 +206,7 @@ func TestActionWithoutADesktop(t *testing.T) {
 		"trace: copied: https://t.example/ab":                              act.ErrNoDesktop,
 		"trace: copied, not opened (no such opener): https://t.example/ab": errors.New("no such opener"),
 	} {
-		terms := onQueue(t, traced(t), failedQueue, 120, 36, func(a *app) {
+		terms := newTerminal(t, traced(t), 120, 36, withQueue(failedQueue), func(a *app) {
 			a.env.Clipboard = io.Discard
 			a.env.Opener = func(context.Context, string) error { return err }
 		})
@@ -286,15 +264,15 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 func TestWidthsByContent(t *testing.T) {
 	const worker = "checkout.invoice-service"
 	o, channel := storyVHost(t, worker, worker+".failed")
-	declare(t, channel, worker+".retry", waitingFor(30_000, worker))
-	publish(t, channel, worker+".failed", amqp.Publishing{Body: []byte(`{"order": 1}`), Headers: amqp.Table{
+	dial.Queue(t, channel, worker+".retry", waitingFor(30_000, worker))
+	dial.Publish(t, channel, worker+".failed", amqp.Publishing{Body: []byte(`{"order": 1}`), Headers: amqp.Table{
 		"x-exception-message": "customer 7 has no address for the invoice",
 		"x-exception-stacktrace": "java.lang.IllegalStateException: customer 7 has no address for the invoice\n" +
 			"\tat com.acme.AddressBook.require(AddressBook.java:88)\n\tat com.acme.Invoices.render(Invoices.java:142)",
 	}})
-	wide := newTerminal(t, o, 200, 50).await(o.VHost+"/"+worker+" ", "NEXT DUE", "LAST 5 MIN", "── "+o.VHost+"/"+worker)
+	wide := o.open(t, 200, 50).await(o.VHost+"/"+worker+" ", "NEXT DUE", "LAST 5 MIN", "── "+o.VHost+"/"+worker)
 
-	term := newTerminal(t, o, 80, 24).await(o.VHost + "/" + worker).press("3")
+	term := o.open(t, 80, 24).await(o.VHost + "/" + worker).press("3")
 	term.await(`body      {"order": 1}`, "trace     java.lang.IllegalStateException: customer 7",
 		"\n                 at com.acme.AddressBook.require(AddressBook.java:88)")
 	term.press("1").press("f").await("IllegalStateException: customer 7", "FAILURE")
@@ -342,14 +320,14 @@ func TestProtobufByName(t *testing.T) {
 		{"no file", schema(nil, errors.New("no such file or directory"), "shop.Order"), []string{"/etc/shop.desc: no such"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o, b, _ := failedOptions(0)
-			for _, name := range []string{"guan yu", "zhang fei"} {
+			order := func(name string) message.Message {
 				m := message.Message{Body: []byte("\x12" + string(rune(len(name))) + name)}
 				m.Properties.ContentType = "application/octet-stream"
-				b.put(failedQueue, m)
+				return m
 			}
+			o := holding(order("guan yu"), order("zhang fei"))
 			o.Schemas = test.schemas
-			term := onQueue(t, o, failedQueue, 160, 36).await("2 messages").press(keyEnter).await(test.seen...)
+			term := o.onFailed(t, 160, 36).press(keyEnter).await(test.seen...)
 			if test.name != "its type" {
 				return
 			}

@@ -25,13 +25,21 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// onQueue runs the program with a queue's messages open.
-func onQueue(t *testing.T, o Options, name string, width, height int, adjust ...func(*app)) *terminal {
+// withQueue opens a queue's messages.
+func withQueue(name string) func(*app) {
+	return with(func(a *app) shell.Screen { return messages.NewScreen(a.env, ref(name)) })
+}
+
+func (o Options) onQueue(t *testing.T, name string, size ...int) *terminal {
 	t.Helper()
-	open := func(a *app) {
-		a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(messages.NewScreen(a.env, ref(name))))
-	}
-	return newTerminal(t, o, width, height, append([]func(*app){open}, adjust...)...)
+	return o.openWith(t, size, withQueue(name))
+}
+
+// onFailed waits until all messages of the failed queue are there.
+func (o Options) onFailed(t *testing.T, size ...int) *terminal {
+	t.Helper()
+	n := len(o.Broker.(*recordedBroker).messages[ref(failedQueue)])
+	return o.onQueue(t, failedQueue, size...).await(model.Plural(n, "message"))
 }
 
 const failedQueue = "ucenter@user@failed"
@@ -43,6 +51,11 @@ func failedOptions(n int) (Options, *recordedBroker, *clock) {
 	return Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}, b, c
 }
 
+func failed(n int) Options {
+	o, _, _ := failedOptions(n)
+	return o
+}
+
 // showing are options of a broker with a snapshot.
 func showing(s *model.Snapshot) (Options, *recordedBroker, *clock) {
 	c := newClock()
@@ -50,40 +63,60 @@ func showing(s *model.Snapshot) (Options, *recordedBroker, *clock) {
 	return Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}, b, c
 }
 
-// atSizes runs a test at the sizes that everything must fit.
-func atSizes(t *testing.T, test func(t *testing.T, width, height int)) {
-	for _, size := range []struct{ width, height int }{{120, 36}, {80, 24}} {
-		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) { test(t, size.width, size.height) })
+// at runs a test at sizes like 120x36.
+func at(t *testing.T, sizes []string, test func(t *testing.T, width, height int)) {
+	for _, size := range sizes {
+		t.Run(size, func(t *testing.T) {
+			var width, height int
+			must.Get(fmt.Sscanf(size, "%dx%d", &width, &height))(t)
+			test(t, width, height)
+		})
 	}
 }
 
+// holding are options of the busy broker, with messages in the failed queue.
+func holding(messages ...message.Message) Options {
+	o, b, _ := showing(busyBroker())
+	b.put(failedQueue, messages...)
+	return o
+}
+
+// atSizes runs a test at the sizes that everything must fit.
+func atSizes(t *testing.T, test func(t *testing.T, width, height int)) { at(t, allSizes[:2], test) }
+
+// allSizes begin with the usual ones, and end with a wide one.
+var allSizes = []string{"120x36", "80x24", "200x50"}
+
 func TestMessageDetailPanes(t *testing.T) {
-	term := ofFailed(3)(t, 80, 24)
-	term.press(keyEnter).await("▸ Story", "published  user.created")
+	term := failed(3).onFailed(t, 80, 24).press(keyEnter).await("▸ Story", "published  user.created")
 	term.press(keyTab).await("▸ Headers", "x-orig-routing-key", "message_id")
 	term.press(keyTab).await("▸ Body", `"email": "user0@example.com"`)
 	term.press("l").await("message 2 of 3", `"email": "user1@example.com"`).press(keyTab, "q").await("FAILURE")
 	term.awaitRow(" 2 ")
 }
 
-func TestLongBodyScrolls(t *testing.T) {
-	o, b, _ := showing(busyBroker())
+// longMessage has 200 lines, and a needle after two of them if it has a mark.
+func longMessage(mark string) message.Message {
 	var body strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&body, "line %d\n", i)
+		if mark != "" && (i == 100 || i == 150) {
+			fmt.Fprintf(&body, "the %s Needle %d\n", mark, i)
+		}
 	}
-	b.put(failedQueue, message.Message{
-		RoutingKey: "k", Body: []byte(body.String()),
-		Properties: message.Properties{ContentType: "text/plain"},
-	})
-	term := onQueue(t, o, failedQueue, 80, 24).await("1 message")
+	return message.Message{
+		RoutingKey: "k", Body: []byte(body.String()), Properties: message.Properties{ContentType: "text/plain"},
+	}
+}
+
+func TestLongBodyScrolls(t *testing.T) {
+	term := holding(longMessage("")).onFailed(t, 80, 24)
 	term.press(keyEnter, keyTab, keyTab).await("▸ Body", "line 0").press("G").await("line 199")
 	term.press("g").await("line 0")
 }
 
 func TestRereadKeepsCursorAndSelection(t *testing.T) {
-	o, b, c := failedOptions(30)
-	term := onQueue(t, o, failedQueue, 120, 36).await("30 messages")
+	term := failed(30).onFailed(t)
 	term.press(keyDown, keyDown, " ", keyDown) // selects #3, and goes on to #5
 	term.awaitRow(" 5  4m 56s")
 	term.await("1 selected")
@@ -91,9 +124,10 @@ func TestRereadKeepsCursorAndSelection(t *testing.T) {
 
 	// Two messages leave the head, one arrives at the end.
 	var kept []message.Message
-	b.change(func() { kept, b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][2:], nil })
-	b.put(failedQueue, append(slices.Clone(kept), failedMessage(99))...)
-	c.advance(12 * time.Second)
+	there := term.broker.messages
+	term.broker.change(func() { kept, there[ref(failedQueue)] = there[ref(failedQueue)][2:], nil })
+	term.broker.put(failedQueue, append(slices.Clone(kept), failedMessage(99))...)
+	term.clock.advance(12 * time.Second)
 	term.press(keyCtrlR).await("29 messages", "1 selected")
 	now := term.cursorRow()
 	body := func(row string) string { return row[strings.Index(row, `{"id"`):] }
@@ -106,7 +140,7 @@ func TestNoReadWithoutAsking(t *testing.T) {
 	o, b, c := failedOptions(47)
 	source := o.Source.(*recorded)
 	o.Interval = 10 * time.Millisecond
-	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages", "read 0s ago")
+	term := o.onQueue(t, failedQueue).await("47 messages", "read 0s ago")
 	c.advance(12 * time.Second)
 	source.tell(countedAt(c, later(busyBroker(), 12*time.Second, map[string]int64{failedQueue: 49})))
 	term.await("47 messages", "read 12s ago, now 49")
@@ -114,23 +148,18 @@ func TestNoReadWithoutAsking(t *testing.T) {
 }
 
 func TestMoreMessages(t *testing.T) {
-	o, b, _ := failedOptions(700)
-	term := onQueue(t, o, failedQueue, 120, 36).await("500 of 700 read")
+	term := failed(700).onQueue(t, failedQueue).await("500 of 700 read")
 	term.press("R").await("Replay 500 messages", "the other 200 in the queue").press(keyEsc).awaitGone("Replay 500")
 	term.press("M").awaitGone("read of").await("700 messages")
-	assert.Equal(t, b.peeks[1].Limit, 5000, "more asked for")
+	assert.Equal(t, term.broker.peeks[1].Limit, 5000, "more asked for")
 }
 
 func TestFilter(t *testing.T) {
-	o, b, _ := failedOptions(40)
-	terms := onQueue(t, o, failedQueue, 120, 36).await("40 messages")
-	terms.press("/", "valueerror").await("match 1 of 20 in 40", "showing 20")
+	terms := failed(40).onFailed(t).press("/", "valueerror").await("match 1 of 20 in 40", "showing 20")
 	terms.press(keyEnter, "R").await("Replay 20 messages", "all that the filter shows", "enter replay")
 	terms.press(keyEnter).await("20 messages moved to ucenter@user")
 	terms.press(keyEnter, keyEsc).await("20 messages", "20 taken out")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Planned == 20 && len(plans[0].Selection.Fingerprints) == 20,
-		"executed %d plans: %+v", len(plans), plans)
+	terms.ran(func(p plan.Run) bool { return p.Planned == 20 && len(p.Selection.Fingerprints) == 20 })
 	terms.press("/", "= body_bytes +")
 	terms.awaitThat("the expression is complained about", func(screen string) bool {
 		return strings.Contains(screen, term.MarkWarning+" ") && strings.Contains(screen, "cannot be read")
@@ -139,15 +168,14 @@ func TestFilter(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
-	term := ofFailed(5)(t, 120, 36).press("S")
+	term := failed(5).onFailed(t).press("S")
 	term.awaitThat("the last message stands first", func(screen string) bool {
 		return strings.Index(screen, `{"id":124`) < strings.Index(screen, `{"id":120`)
 	})
 }
 
 func TestEmptyQueue(t *testing.T) {
-	o, _, _ := showing(busyBroker())
-	term := onQueue(t, o, "ucenter@enterprise@failed", 80, 24).await("the queue is empty", "0 messages")
+	term := holding().onQueue(t, "ucenter@enterprise@failed", 80, 24).await("the queue is empty", "0 messages")
 	term.press("r", "d", "R", "D", keyEnter, "y", "*", " ", "v", "s").await("the queue is empty")
 }
 
@@ -155,7 +183,7 @@ func TestEmptyQueue(t *testing.T) {
 func TestNoLongerEmpty(t *testing.T) {
 	o, _, c := showing(busyBroker())
 	o.Interval = 10 * time.Millisecond
-	term := onQueue(t, o, "ucenter@enterprise@failed", 80, 24).await("the queue is empty", "0 messages")
+	term := o.onQueue(t, "ucenter@enterprise@failed", 80, 24).await("the queue is empty", "0 messages")
 	c.advance(12 * time.Second)
 	next := later(busyBroker(), 12*time.Second, map[string]int64{"ucenter@enterprise@failed": 3})
 	o.Source.(*recorded).tell(countedAt(c, next))
@@ -167,8 +195,7 @@ const hostile = "\x1b[2J\x1b]0;owned\x07\u202eevil\r\n\x00\u200b\x9b31m"
 
 func TestHostileMessage(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		o, b, _ := showing(busyBroker())
-		b.put(failedQueue,
+		term := holding(
 			message.Message{
 				Exchange: hostile, RoutingKey: hostile, Body: []byte(hostile + strings.Repeat("\xff\xfe", 50)),
 				Properties: message.Properties{MessageID: hostile, ContentType: hostile, Type: hostile},
@@ -178,8 +205,7 @@ func TestHostileMessage(t *testing.T) {
 				},
 			},
 			message.Message{RoutingKey: "plain", Body: []byte("after it")},
-		)
-		term := onQueue(t, o, failedQueue, width, height).await("2 messages", "malformed")
+		).onFailed(t, width, height).await("malformed")
 		term.press(keyEnter).await("message 1 of 2")
 		if width < 100 {
 			term.await("x-death:").press(keyTab, keyTab)
@@ -193,8 +219,8 @@ func TestHostileMessage(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	var copied built.Buffer
-	o, _, _ := failedOptions(3)
-	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) { a.env.Clipboard = &copied }).await("3 messages")
+	term := newTerminal(t, failed(3), 120, 36, withQueue(failedQueue), func(a *app) { a.env.Clipboard = &copied })
+	term.await("3 messages")
 	for _, test := range []struct{ key, want string }{
 		{"b", `{"id":120,"name":"guan yu","email":"user0@example.com","roles":["admin","mail"],"active":true}`},
 		{"i", "0f3c9a00-user"},
@@ -209,8 +235,7 @@ func TestCopy(t *testing.T) {
 		assert.That(t, err == nil && strings.Contains(string(text), test.want), "y %s copied %q (%v), want %q", test.key,
 			text, err, test.want)
 	}
-	term.press("y", keyEsc, "j")
-	term.awaitRow(" 2 ")
+	term.press("y", keyEsc, "j").awaitRow(" 2 ")
 }
 
 func TestManyMessagesScrollQuickly(t *testing.T) {
@@ -220,9 +245,7 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 		m.Properties.MessageID = fmt.Sprint(i)
 		many[i] = m
 	}
-	o, b, _ := showing(busyBroker())
-	b.put(failedQueue, many...)
-	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) {
+	term := newTerminal(t, holding(many...), 120, 36, withQueue(failedQueue), func(a *app) {
 		top := a.tabs[0].stack[1].Screen.(messages.Screen)
 		top.Limit = len(many)
 		a.tabs[0].stack[1].Screen = top
@@ -237,7 +260,7 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 }
 
 func TestResizeWithDialog(t *testing.T) {
-	term := ofFailed(47)(t, 120, 36).press("r").await("Replay 1 message")
+	term := failed(47).onFailed(t).press("r").await("Replay 1 message")
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 10}, {1, 1}, {120, 36}} {
 		term.resize(size[0], size[1])
 	}
@@ -275,7 +298,7 @@ func TestDeliveryBudget(t *testing.T) {
 			message.Message{RoutingKey: "k"})
 	}
 	put(3)
-	term := onQueue(t, o, "orders.failed", 120, 36).await("i reads it, at a cost").press("i")
+	term := o.onQueue(t, "orders.failed").await("i reads it, at a cost").press("i")
 	term.await("2 messages", "16 looks left of 20")
 	put(17)
 	term.press(keyCtrlR).await("2 looks left of 20")
@@ -320,34 +343,32 @@ func TestReadTroubles(t *testing.T) {
 		"other": {errors.New("channel closed \x1b[2J"), `channel closed \x1b[2J`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, b, _ := failedOptions(4)
-			term := onQueue(t, o, failedQueue, 120, 36).await("4 messages")
-			b.fail(test.err)
+			term := failed(4).onFailed(t)
+			term.broker.fail(test.err)
 			term.press(keyCtrlR).await(test.want, "below is what was read at", `{"id":120`)
 		})
 	}
 }
 
 func TestQueueVanishes(t *testing.T) {
-	o, _, _ := failedOptions(4)
+	o := failed(4)
 	o.Interval = 10 * time.Millisecond
 	source := o.Source.(*recorded)
-	term := onQueue(t, o, failedQueue, 80, 24).await("4 messages")
+	term := o.onFailed(t, 80, 24)
 	source.tell(recording(queue("another")))
 	term.await("the queue does not exist any more", "5m 00s")
 	term.press("r").await("not possible: there is no queue ucenter@user@failed")
 }
 
 func TestExclusiveQueueIsRefused(t *testing.T) {
-	o, b, _ := showing(busyBroker())
-	onQueue(t, o, "example.delay.life", 80, 24).await("not read", "exclusive")
-	assert.That(t, b.peeked() == 0, "a refused plan was run")
+	term := holding().onQueue(t, "example.delay.life", 80, 24).await("not read", "exclusive")
+	assert.Equal(t, term.broker.peeked(), 0, "refused plans were run")
 }
 
 // Messages on disk are read by commands, without flicker: a line stays empty, and the detail stays as it was, until the
 // answer comes.
 func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
-	o, _, _ := failedOptions(5)
+	o := failed(5)
 	o.Broker = askedBroker{o.Broker}
 	d := drive(t, o)
 	d.await("ucenter@user")

@@ -33,6 +33,7 @@ type stage struct {
 	stop    func()
 	worker  model.QueueRef
 	source  *mgmt.Client
+	client  *broker.Client
 	asked   chan statistics // unbuffered: the follower answers when it has polled
 }
 
@@ -61,33 +62,29 @@ func (w statistics) are(t *model.Topology, vhost string) bool {
 
 func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 	t.Helper()
-	_, vhost, at := ownVHost(t)
-	s := &stage{T: t, url: at, worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics)}
-	must.Do(t, played.Declare(t.Context(), s.url))
-	s.channel = dial.Channel(t, s.url)
-	return s
+	_, vhost, url := ownVHost(t)
+	must.Do(t, played.Declare(t.Context(), url))
+	return &stage{
+		T: t, url: url, worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics),
+		channel: dial.Channel(t, url),
+	}
 }
 
-func scenario(t *testing.T, name string) demo.Scenario {
-	t.Helper()
-	return must.Get(demo.ScenarioNamed(name))(t)
-}
+func scenario(t *testing.T, name string) demo.Scenario { return must.Get(demo.ScenarioNamed(name))(t) }
 
 // follow counts and polls until stop is called. It returns when the publishers' totals can be compared with counts:
 // when the statistics include everything from before.
 func (s *stage) follow(before ...totals) {
 	s.Helper()
-	node := testNode.Get(s)
-	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: s.worker.VHost}))(s)
-	s.source = source
-	client := must.Get(broker.New(broker.Options{URL: s.url}))(s)
+	s.source = must.Get(mgmt.New(mgmt.Options{URL: testNode.Get(s).API(), VHost: s.worker.VHost}))(s)
+	s.client = must.Get(broker.New(broker.Options{URL: s.url}))(s)
 	ctx, cancel := context.WithCancel(s.Context())
 	polls := make(chan *model.Topology) // unbuffered: a poll waits for its turn
 	var running sync.WaitGroup
 	running.Go(func() {
 		var t *model.Topology
 		for ctx.Err() == nil {
-			if snapshot, err := source.Snapshot(ctx); err == nil {
+			if snapshot, err := s.source.Snapshot(ctx); err == nil {
 				t = t.Next(snapshot)
 				select {
 				case polls <- t:
@@ -121,7 +118,7 @@ func (s *stage) follow(before ...totals) {
 				if s.watch == nil {
 					s.watch, first = watch.New(topology, flow), topology.Snapshot.TakenAt
 				}
-				s.watch.Poll(topology, flow, client.Held(topology.Snapshot.TakenAt.Add(-model.LateStatistics)))
+				s.watch.Poll(topology, flow, s.client.Held(topology.Snapshot.TakenAt.Add(-model.LateStatistics)))
 				// Earlier statistics may be from before the watch, which does not count that.
 				if topology.Snapshot.TakenAt.Sub(first) > model.LateStatistics && awaited.are(topology, s.worker.VHost) {
 					times++
@@ -132,12 +129,12 @@ func (s *stage) follow(before ...totals) {
 				}
 			case <-ticker.C:
 				if s.watch != nil {
-					s.count(ctx, topology, client, source)
+					s.count(ctx, topology)
 				}
 			}
 		}
 	})
-	s.stop = sync.OnceFunc(func() { cancel(); running.Wait(); client.Close(); source.Close() })
+	s.stop = sync.OnceFunc(func() { cancel(); running.Wait(); s.client.Close(); s.source.Close() })
 	s.Cleanup(s.stop)
 	s.await(before)
 }
@@ -149,12 +146,12 @@ func (s *stage) await(want []totals) {
 	s.asked <- awaited
 	select {
 	case <-awaited.known:
-	case <-time.After(patience + 20*time.Second):
+	case <-time.After(must.Patience + 20*time.Second):
 		s.Fatalf("the broker's statistics never said %+v", want)
 	}
 }
 
-func (s *stage) count(ctx context.Context, t *model.Topology, client *broker.Client, source *mgmt.Client) {
+func (s *stage) count(ctx context.Context, t *model.Topology) {
 	var declare, totals []model.QueueRef
 	for _, ref := range s.watch.Queues() {
 		if byDeclare, byTotals := t.Countable(ref); byDeclare {
@@ -165,13 +162,13 @@ func (s *stage) count(ctx context.Context, t *model.Topology, client *broker.Cli
 	}
 	if len(declare) > 0 {
 		at := time.Now()
-		if counts, err := client.Count(ctx, declare); err == nil {
+		if counts, err := s.client.Count(ctx, declare); err == nil {
 			s.watch.Count(model.Counts{At: at, Took: time.Since(at), Queues: counts})
 		}
 	}
 	if len(totals) > 0 {
 		at := time.Now()
-		if counts, err := source.Counts(ctx); err == nil {
+		if counts, err := s.source.Counts(ctx); err == nil {
 			own := map[model.QueueRef]model.QueueCounts{}
 			for _, ref := range totals {
 				own[ref] = counts[ref]
@@ -220,8 +217,14 @@ func (s *stage) settled(what string, reached func() bool, then func() []totals) 
 	s.stop()
 }
 
-// hops sums up what the log says about a buffer: what left it, and how many of those arrived in a queue behind.
-func (s *stage) hops(from, to string) (left, arrived int64) {
+// wantThrough wants messages to have come into a buffer and left it, and returns how many of them arrived in a queue
+// behind it by the log.
+func (s *stage) wantThrough(from, to string, want int64) (arrived int64) {
+	s.Helper()
+	came, went := s.watch.Total(s.ref(from))
+	s.want("came into the buffer", came, want)
+	s.want("went from the buffer", went, want)
+	left := int64(0)
 	for _, m := range s.watch.Log() {
 		if m.Kind != watch.MoveHop || m.Queue.Name != from {
 			continue
@@ -233,7 +236,8 @@ func (s *stage) hops(from, to string) (left, arrived int64) {
 			}
 		}
 	}
-	return left, arrived
+	s.want("left the buffer by the log", left, want)
+	return arrived
 }
 
 func (s *stage) total(kind watch.MoveKind, queue string) (n int64) {
@@ -299,21 +303,17 @@ func retryQueueMoves(t *testing.T) {
 	s := stageOf(t, scenario(t, "retry-queue"), "RetryQueue")
 	got := s.consume("RetryQueue", func(d amqp.Delivery) { // some are lost: rejected without a dead-letter exchange
 		if len(d.MessageId) == 1 {
-			_ = d.Reject(false)
-			return
+			reject(d)
+		} else {
+			acknowledge(d)
 		}
-		_ = d.Ack(false)
 	})
 	s.follow(totals{"test-delay", 0, 0})
 	s.send(sent, "", "test-delay")
 	s.settled("all were consumed", func() bool { return got.Load() >= sent }, func() []totals {
 		return []totals{{"test-delay", sent, 0}, {"RetryQueue", 0, got.Load()}}
 	})
-	came, went := s.watch.Total(s.ref("test-delay"))
-	left, arrived := s.hops("test-delay", "RetryQueue")
-	s.want("came into the buffer", came, sent)
-	s.want("went from the buffer", went, sent)
-	s.want("left the buffer by the log", left, sent)
+	arrived := s.wantThrough("test-delay", "RetryQueue", sent)
 	s.wantAlmost("arrived in the worker by the log", arrived, sent)
 	s.want("delivered by the log", s.total(watch.MoveDelivery, "RetryQueue"), got.Load())
 	s.check(10*time.Second, 10*time.Second)
@@ -330,12 +330,8 @@ func delayedMoves(suffix string, expirations []string, waited ...time.Duration) 
 		s.settled("all arrived", func() bool { return s.ready(worker) >= sent }, func() []totals {
 			return []totals{{buffer, sent, 0}, {worker, 0, 0}}
 		})
-		came, went := s.watch.Total(s.ref(buffer))
+		s.wantThrough(buffer, worker, sent)
 		arrived, _ := s.watch.Total(s.ref(worker))
-		left, _ := s.hops(buffer, worker)
-		s.want("came into the buffer", came, sent)
-		s.want("went from the buffer", went, sent)
-		s.want("left the buffer by the log", left, sent)
 		s.want("came into the worker", arrived, sent)
 		s.want("consumed afterwards", s.drain(worker), sent)
 		s.check(waited...)
@@ -355,7 +351,7 @@ func delayedRetryMoves(t *testing.T) {
 			again("retry.out.exchange", "retry.out.routing.key",
 				amqp.Publishing{Body: d.Body, Headers: amqp.Table{"x-tries": int64(1)}})
 		}
-		_ = d.Ack(false)
+		acknowledge(d)
 	})
 	s.follow() // seeded messages come back while it is followed
 	s.send(sent/2, "retry.out.exchange", "retry.out.routing.key")
@@ -379,7 +375,7 @@ func pubsubMoves(t *testing.T) {
 			fail("master.failed", failedQueue, amqp.Publishing{Body: d.Body})
 			failed.Add(1)
 		}
-		_ = d.Ack(false)
+		acknowledge(d)
 	})
 	s.follow(totals{"ucenter@user@retry", 0, 0}, totals{failedQueue, 0, 0})
 	s.send(sent, "master.retry", "ucenter@user@retry", "3000")
@@ -390,13 +386,9 @@ func pubsubMoves(t *testing.T) {
 			{"ucenter@user", 0, got.Load()},
 		}
 	})
-	came, went := s.watch.Total(s.ref("ucenter@user@retry"))
+	arrived := s.wantThrough("ucenter@user@retry", "ucenter@user", sent)
 	givenUp, _ := s.watch.Total(s.ref(failedQueue))
-	left, arrived := s.hops("ucenter@user@retry", "ucenter@user")
-	s.want("came into the retry buffer", came, sent)
 	s.want("returned by the log", s.total(watch.MoveReturn, "ucenter@user@retry"), sent-s.late("ucenter@user@retry"))
-	s.want("went from the retry buffer", went, sent)
-	s.want("left by the log", left, sent)
 	s.wantAlmost("arrived in the worker by the log", arrived, sent)
 	s.want("given up", givenUp, failed.Load())
 	s.want("in the failed queue", int64(s.ready(failedQueue)), givenUp)
@@ -423,10 +415,10 @@ func lifecycleMoves(t *testing.T) {
 	s.check()
 }
 
-// late is how many arrivals in a queue no count had seen.
+// late is how many arrivals no count had seen, in a queue or in all ("").
 func (s *stage) late(queue string) (n int64) {
 	for _, m := range s.watch.Log() {
-		if m.Late && m.Queue.Name == queue {
+		if m.Late && (queue == "" || m.Queue.Name == queue) {
 			n += m.N
 		}
 	}
@@ -437,24 +429,16 @@ func (s *stage) late(queue string) (n int64) {
 // arrival.
 func (s *stage) wantAlmost(what string, got, want int64) {
 	s.Helper()
-	var late int64
-	for _, m := range s.watch.Log() {
-		if m.Late {
-			late += m.N
-		}
-	}
+	late := s.late("")
 	assert.That(s, got <= want && got >= want-late, "%s: %d, want %d but for %d that were seen late", what, got, want,
 		late)
 }
 
-func (s *stage) ready(queue string) int {
-	return depth.Of(s, s.channel, queue)
-}
+func (s *stage) ready(queue string) int { return depth.Of(s, s.channel, queue) }
 
 // counted is the management API's count of ready messages in a queue that may be exclusive to another connection.
 func (s *stage) counted(queue string) int64 {
-	counts := must.Get(s.source.Counts(s.Context()))(s)
-	return counts[s.ref(queue)].Ready.Or(0)
+	return must.Get(s.source.Counts(s.Context()))(s)[s.ref(queue)].Ready.Or(0)
 }
 
 // drain consumes everything in a queue and counts it.

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"weak"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -21,12 +19,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/shell"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // overhearing is a screen that records the kinds of messages that it was sent.
 type overhearing struct {
-	mu    sync.Mutex
+	lock
 	kinds map[string]int
 }
 
@@ -35,23 +32,19 @@ func (o *overhearing) View(int, int) string { return "" }
 func (o *overhearing) Title() string        { return "overhearing" }
 func (o *overhearing) Keys() []key.Binding  { return nil }
 func (o *overhearing) Typing() bool         { return false }
-func (o *overhearing) of(msg tea.Msg) (n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.kinds[fmt.Sprintf("%T", msg)]
+func (o *overhearing) of(msg tea.Msg) int {
+	return under(o, func() int { return o.kinds[fmt.Sprintf("%T", msg)] })
 }
 
 func (o *overhearing) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.kinds[fmt.Sprintf("%T", msg)]++
+	o.change(func() { o.kinds[fmt.Sprintf("%T", msg)]++ })
 	return o, nil
 }
 
 // A look, a plan, the progress of a run and its end come to the screen that requested them. A screen below it on the
 // same stack gets polls and counts, which are for all, and one on another tab nothing.
 func TestAnswersReachTheScreenThatAsked(t *testing.T) {
-	o, _, _ := failedOptions(5)
+	o := failed(5)
 	below, beside := &overhearing{kinds: map[string]int{}}, &overhearing{kinds: map[string]int{}}
 	term := newTerminal(t, o, 120, 36, func(a *app) {
 		a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(beside))
@@ -62,19 +55,18 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 	term.press(keyEnter).await("What happened", "1 message dropped")
 	assert.That(t, below.of(shell.TopologyMsg{}) != 0, "a screen of the tab that is seen got no poll")
 	for name, o := range map[string]*overhearing{"below": below, "beside": beside} {
-		o.mu.Lock()
+		o.Lock()
 		for kind, n := range o.kinds {
 			forAll := kind == fmt.Sprintf("%T", shell.TopologyMsg{}) || kind == fmt.Sprintf("%T", shell.CountedMsg{})
 			assert.That(t, forAll && name != "beside", "the screen %s got %d x %s", name, n, kind)
 		}
-		o.mu.Unlock()
+		o.Unlock()
 	}
 }
 
 // What a look has read is closed when its screen is gone, and no other screen takes it.
 func TestLateLookIsLetGo(t *testing.T) {
-	o, _, _ := failedOptions(1)
-	a := newApp(t.Context(), o)
+	a := newApp(t.Context(), failed(1))
 	p := a.env.NewPage(messages.NewScreen(a.env, ref(failedQueue)))
 	closed := false
 	late := p.Asked(func() tea.Msg {
@@ -102,11 +94,10 @@ func (c *closeable) Close() error {
 // Two keys that are read at once both close the screen that took them, and nothing below it. If its tab was left
 // meanwhile, it is closed there.
 func TestAScreenClosesOnce(t *testing.T) {
-	o, _, _ := failedOptions(1)
 	help := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("?")}
 	for name, leave := range map[string]bool{"both keys on the same tab": false, "the tab is left": true} {
 		t.Run(name, func(t *testing.T) {
-			var m tea.Model = newApp(t.Context(), o)
+			var m tea.Model = newApp(t.Context(), failed(1))
 			m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
 			m, _ = m.(app).push(messages.NewScreen(m.(app).env, ref(failedQueue)))
 			m, _ = m.Update(help)
@@ -126,21 +117,19 @@ func TestAScreenClosesOnce(t *testing.T) {
 
 // memory is a file of choices that a test inspects.
 type memory struct {
-	mu    sync.Mutex
+	lock
 	text  string
 	saved int
 	err   error
 }
 
 func (m *memory) Load() ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return []byte(m.text), nil
+	return []byte(m.now()), nil
 }
 
 func (m *memory) Change(how func([]byte) ([]byte, error)) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.Lock()
+	defer m.Unlock()
 	m.saved++
 	if m.err != nil {
 		return "", m.err
@@ -150,11 +139,7 @@ func (m *memory) Change(how func([]byte) ([]byte, error)) (string, error) {
 	return "", err
 }
 
-func (m *memory) now() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.text
-}
+func (m *memory) now() string { return under(m, func() string { return m.text }) }
 
 // awaitKept waits until the file has all of these.
 func (m *memory) awaitKept(term *terminal, texts ...string) {
@@ -170,7 +155,7 @@ func (m *memory) awaitKept(term *terminal, texts ...string) {
 }
 
 func remembering(m *memory) Options {
-	o := frozen(&recorded{snapshot: busyBroker()})
+	o := busy()
 	o.Kept = m
 	return o
 }
@@ -178,7 +163,7 @@ func remembering(m *memory) Options {
 // Hidden columns stay hidden, between starts too, until they are shown again.
 func TestColumnsAreChosenAndKept(t *testing.T) {
 	m := &memory{}
-	term := newTerminal(t, remembering(m), 120, 36).await("IN WORKER").command("columns", "▸ columns")
+	term := remembering(m).open(t).await("IN WORKER").command("columns", "▸ columns")
 	term.press(keyEnter).await("columns of flows", "[x] WAITING", "▸ [x] WAITING")
 	term.press(" ", keyDown, keyDown, " ").await("[ ] WAITING", "[ ] NEXT DUE")
 	m.awaitKept(term, "WAITING", "NEXT DUE")
@@ -191,7 +176,7 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	term.press("2")
 	term.await("UNACKED") // other lists have their own
 
-	again := newTerminal(t, remembering(m), 120, 36).await("IN WORKER")
+	again := remembering(m).open(t).await("IN WORKER")
 	again.awaitThat("what was hidden is", func(string) bool { return !strings.Contains(head(again), "WAITING") })
 	again.press(":", keyUp).await(" : columns ").press(keyEnter).await("[ ] WAITING")
 	again.press("*").await("[x] WAITING", "[x] NEXT DUE")
@@ -205,13 +190,11 @@ func TestChoicesOfAnyFile(t *testing.T) {
 	many := `{"commands":["` + strings.Repeat(`queue x\u001b[2J","flows","`, 5000) + `queues"]}`
 	for _, text := range []string{"", "{", "[1]", "\x00\xff", `{"commands":7}`, `{"hidden_columns":{"flows":["FLOW","NO SUCH"]}}`, many} {
 		m := &memory{text: text, err: errors.New("read-only file system")}
-		term := newTerminal(t, remembering(m), 80, 24).await("FLOW", "WAITING").command("queues", "▸ queues")
+		term := remembering(m).open(t, 80, 24).await("FLOW", "WAITING").command("queues", "▸ queues")
 		term.press(keyEnter).await("! columns and commands are not kept for the next start: read-only file system")
 		term.command("flows", "▸ flows").press(keyEnter)
 		term.awaitThat("it was tried again", func(string) bool {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			return m.saved == 2
+			return under(m, func() bool { return m.saved == 2 })
 		})
 		term.settle()
 		assert.That(t, !strings.Contains(term.screen(), "not kept"), "with %.40q it says so again", text)
@@ -226,7 +209,7 @@ func TestChoicesOfAnyFile(t *testing.T) {
 // ↑ brings commands of earlier starts, drawn printable.
 func TestCommandsOfEarlierStarts(t *testing.T) {
 	m := &memory{text: `{"commands":["journal","queue evil\u001b[2J\u202e"]}`}
-	term := newTerminal(t, remembering(m), 80, 24).await("WAITING")
+	term := remembering(m).open(t, 80, 24).await("WAITING")
 	term.awaitThat("they are read", func(string) bool {
 		term.press(":", keyUp).settle()
 		screen := term.screen()
@@ -273,16 +256,12 @@ func clicking(n int) (Options, *recordedBroker) {
 
 func TestMouse(t *testing.T) {
 	o, broker := clicking(47)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user ").press(wheelDown)
-	term.awaitRow("ucenter@enterprise")
-	term.press(wheelUp)
-	term.awaitRow("example.delay.heaven")
+	term := o.open(t).await("ucenter@user ").press(wheelDown).awaitRow("ucenter@enterprise")
+	term.press(wheelUp).awaitRow("example.delay.heaven")
 	term.click("3 Failed").await("3 failed queues").press("f").await("FAILED QUEUE")
 	before := broker.peeked()
-	term.click("ucenter@enterprise@failed")
-	term.awaitRow("ucenter@enterprise@failed")
-	term.click("ucenter@user@failed  ")
-	term.awaitRow("ucenter@user@failed")
+	term.click("ucenter@enterprise@failed").awaitRow("ucenter@enterprise@failed")
+	term.click("ucenter@user@failed  ").awaitRow("ucenter@user@failed")
 	assert.Equal(t, broker.peeked()-before, 0, "the first click on a row has opened it")
 	term.click("ucenter@user@failed  ").await("47 messages")
 	term.click("0f3c9a") // in the detail: no row
@@ -295,15 +274,15 @@ func TestMouse(t *testing.T) {
 
 // Rows of causes and of search results: the first click moves the cursor, the second opens.
 func TestCausesAndFoundAreClicked(t *testing.T) {
-	o, _, _, _ := manyFailed()
+	o := failedQueues()
 	o.Mouse = true
-	term := onCauses(t, o, 120, 36).await("ValueError: the user").click("ValueError: the user")
+	term := o.onCauses(t).await("ValueError: the user").click("ValueError: the user")
 	term.awaitRow("ValueError: the user")
 	term.click("ValueError: the user").await("cause: ValueError: the user")
 
 	o, _, _ = ordersInMany(3)
 	o.Mouse = true
-	term = newTerminal(t, o, 120, 36).await("ucenter@user").command("find a-471", "▸ find a-471").press(keyEnter)
+	term = o.open(t).await("ucenter@user").command("find a-471", "▸ find a-471").press(keyEnter)
 	term.await("test-delay  ").click("test-delay  ").awaitRow("test-delay")
 	term.click("test-delay  ").await("again, ", "q back").awaitGone("found")
 }
@@ -311,14 +290,14 @@ func TestCausesAndFoundAreClicked(t *testing.T) {
 // On a narrow terminal the tabs are closer together.
 func TestNarrowTabsAreClicked(t *testing.T) {
 	o, _ := clicking(1)
-	term := newTerminal(t, o, 60, 16).await("ucenter@user").click("4 Findings").await("WHAT")
+	term := o.open(t, 60, 16).await("ucenter@user").click("4 Findings").await("WHAT")
 	term.click("5 Journal").await("no journal")
 }
 
 // Moving the cursor to a row with a key does not count as a first click.
 func TestClickAfterAKey(t *testing.T) {
 	o, broker := clicking(5)
-	term := newTerminal(t, o, 80, 24).await("ucenter@user ").press("3").await("TimeoutError")
+	term := o.open(t, 80, 24).await("ucenter@user ").press("3").await("TimeoutError")
 	term.press("f").await("▸ ucenter@user@failed")
 	before := broker.peeked()
 	term.click("ucenter@user@failed  ").settle()
@@ -332,9 +311,8 @@ func TestClickAfterAKey(t *testing.T) {
 func TestNoMouse(t *testing.T) {
 	o, _ := clicking(5)
 	o.Mouse = false
-	term := newTerminal(t, o, 80, 24).await("ucenter@user ").click("3 Failed").press(wheelDown).settle()
-	term.await("BUFFERS")
-	term.awaitRow("example.delay.heaven")
+	term := o.open(t, 80, 24).await("ucenter@user ").click("3 Failed").press(wheelDown).settle()
+	term.await("BUFFERS").awaitRow("example.delay.heaven")
 }
 
 // An editor gets a terminal without a mouse, and the dashboard enables it again: Bubble Tea leaves that to its program.
@@ -354,7 +332,7 @@ func TestMouseIsTakenAgain(t *testing.T) {
 func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
+	a.env.Styles = mono
 	update := func(msg tea.Msg) {
 		next, _ := a.Update(msg)
 		a = next.(app)

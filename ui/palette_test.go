@@ -29,8 +29,7 @@ func (term *terminal) command(text string, shows ...string) *terminal {
 
 // The palette offers flows and queues by parts of their names, tab completes them, and enter opens them.
 func TestPaletteOpensByName(t *testing.T) {
-	o, _, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").command("user@fai", "▸ queue ucenter@user@failed")
+	term := failed(5).open(t).await("ucenter@user").command("user@fai", "▸ queue ucenter@user@failed")
 	term.press(keyEnter).await("5 messages")
 
 	term.command("flow work", "▸ flow worker-queue").press(keyTab).await(" : flow worker-queue ")
@@ -39,7 +38,7 @@ func TestPaletteOpensByName(t *testing.T) {
 
 // Tab cycles through completions, and a command that takes a name offers names.
 func TestPaletteCompletes(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+	term := busy().open(t, 80, 24).await("ucenter@user")
 	term.command("f", "▸ flows").press(keyTab).await(" : flows ").press(keyTab).await(" : failed ")
 	term.press("\x1b[Z").await(" : flows ")
 	term.press("\x15ta", keyTab) // ctrl-u empties the line
@@ -49,7 +48,7 @@ func TestPaletteCompletes(t *testing.T) {
 
 // ↑ and ↓ go through earlier commands; after the newest comes what was being typed.
 func TestPaletteRemembers(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+	term := busy().open(t, 80, 24).await("ucenter@user")
 	for _, c := range [][2]string{{"queues", "READY"}, {"findings", "WHAT"}, {"findings", "WHAT"}} {
 		term.press(":", c[0], keyEnter).await(c[1]).awaitGone("tab completes")
 	}
@@ -59,7 +58,7 @@ func TestPaletteRemembers(t *testing.T) {
 }
 
 func TestPaletteSaysWhatItDoesNotFind(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+	term := busy().open(t, 80, 24).await("ucenter@user")
 	term.command("zzzz", "✗ no command, flow or queue has that name").press(keyEnter).settle()
 	term.await("✗ no command, flow or queue has that name").press("\x15", "queue no\x1b").awaitGone("tab completes")
 	term.command("queue zzzz", "✗ there is no queue zzzz")
@@ -67,10 +66,9 @@ func TestPaletteSaysWhatItDoesNotFind(t *testing.T) {
 
 // What keys do on this screen can be found by its words, except keys that answer a dialog.
 func TestPaletteOffersKeys(t *testing.T) {
-	o, broker, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("3", "f", keyEnter).await("5 messages")
+	term := failed(5).open(t).await("ucenter@user").press("3", "f", keyEnter).await("5 messages")
 	term.command("replay all", "▸ replay all shown", "key R").press(keyEnter).await("enter replay")
-	assert.Equal(t, len(broker.executed()), 0, "plans were executed: only the dialog was asked for")
+	assert.Equal(t, len(term.broker.executed()), 0, "plans were executed: only the dialog was asked for")
 }
 
 // Suggestions that appear once a screen has read, or with the first poll, need no retyping.
@@ -78,13 +76,13 @@ func TestPaletteOffersWhatComesLater(t *testing.T) {
 	o, broker, _ := failedOptions(5)
 	source := &hanging{recorded: recorded{snapshot: o.Source.(*recorded).snapshot}, turn: make(chan struct{})}
 	o.Source, o.Interval = source, time.Hour
-	term := newTerminal(t, o, 120, 36).await("Flows")
+	term := o.open(t).await("Flows")
 	term.command("queue user@failed", "✗ no such command, and the broker has not been read yet")
 	source.turn <- struct{}{}
 	term.await("▸ queue ucenter@user@failed")
-	broker.mu.Lock()
+	broker.Lock()
 	term.press(keyEnter).await("reading the queue").command("replay all", "✗ no command, flow or queue has that name")
-	broker.mu.Unlock()
+	broker.Unlock()
 	term.await("▸ replay all shown", "key R")
 }
 
@@ -100,15 +98,15 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	c := newClock()
 	broker := newRecordedBroker(c)
 	o.Broker, o.Now = broker, c.now
-	term := newTerminal(t, o, 120, 36).await("No flows here").command("evil", "▸ queue evil ")
+	term := o.open(t).await("No flows here").command("evil", "▸ queue evil ")
 	screen := term.screen()
 	must.That(t, !strings.ContainsAny(screen, "\x1b\u202e") && utf8.ValidString(screen),
 		"something unprintable is on the screen:\n%q", screen)
 	term.press(keyTab, keyEnter).await("now 1").command("failed", "vhost orders", "vhost /")
 	term.press("\x15queue orders/failed").await("▸ queue orders/failed").press(keyTab, keyTab, keyEnter)
 	term.awaitThat("both were opened", func(string) bool { return broker.peeked() == 2 })
-	broker.mu.Lock()
-	defer broker.mu.Unlock()
+	broker.Lock()
+	defer broker.Unlock()
 	assert.Equal(t, broker.peeks[0].Queue.Name, evil, "opened")
 	got := broker.peeks[1].Queue
 	assert.That(t, got == other.QueueRef || got == ref("orders/failed"), "opened %v", got)
@@ -116,7 +114,7 @@ func TestPaletteTakesAnyName(t *testing.T) {
 
 // Before the broker was read there are commands, and no names.
 func TestPaletteBeforeTheFirstAnswer(t *testing.T) {
-	term := newTerminal(t, frozen(&recorded{err: fmt.Errorf("no broker")}), 80, 24).await("lost")
+	term := frozen(&recorded{err: fmt.Errorf("no broker")}).open(t, 80, 24).await("lost")
 	term.command("queue x", "the broker has not been read yet").press("\x15quit", keyEnter)
 	term.awaitEnd()
 }
@@ -190,8 +188,7 @@ func TestKeyHelpHasEveryKey(t *testing.T) {
 
 // "-" goes to the previous screen, across tabs, and back again; a closed one is opened again.
 func TestLastScreen(t *testing.T) {
-	o, broker, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36)
+	term := failed(5).open(t)
 	way := func() string {
 		_, path, _ := strings.Cut(strings.Split(term.screen(), "\n")[1], "5 Journal")
 		return strings.TrimSpace(path)
@@ -199,23 +196,22 @@ func TestLastScreen(t *testing.T) {
 	term.await("ucenter@user").press("-").await("no other screen was seen before this one")
 	term.press("j", keyEnter).await("next queue").press("f").await("5 messages   read")
 	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way")
-	looks := broker.peeked() // including the picture's
+	looks := term.broker.peeked() // including the picture's
 	term.press("4").await("WHAT").press("-").await("5 messages   read").press("-").await("WHAT")
 	assert.Equal(t, way(), "", "the way to the findings")
 	term.press("-").await("5 messages   read")
-	assert.Equal(t, broker.peeked(), looks, "looked at what was on the screen all the time")
+	assert.Equal(t, term.broker.peeked(), looks, "looked at what was on the screen all the time")
 
 	term.press("q") // closes the messages
 	term.await("next queue").press("-").await("5 messages   read")
 	assert.Equal(t, way(), "ucenter@user › ucenter@user@failed", "the way to what was closed")
-	assert.Equal(t, broker.peeked(), looks+1, "looked at what was opened again")
+	assert.Equal(t, term.broker.peeked(), looks+1, "looked at what was opened again")
 	term.press("-").await("next queue").press("-").await("5 messages   read")
 }
 
 // The help is over when it was closed: "-" skips it. In a text "-" is a letter.
 func TestLastScreenPassesWhatIsOver(t *testing.T) {
-	o, _, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").press("2").await("UNACKED")
+	term := failed(5).open(t).await("ucenter@user").press("2").await("UNACKED")
 	term.press("?").await("everywhere").press("?").await("UNACKED").press("-").await("MOVED/s")
 	term.press("-").await("UNACKED").press("/a-b").await("/ a-b")
 }
@@ -230,7 +226,7 @@ func going(n int) (Options, *recordedBroker) {
 func TestContextIsChosenInThePalette(t *testing.T) {
 	o, _ := going(5)
 	o.Trouble = "still prod, not away: nothing listens"
-	term := newTerminal(t, o, 120, 36).await("ucenter@user", "! still prod, not away: nothing listens")
+	term := o.open(t).await("ucenter@user", "! still prod, not away: nothing listens")
 	term.command("context ", `evil\x1b[2J`, "context prod", "this one", "context staging")
 	term.press("prod", keyEnter).await("this is prod").command("context nowhere", "✗ there is no context nowhere")
 	term.press(keyEsc).awaitGone("tab completes").command("context st", "▸ context staging").press(keyEnter)
@@ -242,7 +238,7 @@ func TestContextIsChosenInThePalette(t *testing.T) {
 func TestContextIsChosenWithoutABroker(t *testing.T) {
 	o, _ := going(5)
 	o.Source = &recorded{err: context.DeadlineExceeded}
-	term := newTerminal(t, o, 80, 24).await("lost").command("context evil", `▸ context evil\x1b[2J`).press(keyEnter)
+	term := o.open(t, 80, 24).await("lost").command("context evil", `▸ context evil\x1b[2J`).press(keyEnter)
 	term.awaitEnd()
 	assert.Equal(t, term.last.next, "evil\x1b[2J", "goes to")
 }
@@ -261,10 +257,8 @@ func TestContextWaitsForWhatRuns(t *testing.T) {
 }
 
 func TestMoveToAQueueOfChoice(t *testing.T) {
-	o, b, c := failedOptions(5)
-	withJournal(t, &o, c, 0)
-	terms := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
-	terms.press(" ", keyDown, " ", "m").await("Move 2 messages", "Type a part of the queue's name")
+	terms := journaled(t, 5, 0).onFailed(t).press(" ", keyDown, " ", "m")
+	terms.await("Move 2 messages", "Type a part of the queue's name")
 	terms.lacks(term.MarkCursor+" "+failedQueue, "the source is offered")
 	terms.press("no such queue").await("no queue has that in its name").press(keyEnter).settle()
 	terms.await("no queue has that in its name")
@@ -280,7 +274,7 @@ func TestMoveToAQueueOfChoice(t *testing.T) {
 	terms.press("@retry", keyEnter).await("reaches   ucenter@user@retry", "strips    x-death", "expire, after 30s")
 	terms.press(keyEnter).await("2 messages moved to ucenter@user@retry")
 	terms.press(keyEnter).await("3 messages", "2 taken out")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Operation == plan.Move && plans[0].To() == "queue:ucenter@user@retry" &&
-		!plans[0].Mark, "executed %+v", plans)
+	terms.ran(func(p plan.Run) bool {
+		return p.Operation == plan.Move && p.To() == "queue:ucenter@user@retry" && !p.Mark
+	})
 }

@@ -64,7 +64,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			}()
 			must.Do(t, pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}))
 			before := must.Get(term.GetState(tty.Fd()))(t)
-			o, _, _ := failedOptions(3)
+			o := failed(3)
 			defect(&o, &armed)
 			stdout := os.Stdout
 			os.Stdout = tty // Bubble Tea reports the panic there

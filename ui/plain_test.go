@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,15 +19,15 @@ import (
 
 // voice is a screen reader: it gets what a plain screen writes, a line for each movement of the terminal's cursor.
 type voice struct {
-	mu    sync.Mutex
+	lock
 	lines term.Lines
 	to    io.Writer
 	said  bytes.Buffer
 }
 
 func (v *voice) Write(b []byte) (int, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.Lock()
+	defer v.Unlock()
 	out := v.lines.Take(b)
 	v.said.Write(out)
 	if _, err := v.to.Write(out); err != nil {
@@ -41,8 +40,8 @@ var movements = regexp.MustCompile(`\x1b\[[\d;]*H`)
 
 // heard are the lines written since the last call, without the header: a poll may be slow.
 func (v *voice) heard() (lines []string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.Lock()
+	defer v.Unlock()
 	for _, line := range movements.Split(v.said.String(), -1) {
 		if line = strings.TrimSpace(ansi.Strip(line)); line != "" && !strings.HasPrefix(line, "dlxtop ") {
 			lines = append(lines, line)
@@ -83,7 +82,7 @@ func TestPlainScreen(t *testing.T) {
 		failInto(t, channel, name+".failed", "classic", "ValueError: no address", n)
 	}
 	o.Plain = true
-	screen := newTerminal(t, o, 120, 24)
+	screen := o.open(t, 120, 24)
 	screen.await("[1 Flows]", "3 Failed 12", o.VHost+"/mail ", o.VHost+"/push ", o.VHost+"/sms ").press("g").onRow("mail ")
 	said := []string{""}
 	for tries := 0; len(said) > 0; tries++ { // until the statistics have the new queues
@@ -113,7 +112,7 @@ func TestPlainListScrolls(t *testing.T) {
 		failInto(t, channel, "mail.failed", "classic", fmt.Sprint("ValueError: number ", i), 1)
 	}
 	o.Plain = true
-	screen := newTerminal(t, o, 120, 24).onRow("mail ").press("f").await(o.VHost + "/mail.failed   30 messages")
+	screen := o.open(t, 120, 24).onRow("mail ").press("f").await(o.VHost + "/mail.failed   30 messages")
 	screen.onRow("number 0 ").awaitPolls(2)
 	screen.voice.heard()
 	for i := range 25 { // more than a screen

@@ -26,21 +26,17 @@ import (
 func TestAccountGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, _ := failedOptions(47)
-		b.execute = func(_ context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
-			a := plan.Account{
-				Operation: p.Operation, From: p.From, Planned: 47, Moved: 40, Returned: 3, Refused: 1, Gone: 2,
-				Stopped: "the connection was lost", Elapsed: 1234 * time.Millisecond,
-			}
+		b.execute = ends(func(a *plan.Account) {
+			a.Moved, a.Returned, a.Refused, a.Gone = 40, 3, 1, 2
+			a.Stopped, a.Elapsed = "the connection was lost", 1234*time.Millisecond
 			for i := range 4 {
 				a.Problems = append(a.Problems, plan.Problem{
 					MessageID: fmt.Sprintf("0f3c9a%02d-user", i),
 					Outcome:   plan.Returned, Reason: "no queue is bound for this key",
 				})
 			}
-			progress(a)
-			return a, nil
-		}
-		term := onQueue(t, o, failedQueue, width, height).await("47 messages").press("R").await("enter replay")
+		})
+		term := o.onFailed(t, width, height).press("R").await("enter replay")
 		term.press(keyEnter).await("What happened", "40 of 47 messages moved").golden()
 	})
 }
@@ -65,24 +61,20 @@ func TestStripWords(t *testing.T) {
 
 // An action that moved nothing does not offer an undo, which would undo an older one.
 func TestNothingToUndo(t *testing.T) {
-	o, b, c := failedOptions(5)
-	withJournal(t, &o, c, 1)
-	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
-		return plan.Account{Operation: p.Operation, From: p.From, Planned: 1, Gone: 1, JournalID: 2}, nil
-	}
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("d").await("enter drop 1 message ")
+	o, b, _ := failedOptions(5)
+	withJournal(t, &o, 1)
+	b.execute = ends(func(a *plan.Account) { a.Gone, a.JournalID = 1, 2 })
+	term := o.onFailed(t).press("d").await("enter drop 1 message ")
 	term.press(keyEnter).await("0 of 1 message dropped", "journal   2")
 	term.lacks("undoes it", "it offers an undo")
 }
 
 // The box that says "u undoes it" handles that key.
 func TestUndoOfWhatHappened(t *testing.T) {
-	o, b, c := failedOptions(5)
-	withJournal(t, &o, c, 3)
-	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
-		return plan.Account{Operation: p.Operation, From: p.From, Planned: 1, Dropped: 1, JournalID: 1}, nil
-	}
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("d").await("enter drop 1 message ")
+	o, b, _ := failedOptions(5)
+	withJournal(t, &o, 3)
+	b.execute = ends(func(a *plan.Account) { a.Dropped, a.JournalID = 1, 1 })
+	term := o.onFailed(t).press("d").await("enter drop 1 message ")
 	term.press(keyEnter).await("What happened", "u undoes it", "u undo  enter close")
 	term.press("u").await("Undo 1: bring back 3 messages").press(keyEsc)
 	term.awaitThat("the messages are seen again, without a box", func(screen string) bool {
@@ -92,21 +84,18 @@ func TestUndoOfWhatHappened(t *testing.T) {
 }
 
 func TestReplayTargets(t *testing.T) {
-	o, b, _ := failedOptions(5)
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
-	term.press("r").await("auto: the narrowest way", "through master, key ucenter@user")
+	term := failed(5).onFailed(t).press("r").await("auto: the narrowest way", "through master, key ucenter@user")
 	term.press(keyTab).await("origin: where each was first published")
 	term.press(keyTab).await("queue: ucenter@user by name", "through (default), key ucenter@user")
 	term.press(keyEnter).await("1 message moved to ucenter@user").press(keyEnter).await("4 messages", "1 taken out")
-	plans := b.executed()
-	assert.That(t, len(plans) == 1 && plans[0].Target.Mode == target.ToQueue, "executed %+v", plans)
+	term.ran(func(p plan.Run) bool { return p.Target.Mode == target.ToQueue })
 }
 
 func TestKeysNeverRunTwice(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	step := make(chan struct{})
 	b.execute = runs(step)
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages").press("rrr").await("enter replay")
+	term := o.onFailed(t).press("rrr").await("enter replay")
 	term.press(keyEnter, keyEnter, keyEnter, "r", "d", keyEnter).await("Replaying 1 message")
 	step <- struct{}{}
 	term.await("1 message moved").press(keyEnter).await("4 messages")
@@ -119,7 +108,7 @@ func TestStopARun(t *testing.T) {
 			o, b, _ := failedOptions(47)
 			step := make(chan struct{})
 			b.execute = runs(step)
-			term := onQueue(t, o, failedQueue, 120, 36).await("47 messages").press("R").await("enter replay")
+			term := o.onFailed(t).press("R").await("enter replay")
 			term.press(keyEnter).await("Replaying 47 messages")
 			for range 10 {
 				step <- struct{}{}
@@ -140,7 +129,7 @@ func TestQuitWhileARunIsStopping(t *testing.T) {
 		time.Sleep(50 * time.Millisecond) // messages in flight are awaited
 		return plan.Account{Operation: p.Operation, Planned: p.Planned}, ctx.Err()
 	}
-	term := onQueue(t, o, failedQueue, 80, 24).await("3 messages").press("R").await("enter replay")
+	term := o.onFailed(t, 80, 24).press("R").await("enter replay")
 	term.press(keyEnter).await("Replaying 3 messages").press(keyCtrlC, keyCtrlC)
 	term.awaitEnd()
 	select {
@@ -164,7 +153,7 @@ func TestNameIsTyped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, b, _ := failedOptions(test.messages)
 			o.Production = test.production
-			term := onQueue(t, o, failedQueue, 120, 36).await(fmt.Sprintf("%d message", test.messages))
+			term := o.onQueue(t, failedQueue).await(fmt.Sprintf("%d message", test.messages))
 			term.press("D").await(fmt.Sprintf("Drop %d message", test.messages), "dropped messages are gone")
 			if !test.typed {
 				term.press(keyEnter).await("dropped", "What happened")
@@ -182,21 +171,20 @@ func TestNameIsTyped(t *testing.T) {
 func TestReplayWithoutFlow(t *testing.T) {
 	o, b, _ := showing(recording(queue("orphans", ready(1)), exchange("direct", "x"), bind("x", "k", "orphans")))
 	b.put("orphans", message.Message{RoutingKey: "gone", Exchange: "nowhere", Body: []byte("x")})
-	term := onQueue(t, o, "orphans", 80, 24).await("1 message")
+	term := o.onQueue(t, "orphans", 80, 24).await("1 message")
 	term.press("r").await("not possible: this queue belongs to no flow")
 	term.press(keyTab).await("the exchange nowhere does not exist").press(keyEnter, keyEsc).awaitGone("not possible")
-	wantFroms(t, b)
+	term.wantFroms()
 }
 
 func TestOnlyWhatStayedStays(t *testing.T) {
 	o, b, _ := failedOptions(3)
-	b.execute = func(_ context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	b.execute = ends(func(a *plan.Account) {
 		m := failedMessage(1)
-		a := plan.Account{Operation: p.Operation, From: p.From, Planned: 3, Moved: 2}
+		a.Moved = 2
 		a.Add(plan.Returned, &message.Message{Fingerprint: message.FingerprintOf(&m)}, "no queue took it")
-		return a, nil
-	}
-	term := onQueue(t, o, failedQueue, 120, 36).await("3 messages").press("R").await("enter replay")
+	})
+	term := o.onFailed(t).press("R").await("enter replay")
 	term.press(keyEnter).await("2 of 3 messages moved").press(keyEnter).await("1 message ", `{"id":121`)
 	term.awaitGone(`{"id":120`)
 }
@@ -218,8 +206,7 @@ func TestProgressFeedNeverBlocks(t *testing.T) {
 func TestPlanFollowsTheBroker(t *testing.T) {
 	o, b, c := failedOptions(5)
 	o.Interval = 10 * time.Millisecond
-	term := onQueue(t, o, failedQueue, 120, 36).await("5 messages")
-	term.press("r").await("reaches   ucenter@user, 3 consumers")
+	term := o.onFailed(t).press("r").await("reaches   ucenter@user, 3 consumers")
 	changed := *busyBroker()
 	bind("master", "ucenter@user", "user-monitor")(&changed)
 	changed.TakenAt = c.now().Add(time.Second)
@@ -237,7 +224,7 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 
 // A plan is made again after each toggle, and keys pressed meanwhile count.
 func TestKeysWhileItPlans(t *testing.T) {
-	o, _, _ := failedOptions(1)
+	o := failed(1)
 	list := message.MessageList{failedMessage(0)}
 	rows := must.Get(shell.MessageRows(list, ref(failedQueue), false, func(int, *message.Message) {}))(t)
 	e, topology := newApp(t.Context(), o).env, model.NewTopology(o.Source.(*recorded).snapshot)
@@ -275,9 +262,8 @@ func TestKeysWhileItPlans(t *testing.T) {
 
 // Tab offers the flow's buffer, from which the worker gets the messages later, and o spreads them over a time.
 func TestReplayLaterGolden(t *testing.T) {
-	manySizes(t, func(t *testing.T, width, height int) {
-		o, b, _ := failedOptions(60)
-		term := onQueue(t, o, failedQueue, width, height).await("60 messages").press("R").await("o spread over 1m")
+	at(t, allSizes, func(t *testing.T, width, height int) {
+		term := failed(60).onFailed(t, width, height).press("R").await("o spread over 1m")
 		term.press("o").await("at most 1/s: 60 messages take 1m or more")
 		term.press("o").await("at most 0.2/s: 60 messages take 5m or more")
 		for _, shows := range []string{"origin: where each", "queue: ucenter@user by name", "later: 30s in the buffer"} {
@@ -285,9 +271,7 @@ func TestReplayLaterGolden(t *testing.T) {
 		}
 		term.await("ucenter@user gets them after 30s in the buffer", "enter replay").settle().golden()
 		term.press(keyEnter).await("60 messages moved")
-		plans := b.executed()
-		assert.That(t, len(plans) == 1 && plans[0].Target.Fixed.RoutingKey == "ucenter@user@retry" && plans[0].Rate == 0.2,
-			"ran %+v", plans)
+		term.ran(func(p plan.Run) bool { return p.Target.Fixed.RoutingKey == "ucenter@user@retry" && p.Rate == 0.2 })
 	})
 }
 
@@ -303,9 +287,9 @@ func TestSpreadGoesRound(t *testing.T) {
 // After the number, for one message and for a cause in several queues: every key is then a letter of the reason, the
 // last one is proposed, and the records get it.
 func TestReasonIsAskedInProduction(t *testing.T) {
-	o, b, _, c := manyFailed()
+	o, b, _, _ := manyFailed()
 	o.Production = true
-	withJournal(t, &o, c, 0)
+	withJournal(t, &o, 0)
 	var mu sync.Mutex
 	var reasons []string
 	b.execute = func(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
@@ -314,7 +298,7 @@ func TestReasonIsAskedInProduction(t *testing.T) {
 		reasons = append(reasons, plan.ReasonOf(ctx))
 		return plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Dropped: p.Planned}, nil
 	}
-	term := onSMTP(t, o, 80, 24).press("d").await("type 64:").press("64").await("enter drop 64 messages")
+	term := o.onSMTP(t, 80, 24).press("d").await("type 64:").press("64").await("enter drop 64 messages")
 	term.press(keyEnter).await("Why? The journal keeps it with your name.", "enter drop 64 messages", "esc back")
 	term.press(keyEnter, "o", "c", "x", keyEsc).await("type 64:", "> 64").press(keyEnter).await("Why?")
 	term.press("INC-4711 jq").await("> INC-4711 jq").press(keyEnter).await("64 messages dropped", "esc close")
@@ -327,23 +311,22 @@ func TestReasonIsAskedInProduction(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	o, b, _ := failedOptions(5)
+	o := failed(5)
 	o.ReadOnly = true
-	term := onQueue(t, o, failedQueue, 80, 24).await("5 messages")
+	term := o.onFailed(t, 80, 24)
 	for _, k := range []string{"r", "d", "R", "D", "m" + keyEnter} {
 		term.press(k).await("not possible: read-only:")
 		term.lacks("undoes it", "an undo is promised of what is not possible")
 		term.press(keyEnter, keyEsc).awaitGone("not possible")
 	}
-	wantFroms(t, b)
+	term.wantFroms()
 }
 
 // If a question has more lines than 80 x 24 has room for, what has changed, the choice, the field and the keys stay,
 // and a mark says that lines are missing.
 func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	const width, height = 80, 19 // of the screen, without what is above and below it
-	o, _, _ := failedOptions(47)
-	e := newApp(t.Context(), o).env
+	e := newApp(t.Context(), failed(47)).env
 	e.Production = true
 	warnings := slices.Repeat([]plan.Warning{{Says: strings.Repeat("a.long.name.of.a.queue.", 4) + ": brought back"}}, 8)
 	changed := []plan.Change{{Says: "it would act on 47 messages instead of 46"}}

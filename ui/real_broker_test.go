@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muesli/termenv"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
@@ -27,7 +26,6 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/shell"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // testNode is a real broker. Each test has its own queues on it.
@@ -71,11 +69,10 @@ func optionsOn(t *testing.T, node *demo.Node, vhost, at string) (Options, *amqp.
 	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
 	client := must.Get(broker.New(broker.Options{URL: at, Journal: kept}))(t)
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost}))(t)
-	connection := must.Get(amqp.Dial(at))(t)
-	t.Cleanup(func() { connection.Close(); client.Close(); source.Close(); kept.Close() })
+	t.Cleanup(func() { client.Close(); source.Close(); kept.Close() })
 	return Options{
 		Source: source, Broker: client, Journal: kept, Title: "test", Interval: 200 * time.Millisecond,
-	}, must.Get(connection.Channel())(t)
+	}, dial.Channel(t, at)
 }
 
 // deadTo are the arguments of a queue that dead-letters to another one.
@@ -90,21 +87,21 @@ func waitingFor(ttl int64, queue string) amqp.Table {
 	return arguments
 }
 
-// declare declares a durable queue that is deleted after the test.
-func declare(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) {
-	t.Helper()
-	must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
-	t.Cleanup(func() {
-		if _, err := channel.QueueDelete(name, false, false, false); err != nil {
-			t.Log(err)
-		}
-	})
+// many are n messages.
+func many(n int, one func(i int) amqp.Publishing) []amqp.Publishing {
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i] = one(i)
+	}
+	return messages
 }
 
-func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp.Publishing) {
+// take takes the first message of a queue, and acknowledges it if it is done with.
+func take(t *testing.T, channel *amqp.Channel, queue string, done bool) amqp.Delivery {
 	t.Helper()
-	must.Do(t, channel.Confirm(false))
-	dial.Publish(t, channel, queue, messages...)
+	d, ok, err := channel.Get(queue, done)
+	must.That(t, err == nil && ok, "a message of %s: %t, %v", queue, ok, err)
+	return d
 }
 
 // works consumes a queue of a vhost, as an application does, until it is ended or the test ends.
@@ -124,14 +121,13 @@ func TestReplayOnARealBroker(t *testing.T) {
 	must.Do(t, scenario.Declare(t.Context(), node.AMQP()))
 	failed := depth.Of(t, channel, failedQueue)
 	must.That(t, failed >= 3, "the scenario seeds %d failed messages", failed)
-	term := onFlow(t, o, "ucenter@user", 120, 36).await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
+	term := o.onFlow(t, "ucenter@user").await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
 	term.press("f")
 	deaths := "expired" // once, by the broker's count
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
-	term.await(fmt.Sprintf("%d messages", failed), deaths, "user.created").press(keyDown)
-	term.awaitRow(" 2 ")
+	term.await(fmt.Sprintf("%d messages", failed), deaths, "user.created").press(keyDown).awaitRow(" 2 ")
 	term.press("r").await("through master, key ucenter@user", "reaches   ucenter@user", "strips", "#2, id ")
 	dialog := term.screen()
 	id, _, _ := strings.Cut(dialog[strings.Index(dialog, "#2, id ")+len("#2, id "):], " ")
@@ -143,8 +139,7 @@ func TestReplayOnARealBroker(t *testing.T) {
 	} {
 		assert.Equal(t, depth.Of(t, channel, name), want, "%s holds", name)
 	}
-	d, ok, err := channel.Get("ucenter@user", true)
-	must.That(t, err == nil && ok, "get the replayed message: %v, %v", ok, err)
+	d := take(t, channel, "ucenter@user", true)
 	assert.That(t, d.MessageId == id && d.Exchange == "master" && d.RoutingKey == "ucenter@user" &&
 		d.DeliveryMode == amqp.Persistent && d.Expiration == "", "replayed %q, want %q: %+v", d.MessageId, id, d)
 	for name := range d.Headers {
@@ -158,22 +153,15 @@ func TestReplayOnARealBroker(t *testing.T) {
 func TestDropOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	o.Journal = nil
-	declare(t, channel, "ui.drop", nil)
-	var messages []amqp.Publishing
-	for i := range 6 {
-		messages = append(messages, amqp.Publishing{MessageId: fmt.Sprintf("drop-%d", i), Body: []byte("a body")})
-	}
-	publish(t, channel, "ui.drop", messages...)
-	term := onQueue(t, o, "ui.drop", 80, 24).await("6 messages").press(" ", keyDown, " ").await("2 selected")
+	dial.Queue(t, channel, "ui.drop", nil)
+	dial.Publish(t, channel, "ui.drop", many(6, func(i int) amqp.Publishing {
+		return amqp.Publishing{MessageId: fmt.Sprintf("drop-%d", i), Body: []byte("a body")}
+	})...)
+	term := o.onQueue(t, "ui.drop", 80, 24).await("6 messages").press(" ", keyDown, " ").await("2 selected")
 	term.press("d").await("Drop 2 messages", "there is no undo").press(keyEnter).await("2 messages dropped")
 	term.press(keyEnter).await("4 messages")
 	var left []string
-	for {
-		d, ok, err := channel.Get("ui.drop", true)
-		must.Do(t, err)
-		if !ok {
-			break
-		}
+	for _, d := range dial.Take(t, channel, "ui.drop") {
 		left = append(left, d.MessageId)
 	}
 	assert.Equal(t, strings.Join(left, " "), "drop-1 drop-3 drop-4 drop-5", "left in the queue")
@@ -182,15 +170,13 @@ func TestDropOnARealBroker(t *testing.T) {
 func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	o, _, channel := real(t)
 	const n = 7000
-	declare(t, channel, "ui.stop", nil)
-	declare(t, channel, "ui.stop.retry", waitingFor(600_000, "ui.stop"))
-	declare(t, channel, "ui.stop.failed", nil)
-	messages := make([]amqp.Publishing, n)
-	for i := range messages {
-		messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte(strings.Repeat("x", 1000))}
-	}
-	publish(t, channel, "ui.stop.failed", messages...)
-	term := onQueue(t, o, "ui.stop.failed", 120, 36).await("500 of 7,000 read")
+	dial.Queue(t, channel, "ui.stop", nil)
+	dial.Queue(t, channel, "ui.stop.retry", waitingFor(600_000, "ui.stop"))
+	dial.Queue(t, channel, "ui.stop.failed", nil)
+	dial.Publish(t, channel, "ui.stop.failed", many(n, func(i int) amqp.Publishing {
+		return amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte(strings.Repeat("x", 1000))}
+	})...)
+	term := o.onQueue(t, "ui.stop.failed").await("500 of 7,000 read")
 	term.press("M").await("5,000 of 7,000 read").press("R").await("Replay 5,000 messages", "reaches   ui.stop")
 	term.press("5,000").agree("replay", "Replaying 5,000 messages").press(keyEsc).await("What happened")
 	var here, there int
@@ -229,8 +215,8 @@ func (term *terminal) answer(text string, questions ...string) *terminal {
 
 func TestHostileMessagesOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
-	declare(t, channel, "ui.hostile", nil)
-	publish(t, channel, "ui.hostile",
+	dial.Queue(t, channel, "ui.hostile", nil)
+	dial.Publish(t, channel, "ui.hostile",
 		amqp.Publishing{
 			MessageId: "huge", ContentType: "application/json",
 			Body: []byte(`["` + strings.Repeat("x", 10<<20) + `"]`),
@@ -241,7 +227,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 		},
 		amqp.Publishing{MessageId: "binary", Body: []byte{0, 1, 2, 0xff, 0xfe, 0x1b, '[', '2', 'J'}},
 	)
-	term := onQueue(t, o, "ui.hostile", 120, 36).await("3 messages", "10M")
+	term := o.onQueue(t, "ui.hostile").await("3 messages", "10M")
 	term.press(keyEnter, "G").await("▸ Body").press("q").await("3 messages")
 	term.press(keyDown).await("malformed", "x-death").press(keyDown, keyEnter).await("message 3 of 3", "1b 5b 32")
 	assert.That(t, strings.HasPrefix(term.screen(), " dlxtop"), "a message moved the screen:\n%s", term.screen())
@@ -262,9 +248,8 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	client := must.Get(broker.New(broker.Options{URL: node.AMQP()}))(t)
 	defer client.Close()
 	must.Do(t, client.Check(t.Context(), "/"))
-	often := newTerminal(t, Options{Source: polled(t, node), Title: "real", Interval: 200 * time.Millisecond}, 120, 36)
-	seldom := newTerminal(t, Options{Source: polled(t, node), Broker: client, Title: "real", Interval: 10 * time.Minute},
-		120, 36)
+	often := Options{Source: polled(t, node), Title: "real", Interval: 200 * time.Millisecond}.open(t)
+	seldom := Options{Source: polled(t, node), Broker: client, Title: "real", Interval: 10 * time.Minute}.open(t)
 	often.await(node.Version(), "ucenter@enterprise", "ucenter@user", "user-monitor", "retry 30s", "none !")
 	often.press("/", "ucenter@user", keyEnter).await("ucenter@user@failed", "TTL 30s (argument) → master")
 	for range 2 { // the second time on a connection that was remade
@@ -304,7 +289,7 @@ func TestTheAgeOfThePicture(t *testing.T) {
 	c := newClock()
 	source := &hanging{recorded: recorded{snapshot: busyBroker()}, turn: make(chan struct{})}
 	o := lively(source, c)
-	term := newTerminal(t, o, 80, 24)
+	term := o.open(t, 80, 24)
 	source.turn <- struct{}{}
 	term.await("ucenter@user") // its age depends on how long the poll took
 	c.advance(9 * time.Minute) // the second poll hangs
@@ -332,8 +317,7 @@ func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 func TestASlowPollIsNotLive(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
-	topology := model.NewTopology(busyBroker())
+	a.env.Styles = mono
 	for _, step := range []struct {
 		took  time.Duration // of a poll that has just ended; 0: none has
 		after time.Duration
@@ -345,11 +329,7 @@ func TestASlowPollIsNotLive(t *testing.T) {
 		{0, 110 * time.Second, "slow, 2m 16s old"},
 	} {
 		if step.took > 0 {
-			a.poller.inFlight = a.env.NewRequest()
-			a.poller.answered(polledMsg{
-				request: a.poller.inFlight, took: step.took,
-				topology: shell.TopologyMsg{Topology: topology},
-			}, a.env)
+			a.pollTook(step.took)
 		}
 		c.advance(step.after)
 		a.env.Shown = c.now()
@@ -357,18 +337,19 @@ func TestASlowPollIsNotLive(t *testing.T) {
 	}
 }
 
+// pollTook takes in a poll that has just ended.
+func (a *app) pollTook(took time.Duration) {
+	a.poller.inFlight = a.env.NewRequest()
+	topology := shell.TopologyMsg{Topology: model.NewTopology(busyBroker())}
+	a.poller.answered(polledMsg{request: a.poller.inFlight, took: took, topology: topology}, a.env)
+}
+
 // A slow broker is polled seldom, but soon after an action.
 func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
-	answer := func() {
-		a.poller.inFlight = a.env.NewRequest()
-		a.poller.answered(polledMsg{
-			request: a.poller.inFlight, took: 6 * time.Second,
-			topology: shell.TopologyMsg{Topology: model.NewTopology(busyBroker())},
-		}, a.env)
-	}
+	a.env.Styles = mono
+	answer := func() { a.pollTook(6 * time.Second) }
 	acted := func() {
 		next, _ := a.Update(shell.AnswerMsg{Msg: shell.EndedMsg[plan.Account]{}})
 		a = next.(app)
@@ -397,23 +378,23 @@ func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 func TestReplayIsFollowedToItsEnd(t *testing.T) {
 	o, node, channel := real(t)
 	const worker, failed = "ui.followed", "ui.followed.failed"
-	declare(t, channel, failed, nil)
-	declare(t, channel, worker, deadTo("ui.followed.retry"))
-	declare(t, channel, "ui.followed.retry", waitingFor(2000, worker))
-	publish(t, channel, failed, amqp.Publishing{MessageId: "bad"}, amqp.Publishing{MessageId: "good"})
+	dial.Queue(t, channel, failed, nil)
+	dial.Queue(t, channel, worker, deadTo("ui.followed.retry"))
+	dial.Queue(t, channel, "ui.followed.retry", waitingFor(2000, worker))
+	dial.Publish(t, channel, failed, amqp.Publishing{MessageId: "bad"}, amqp.Publishing{MessageId: "good"})
 	dial.Work(t, node.AMQP(), worker, 0, func(d amqp.Delivery) {
 		switch _, tried := d.Headers["x-death"]; {
 		case d.MessageId == "good":
-			_ = d.Ack(false)
+			acknowledge(d)
 		case tried:
 			_ = channel.PublishWithContext(t.Context(), "", failed, false, false,
 				amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers})
-			_ = d.Ack(false)
+			acknowledge(d)
 		default:
-			_ = d.Reject(false)
+			reject(d)
 		}
 	})
-	term := onQueue(t, o, failed, 120, 36).await("2 messages").press("R").agree("replay", "What happened")
+	term := o.onQueue(t, failed).await("2 messages").press("R").agree("replay", "What happened")
 	term.await("after     all taken", "none came back, up to 1 waiting for a retry")
 	term.await("after     all taken", "1 came back; watched for ").press(keyEnter).awaitGone("What happened")
 	term.press("5").await("2 moved; 1 came back", "after     all taken", "1 came back; watched for ")
@@ -422,9 +403,7 @@ func TestReplayIsFollowedToItsEnd(t *testing.T) {
 // The remaining watch counts down, and messages that came back are reported on every screen.
 func TestEndOfASequelIsShown(t *testing.T) {
 	o, b, c := failedOptions(47)
-	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
-		return plan.Account{Operation: p.Operation, From: p.From, Planned: 47, Moved: 47, Mark: "M"}, nil
-	}
+	b.execute = ends(func(a *plan.Account) { a.Moved, a.Mark = 47, "M" })
 	over := make(chan struct{})
 	b.follow = func(ctx context.Context, f plan.Following, progress func(plan.Sequel)) (plan.Sequel, error) {
 		s := plan.Sequel{Sent: 47, Taken: 40, Acked: model.Some[int64](38), Watch: f.Watch, Until: c.now().Add(f.Watch)}
@@ -438,7 +417,7 @@ func TestEndOfASequelIsShown(t *testing.T) {
 		progress(s)
 		return s, nil
 	}
-	term := onQueue(t, o, failedQueue, 120, 36).await("47 messages").press("R").agree("replay", "What happened")
+	term := o.onFailed(t).press("R").agree("replay", "What happened")
 	term.await("40 of 47 taken, 38 of 47 acknowledged, none came back, 7 still waiting;", "watched until 1m39s after all")
 	term.golden().press(keyEnter, "1").await("DUE")
 	close(over)

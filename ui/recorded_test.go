@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +28,7 @@ import (
 
 // recordedBroker returns what it was given: messages by queue, and the outcome of a plan.
 type recordedBroker struct {
-	mu       sync.Mutex
+	lock
 	messages map[model.QueueRef][]message.Message
 	err      error
 	down     model.QueueRef // cannot be read
@@ -66,8 +65,8 @@ func (b *recordedBroker) User() string {
 
 func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 	outsideView("the broker")
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	if b.count == nil {
 		return nil, nil
 	}
@@ -76,16 +75,12 @@ func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (map[mo
 
 func (b *recordedBroker) Held(time.Time) map[model.QueueRef]bool {
 	outsideView("the broker")
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.held
+	return under(b, func() map[model.QueueRef]bool { return b.held })
 }
 
 func (b *recordedBroker) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
 	outsideView("the disk")
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.looked, nil
+	return under(b, func() map[model.QueueRef]model.Looked { return b.looked }), nil
 }
 
 func (b *recordedBroker) Address() string {
@@ -94,8 +89,8 @@ func (b *recordedBroker) Address() string {
 }
 
 func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	if b.unreadable != nil {
 		return peek.Read{}, b.unreadable
 	}
@@ -137,8 +132,8 @@ func (b *recordedBroker) Resume(
 }
 
 func (b *recordedBroker) put(queue string, messages ...message.Message) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	before := len(b.messages[ref(queue)])
 	all := append(b.messages[ref(queue)], messages...)
 	for i := before; i < len(all); i++ {
@@ -152,13 +147,6 @@ func (b *recordedBroker) put(queue string, messages ...message.Message) {
 	b.messages[ref(queue)] = all
 }
 
-// change does something to the broker between two calls.
-func (b *recordedBroker) change(do func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	do()
-}
-
 // leave keeps only these messages of a queue, by position.
 func (b *recordedBroker) leave(queue string, from, to int) {
 	b.change(func() { b.messages[ref(queue)] = slices.Clone(b.messages[ref(queue)][from:to]) })
@@ -166,8 +154,8 @@ func (b *recordedBroker) leave(queue string, from, to int) {
 
 func (b *recordedBroker) Peek(_ context.Context, plan peek.Plan) (peek.Peeked, error) {
 	outsideView("the broker")
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Lock()
+	defer b.Unlock()
 	b.peeks = append(b.peeks, plan)
 	if b.down == plan.Queue {
 		return peek.Peeked{Plan: plan}, errors.New("the queue's node is down")
@@ -182,47 +170,49 @@ func (b *recordedBroker) Peek(_ context.Context, plan peek.Plan) (peek.Peeked, e
 		highest = max(highest, n+1)
 	}
 	return peek.Peeked{
-		Plan: plan, Highest: highest, Messages: append(message.MessageList(nil), all[:min(len(all), plan.Limit)]...),
+		Plan: plan, Highest: highest, Messages: slices.Clone(message.MessageList(all[:min(len(all), plan.Limit)])),
 		Depth: model.Some(int64(len(all))), TakenAt: b.clock.now(),
 	}, nil
 }
 
 func (b *recordedBroker) Execute(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
-	b.mu.Lock()
-	b.plans = append(b.plans, p)
 	execute := b.execute
-	b.mu.Unlock()
+	b.change(func() { b.plans = append(b.plans, p) })
 	if execute != nil {
 		return execute(ctx, p, progress)
 	}
 	a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Elapsed: 12 * time.Millisecond}
-	for range p.Planned {
-		if p.Operation == plan.Drop {
-			a.Dropped++
-		} else {
-			a.Moved++
-		}
+	if p.Operation == plan.Drop {
+		a.Dropped = p.Planned
+	} else {
+		a.Moved = p.Planned
 	}
 	progress(a)
 	return a, nil
 }
 
-func (b *recordedBroker) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.err = err
-}
-
-func (b *recordedBroker) peeked() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.peeks)
-}
+func (b *recordedBroker) fail(err error) { b.change(func() { b.err = err }) }
+func (b *recordedBroker) peeked() int    { return under(b, func() int { return len(b.peeks) }) }
 
 func (b *recordedBroker) executed() []plan.Run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append([]plan.Run(nil), b.plans...)
+	return under(b, func() []plan.Run { return slices.Clone(b.plans) })
+}
+
+// ran checks the only plan that was executed.
+func (term *terminal) ran(wanted func(p plan.Run) bool) *terminal {
+	term.t.Helper()
+	plans := term.broker.executed()
+	assert.That(term.t, len(plans) == 1 && wanted(plans[0]), "executed %+v", plans)
+	return term
+}
+
+// ends executes plans with an account that says what happened.
+func ends(outcome func(a *plan.Account)) func(context.Context, plan.Run, func(plan.Account)) (plan.Account, error) {
+	return func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}
+		outcome(&a)
+		return a, nil
+	}
 }
 
 // failedMessage is the i-th message of ucenter@user@failed: published, tried three times, given up.
@@ -298,13 +288,31 @@ func recording(parts ...build.Part) *model.Snapshot {
 func later(s *model.Snapshot, after time.Duration, ready map[string]int64) *model.Snapshot {
 	next := *s
 	next.TakenAt = s.TakenAt.Add(after)
-	next.Queues = append([]model.Queue(nil), s.Queues...)
+	next.Queues = slices.Clone(s.Queues)
 	for i := range next.Queues {
 		if n, ok := ready[next.Queues[i].Name]; ok {
 			next.Queues[i].Ready = model.Some(n)
 		}
 	}
 	return &next
+}
+
+// queueIn is a queue of a snapshot.
+func queueIn(s *model.Snapshot, name string) *model.Queue {
+	return &s.Queues[slices.IndexFunc(s.Queues, func(q model.Queue) bool { return q.Name == name })]
+}
+
+// without is the same broker without a queue.
+func without(s *model.Snapshot, name string) *model.Snapshot {
+	next := *s
+	next.Queues = slices.DeleteFunc(slices.Clone(s.Queues), func(q model.Queue) bool { return q.Name == name })
+	return &next
+}
+
+// recount lets the next poll bring these numbers, counted now.
+func (o Options) recount(ready map[string]int64) {
+	source := o.Source.(*recorded)
+	source.tell(countedAt(o.Broker.(*recordedBroker).clock, later(source.snapshot, 0, ready)))
 }
 
 // The words of model/build that these tests use again and again.
@@ -416,7 +424,7 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 
 // The first frame has the right colours, and a late answer changes them.
 func TestBackgroundIsWaitedFor(t *testing.T) {
-	a := newApp(t.Context(), frozen(&recorded{snapshot: busyBroker()}))
+	a := newApp(t.Context(), busy())
 	a.width, a.height = 80, 24
 	a.env.Profile, a.env.Asking = termenv.TrueColor, true
 	dress(a.env, term.Auto)
@@ -432,7 +440,7 @@ func TestBackgroundIsWaitedFor(t *testing.T) {
 // Another theme is selected without leaving, and the screen has its colours at once.
 func TestThemeOfTheMoment(t *testing.T) {
 	var e *shell.Env
-	terminal := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24, func(a *app) {
+	terminal := newTerminal(t, busy(), 80, 24, func(a *app) {
 		a.env.Profile = termenv.TrueColor
 		dress(a.env, term.Dark)
 		e = a.env
@@ -442,13 +450,13 @@ func TestThemeOfTheMoment(t *testing.T) {
 	terminal.awaitEnd()
 	assert.That(t, *e.Styles == *term.NewStyles(term.Light, termenv.TrueColor) && e.Theme == term.Light, "the theme is %s",
 		e.Theme)
-	other := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24).await("ucenter@user")
+	other := busy().open(t, 80, 24).await("ucenter@user")
 	other.press(":theme sepia", keyEnter).await("there is no theme sepia")
 }
 
 func TestOwnThemeIsOffered(t *testing.T) {
-	o, _, _ := failedOptions(3)
+	o := failed(3)
 	o.OwnThemes = map[string]map[string]string{"night": {"danger": "#ff00ff"}}
-	screen := newTerminal(t, o, 80, 24).await("ucenter@user").command("theme ni", "▸ theme night").press(keyEnter)
+	screen := o.open(t, 80, 24).await("ucenter@user").command("theme ni", "▸ theme night").press(keyEnter)
 	screen.awaitInside("the theme is worn", func(a app) bool { return a.env.Theme == "night" })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -65,11 +67,11 @@ func TestTapGolden(t *testing.T) {
 			return nil
 		})
 		t.Run("asks", func(t *testing.T) {
-			term := onFlow(t, works, "worker-queue", width, height).await("25 ready")
+			term := works.onFlow(t, "worker-queue", width, height).await("25 ready")
 			term.press("t").await("Tap dlx.exchange", "what enters by out.exchange", "enter").golden()
 		})
 		t.Run("shows", func(t *testing.T) {
-			term := onFlow(t, works, "worker-queue", width, height).await("25 ready").press("t").await("Tap dlx.exchange")
+			term := works.onFlow(t, "worker-queue", width, height).await("25 ready").press("t").await("Tap dlx.exchange")
 			term.press(keyEnter).await("7 seen", "2 messages missed", "published")
 			term.press(keyDown).await("800ms of it").golden()
 		})
@@ -89,9 +91,8 @@ func TestTapKeys(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	})
-	term := onFlow(t, o, "worker-queue", 120, 36).await("25 ready")
-	term.press("t").await("1 of 2", "what enters by out.exchange").press(keyEsc)
-	term.await("MOVED  ") // back on the flow
+	term := o.onFlow(t, "worker-queue").await("25 ready")
+	term.press("t").await("1 of 2", "what enters by out.exchange").press(keyEsc).await("MOVED  ") // back on the flow
 	term.press("t").await("1 of 2", "what enters by out.exchange").press(keyTab).await("2 of 2")
 	term.awaitGone("what enters by").press("*").await("mandatory", "only messages that queues take")
 	term.press("*", keyTab, keyEnter).await("buffer-queue", "7 seen", "none missed")
@@ -106,11 +107,7 @@ func TestTapKeys(t *testing.T) {
 	default:
 	}
 	term.press(keyEsc)
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		t.Error("the screen is gone, and the tap goes on")
-	}
+	receive(t, ended, "the screen is gone, and the tap goes on")
 	term.await("MOVED  ")
 }
 
@@ -118,14 +115,14 @@ func TestTapThatEnds(t *testing.T) {
 	o := tapped(func(context.Context, func(*message.Message, time.Time), func(trace.TapCounts)) error {
 		return errors.New("the connection to the broker was lost: \x1bEOF")
 	})
-	term := onFlow(t, o, "worker-queue", 80, 24).await("25 ready").press("t").await("Tap dlx.exchange")
+	term := o.onFlow(t, "worker-queue", 80, 24).await("25 ready").press("t").await("Tap dlx.exchange")
 	term.press(keyEnter).await("ended", "✗ the connection to the broker was lost", "enter tap again")
 	term.press(":", "tap amq.none", keyEnter).await("there is no exchange amq.none")
 	term.press(keyEsc).awaitGone("there is no exchange amq.none")
 	term.press(":", "tap out.exchange", keyEnter).await("Tap out.exchange")
 
 	o.ReadOnly = true
-	term = onFlow(t, o, "worker-queue", 80, 24).await("25 ready").press("t").await("not possible: read-only:")
+	term = o.onFlow(t, "worker-queue", 80, 24).await("25 ready").press("t").await("not possible: read-only:")
 	term.press(keyEnter).await("Tap dlx.exchange")
 }
 
@@ -133,26 +130,20 @@ func TestTapThatEnds(t *testing.T) {
 func TestTapOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "direct", "tap.front", "tap.dlx")
-	declare(t, channel, "tap.buffer", amqp.Table{
+	dial.Queue(t, channel, "tap.buffer", amqp.Table{
 		"x-dead-letter-exchange": "tap.dlx", "x-dead-letter-routing-key": "w",
 		"x-message-ttl": int64(100),
 	})
-	declare(t, channel, "tap.worker", nil)
+	dial.Queue(t, channel, "tap.worker", nil)
 	bindIn(t, channel, "tap.front", "w", "tap.buffer")
 	bindIn(t, channel, "tap.dlx", "w", "tap.worker")
-	term := onFlow(t, o, "tap.worker", 120, 36).await("tap.buffer", "ready").press("t").await("Tap tap.dlx")
+	term := o.onFlow(t, "tap.worker").await("tap.buffer", "ready").press("t").await("Tap tap.dlx")
 	term.press(keyEnter).await("nothing has passed yet")
 	must.Do(t, channel.Publish("tap.front", "w", false, false, amqp.Publishing{MessageId: "one"}))
 	term.await("published", "expired", "2 seen", "none missed")
-	source := o.Source
 	taps := func() bool {
-		s := must.Get(source.Snapshot(t.Context()))(t)
-		for _, q := range s.Queues {
-			if strings.HasPrefix(q.Name, model.TapPrefix) {
-				return true
-			}
-		}
-		return false
+		queues := must.Get(o.Source.Snapshot(t.Context()))(t).Queues
+		return slices.ContainsFunc(queues, func(q model.Queue) bool { return strings.HasPrefix(q.Name, model.TapPrefix) })
 	}
 	assert.That(t, taps(), "there is no queue of the tap")
 	term.press("1") // it closes what was opened on this tab
@@ -185,9 +176,9 @@ func arrives(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResul
 	}, nil
 }
 
-func openProbe(t *testing.T, o Options, worker string, width, height int) *terminal {
+func (o Options) openProbe(t *testing.T, worker string, size ...int) *terminal {
 	t.Helper()
-	term := onFlow(t, o, worker, width, height).await("MOVED  ").press(":").await("what waits, moves")
+	term := o.onFlow(t, worker, size...).await("MOVED  ").press(":").await("what waits, moves")
 	term.press("probe", keyEnter).await("Send a probe through " + worker)
 	return term
 }
@@ -195,10 +186,10 @@ func openProbe(t *testing.T, o Options, worker string, width, height int) *termi
 func TestProbeGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		var sent int
-		term := openProbe(t, probing(func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error) {
+		term := probing(func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error) {
 			sent++
 			return arrives(plan, tell)
-		}), "worker-queue", width, height)
+		}).openProbe(t, "worker-queue", width, height)
 		term.await("not sent: applications", "i sends it anyway")
 		t.Run("asks", func(t *testing.T) { term.t = t; term.golden() })
 		term.t = t
@@ -212,7 +203,7 @@ func TestProbeGolden(t *testing.T) {
 func TestProbeIsAskedForOnProduction(t *testing.T) {
 	o := probing(arrives)
 	o.Production = true
-	term := openProbe(t, o, "worker-queue", 120, 36)
+	term := o.openProbe(t, "worker-queue")
 	term.press("i").await("Production: to send 1 probe into buffer-queue, type 1:")
 	term.press(keyEnter).await("Nothing was changed: first type 1.").press("1").await("enter send the probe")
 	term.press(keyEnter).await("the probe arrived").press(keyEsc).await("MOVED  ")
@@ -220,11 +211,11 @@ func TestProbeIsAskedForOnProduction(t *testing.T) {
 	o = probing(func(trace.ProbePlan, func(trace.ProbeStep)) (trace.ProbeResult, error) {
 		return trace.ProbeResult{}, fmt.Errorf("the probe was not taken: \x1bno queue took it")
 	})
-	term = openProbe(t, o, "worker-queue", 80, 24).press("i").await("they will get it")
+	term = o.openProbe(t, "worker-queue", 80, 24).press("i").await("they will get it")
 	term.press(keyEnter).await("✗ nothing was sent: the probe was not taken")
 
 	o.ReadOnly = true
-	term = openProbe(t, o, "worker-queue", 80, 24).await("read-only:").press(":")
+	term = o.openProbe(t, "worker-queue", 80, 24).await("read-only:").press(":")
 	term.press("probe nobody", keyEnter).await("there is no flow nobody")
 }
 
@@ -232,13 +223,13 @@ func TestProbeIsAskedForOnProduction(t *testing.T) {
 func TestProbeOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "direct", "probe.dlx")
-	declare(t, channel, "probe.buffer", amqp.Table{
+	dial.Queue(t, channel, "probe.buffer", amqp.Table{
 		"x-dead-letter-exchange":    "probe.dlx",
 		"x-dead-letter-routing-key": "w", "x-message-ttl": int64(300),
 	})
-	declare(t, channel, "probe.worker", nil)
+	dial.Queue(t, channel, "probe.worker", nil)
 	bindIn(t, channel, "probe.dlx", "w", "probe.worker")
-	term := openProbe(t, o, "probe.worker", 120, 36)
+	term := o.openProbe(t, "probe.worker")
 	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again",
 		"enter send the probe")
 	term.agree("send the probe", "the probe arrived").await("the probe arrived", "TTL 300ms", "and taken out again")
@@ -263,7 +254,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	source, c := o.Source.(*recorded), newClock()
 	o.Now = c.now
 	source.tell(broker(1, "wait.a", "wait.b", "wait.c"))
-	term := openProbe(t, o, "worker", 120, 36).await("enters    wait.a", "other buffer, 1 of 3")
+	term := o.openProbe(t, "worker").await("enters    wait.a", "other buffer, 1 of 3")
 	term.press(keyTab).await("enters    wait.b", "i sends it anyway: 1 consumer may get it")
 	source.tell(broker(1, "wait.b", "wait.c"))
 	term.press(keyCtrlR).await("enters    wait.b", "other buffer, 1 of 2")

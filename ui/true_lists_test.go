@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
@@ -26,12 +27,14 @@ import (
 // failInto publishes messages that failed with an error, and declares their queue.
 func failInto(t *testing.T, channel *amqp.Channel, queue, kind, text string, n int) {
 	t.Helper()
-	declare(t, channel, queue, amqp.Table{"x-queue-type": kind})
-	for i := range n {
-		publish(t, channel, queue, amqp.Publishing{
-			MessageId: fmt.Sprint(queue, text, i), Headers: amqp.Table{"x-error": text}, Body: []byte("{}"),
-		})
-	}
+	dial.Queue(t, channel, queue, amqp.Table{"x-queue-type": kind})
+	dial.Publish(t, channel, queue, failures(queue, text, n)...)
+}
+
+func failures(id, text string, n int) []amqp.Publishing {
+	return many(n, func(i int) amqp.Publishing {
+		return amqp.Publishing{MessageId: fmt.Sprint(id, text, i), Headers: amqp.Table{"x-error": text}, Body: []byte("{}")}
+	})
 }
 
 // After each action the lists say what is there, and a row has the cursor.
@@ -41,7 +44,7 @@ func TestListsStayTrue(t *testing.T) {
 		failInto(t, channel, "mail.failed", "classic", "ValueError: no address", 9)
 		failInto(t, channel, "sms.failed", "classic", "ValueError: no address", 8)
 		failInto(t, channel, "sms.failed", "classic", "TimeoutError: too late", 7)
-		screen := newTerminal(t, o, width, height).await("mail ")
+		screen := o.open(t, width, height).await("mail ")
 		screen.press("3").await("   24 read", "ValueError", "TimeoutError").press(keyEnter).await("17 found", "complete")
 		replayAll := func() {
 			screen.press("R").await("replay 17 messages of 2 queues").agree("replay 17 messages", "17 messages moved")
@@ -79,7 +82,7 @@ func TestCostlyListStaysTrue(t *testing.T) {
 		o, channel := storyVHost(t, "mail")
 		failInto(t, channel, "mail.failed", "quorum", "TimeoutError: too late", 3)
 		failInto(t, channel, "mail.failed", "quorum", "ValueError: no address", 9)
-		screen := newTerminal(t, o, width, height).await("mail ").press("3")
+		screen := o.open(t, width, height).await("mail ").press("3")
 		screen.awaitThat("it is read, or has a cost", func(s string) bool {
 			return strings.Contains(s, "   12 read") || strings.Contains(s, "a look has a cost")
 		})
@@ -93,8 +96,7 @@ func TestCostlyListStaysTrue(t *testing.T) {
 		})
 		screen.press("g", "r").await("Replay 9 messages").agree("replay", "9 messages moved").await("What happened")
 		screen.press(keyEnter).await("none of this cause is left here")
-		screen.press("q").await("   "+model.Count(3)+" read", "TimeoutError")
-		screen.awaitRow("TimeoutError")
+		screen.press("q").await("   "+model.Count(3)+" read", "TimeoutError").awaitRow("TimeoutError")
 		polls := screen.screen()
 		assert.That(t, !strings.Contains(polls, "≥ "), "what was read is forgotten\n%s", polls)
 	})
@@ -106,17 +108,14 @@ func TestCostlyCauseIsNotZero(t *testing.T) {
 	for _, name := range []string{"mail", "sms"} {
 		failInto(t, channel, name+".failed", "quorum", "ValueError: no address", 4)
 	}
-	screen := newTerminal(t, o, 80, 24).await("mail ").press("3").readFailed(8).press("g", keyEnter)
+	screen := o.open(t, 80, 24).await("mail ").press("3").readFailed(8).press("g", keyEnter)
 	screen.await("8 found", "complete") // from what the look at the causes read
 	screen.press(keyEnter).await("4 messages", "ValueError").press("r").await("Replay 1 message")
 	screen.agree("replay", "1 message moved").press(keyEnter, "q").await("7 found")
 	screen.press("q", ":queue mail.failed", keyEnter).await("3 messages", "ValueError")
 	screen.press("q", ":queue sms.failed", keyEnter).await("4 messages", "ValueError")
 	for queue, want := range map[string]int64{"mail.failed": 2, "sms.failed": 1} {
-		delivery, ok, err := channel.Get(queue, false)
-		if err != nil || !ok {
-			t.Fatal(ok, err)
-		}
+		delivery := take(t, channel, queue, false)
 		count, counted := delivery.Headers["x-delivery-count"].(int64)
 		assert.That(t, !counted || count <= want,
 			"%s: delivered %d times, by a look and a replay at most %d", queue, count, want)
@@ -127,17 +126,15 @@ func TestCostlyCauseIsNotZero(t *testing.T) {
 func TestOpeningAsksForWhatCosts(t *testing.T) {
 	o, channel := storyVHost(t, "mail")
 	failInto(t, channel, "mail.failed", "quorum", "ValueError: no address", 4)
-	screen := newTerminal(t, o, 80, 24).await("mail ").press(":queue mail.failed", keyEnter)
+	screen := o.open(t, 80, 24).await("mail ").press(":queue mail.failed", keyEnter)
 	screen.awaitThat("it is read, or a key is named", func(s string) bool {
 		return strings.Contains(s, "read 0s ago") || strings.Contains(s, "4 messages, not read; i reads it, at a cost")
 	})
 	if free := strings.Contains(screen.screen(), "read 0s ago"); !free { // otherwise it is RabbitMQ 4.3
 		screen.await("not read, for a look has a cost: ", "i read ")
-		delivery, ok, err := channel.Get("mail.failed", false)
+		delivery := take(t, channel, "mail.failed", false)
 		count, counted := delivery.Headers["x-delivery-count"].(int64)
-		if err != nil || !ok || counted && count > 0 {
-			t.Fatal(ok, err, delivery.Headers)
-		}
+		must.That(t, !counted || count <= 0, "%v", delivery.Headers)
 		must.Do(t, delivery.Nack(false, true))
 		screen.press("i")
 	}
@@ -148,25 +145,19 @@ func TestOpeningAsksForWhatCosts(t *testing.T) {
 func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	o, channel := storyVHost(t, "mail", "mail.failed", "mail.failed.copy")
 	for _, failed := range []string{"mail.failed", "mail.failed.copy"} {
-		publish(t, channel, failed, amqp.Publishing{MessageId: "one", Body: []byte("{}"), Headers: amqp.Table{
+		dial.Publish(t, channel, failed, amqp.Publishing{MessageId: "one", Body: []byte("{}"), Headers: amqp.Table{
 			"x-death": []any{amqp.Table{
 				"queue": "mail", "reason": "rejected", "count": int64(1), "exchange": "", "routing-keys": []any{"mail"},
 			}},
 		}})
 	}
-	screen := newTerminal(t, o, 80, 24).await("mail ").press(":queue mail.failed", keyEnter).await("1 message ")
+	screen := o.open(t, 80, 24).await("mail ").press(":queue mail.failed", keyEnter).await("1 message ")
 	screen.press("r").await("Replay 1 message").agree("replay", "1 message moved")
 	screen.press(keyEsc, ":queue mail.failed.copy", keyEnter).await("1 message ", "mail.failed.copy")
 	screen.press("r").await("b copies, too", "a copy from").press("b").await("b leave copies")
 	screen.agree("replay", "1 message moved")
 	q := must.Get(channel.QueueDeclarePassive("mail", true, false, false, false, nil))(t)
 	assert.That(t, q.Messages == 2, "%d messages came", q.Messages)
-}
-
-// manySizes are the usual sizes, and a wide one.
-func manySizes(t *testing.T, test func(t *testing.T, width, height int)) {
-	atSizes(t, test)
-	t.Run("200x50", func(t *testing.T) { test(t, 200, 50) })
 }
 
 // ordersInMany are options of a broker with an order in three queues, and one costly queue.
@@ -196,7 +187,7 @@ func ordersInMany(n int) (Options, *recordedBroker, *clock) {
 // Enter goes to the message in its queue, and costly queues are searched on request.
 func TestFindOpens(t *testing.T) {
 	o, b, _ := ordersInMany(3)
-	term := newTerminal(t, o, 120, 36).await("ucenter@user")
+	term := o.open(t).await("ucenter@user")
 	term.command("find =json.order == 'A-4711'", "▸ find =json.order")
 	term.press(keyEnter).await("1 found", "not all was read", "expression").press("i").await("2 found", "lots  ")
 	term.press(keyEnter).await("RetryQueue   2 messages", "▸      2  ?").press(keyEsc).await("2 found")
@@ -207,7 +198,7 @@ func TestFindOpens(t *testing.T) {
 // An invalid filter is reported while it is typed, and does nothing.
 func TestFindSaysWhatIsWrong(t *testing.T) {
 	o, _, _ := ordersInMany(3)
-	term := newTerminal(t, o, 80, 24).await("ucenter@user").command("find", "▸ find TEXT")
+	term := o.open(t, 80, 24).await("ucenter@user").command("find", "▸ find TEXT")
 	term.press(keyEnter).await(" : find ", "▸ find TEXT")
 	term.press("=nam").await("✗ the filter cannot be read at character 1").press(keyEnter).settle()
 	term.await("✗ the filter cannot be read at character 1").press(keyEsc).awaitGone("cannot be read")
@@ -234,14 +225,14 @@ func (b *pausing) Read(ctx context.Context, p peek.Plan, each func(*message.Mess
 func TestFindStops(t *testing.T) {
 	o, b, _ := ordersInMany(3)
 	o.Broker = &pausing{b, ref("RetryQueue")}
-	term := newTerminal(t, o, 120, 36).await("ucenter@user").command("find a-471", "▸ find a-471")
+	term := o.open(t).await("ucenter@user").command("find a-471", "▸ find a-471")
 	term.press(keyEnter).await("A-4710", "2 found", "esc stop", "not read: 5 messages of lots")
 	term.press(keyEsc).await("stopped", "2 found", "the search was ended")
 	term.press(keyEsc).awaitGone("the search was ended")
 }
 
 func TestCompareShowsWhatIsEqual(t *testing.T) {
-	term := ofFailed(3)(t, 80, 24)
+	term := failed(3).onFailed(t, 80, 24)
 	term.press(" ", "=").await("1 message selected: space selects the two to compare")
 	term.press(" ", "=").await("Body", "equal lines").press("z").awaitGone("equal lines").await(`"active": true`)
 	term.press("G").await("app_id").press("z", "q").await("FAILURE", "2 selected")
@@ -315,11 +306,11 @@ func TestTheWorkerFillsItsBuffer(t *testing.T) {
 		o.Interval, o.Title = time.Hour, ""
 		return o
 	}
-	before := onFlow(t, options(snapshot()), "user:save", 120, 36).await("delayed 5s", "╭ delay ╮", "╭ retry ")
+	before := options(snapshot()).onFlow(t, "user:save").await("delayed 5s", "╭ delay ╮", "╭ retry ")
 	text := before.screen()
 	assert.That(t, !strings.Contains(text, "via delay"), "by the bindings, publishers fill it:\n%s", text)
 	atSizes(t, func(t *testing.T, width, height int) {
-		onFlow(t, options(looked), "user:save", width, height).await("via delay", "retry 5s", "service").golden()
+		options(looked).onFlow(t, "user:save", width, height).await("via delay", "retry 5s", "service").golden()
 	})
 }
 
@@ -333,12 +324,12 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 		failInto(t, channel, "sms.failed", "classic", "TimeoutError: much too late", 7)
 		body := strings.Repeat("line\n", 60) + "a needle\n" + strings.Repeat("line\n", 60) + "another needle\n"
 		for i := range 2 {
-			publish(t, channel, "mail.failed", amqp.Publishing{
+			dial.Publish(t, channel, "mail.failed", amqp.Publishing{
 				MessageId: fmt.Sprint("long ", i), ContentType: "text/plain",
 				Headers: amqp.Table{"x-error": "KeyError: 'needle'"}, Body: []byte(body),
 			})
 		}
-		screen := newTerminal(t, o, width, height).await("mail ")
+		screen := o.open(t, width, height).await("mail ")
 		at := func(text string) {
 			t.Helper()
 			screen.awaitRow(text)
@@ -379,20 +370,13 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
 		for worker, n := range map[string]int{"alpha": 3, "mail": 1939, "zulu": 5} {
-			declare(t, channel, worker, nil)
-			declare(t, channel, worker+".failed", nil)
-			messages := make([]amqp.Publishing, n)
-			for i := range messages {
-				messages[i] = amqp.Publishing{
-					MessageId: fmt.Sprint(worker, i), Body: []byte("{}"),
-					Headers: amqp.Table{"x-error": worker + "Error: no address"},
-				}
-			}
-			publish(t, channel, worker+".failed", messages...)
+			dial.Queue(t, channel, worker, nil)
+			dial.Queue(t, channel, worker+".failed", nil)
+			dial.Publish(t, channel, worker+".failed", failures(worker, worker+"Error: no address", n)...)
 		}
-		declare(t, channel, "pool", amqp.Table{"x-message-ttl": int32(600_000)})
-		declare(t, channel, "ring", amqp.Table{"x-message-ttl": int32(600_000), "x-dead-letter-exchange": "none"})
-		screen := newTerminal(t, o, width, height).await("3 Failed 1,947", "4 Findings 2")
+		dial.Queue(t, channel, "pool", amqp.Table{"x-message-ttl": int32(600_000)})
+		dial.Queue(t, channel, "ring", amqp.Table{"x-message-ttl": int32(600_000), "x-dead-letter-exchange": "none"})
+		screen := o.open(t, width, height).await("3 Failed 1,947", "4 Findings 2")
 		screen.awaitThat("the flow with the most failed messages is the first of its kind", func(s string) bool {
 			at := func(worker string) int { return strings.Index(s, o.VHost+"/"+worker+" ") }
 			return 0 < at("mail") && at("mail") < at("zulu") && at("zulu") < at("alpha")
@@ -412,8 +396,7 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 		screen.press(keyEnter).await("the queue is empty", o.VHost+"/ring").press("q", "q", "3")
 		screen.await("1,008 of 1,947 read; M reads the rest", "≥ 1,000", o.VHost+"/mail.failed ≥ 1,000").press(keyEnter)
 		screen.await("1,000 of 1,939 read; M reads the rest").press("/", "error", keyEnter).await("in 1,000 read")
-		screen.press("M").await("1,939 messages", "in 1,939").press("G")
-		screen.awaitRow("1,939")
+		screen.press("M").await("1,939 messages", "in 1,939").press("G").awaitRow("1,939")
 		grouped()
 		screen.press(keyEsc).awaitGone("esc clears").press("q").await("≥ 1,000").press("M")
 		screen.await("1,947 messages   1,947 read").awaitGone("≥")

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -72,7 +71,7 @@ func (d *driven) take(msg tea.Msg) {
 
 func (d *driven) await(text string) {
 	d.t.Helper()
-	late := time.After(patience)
+	late := time.After(must.Patience)
 	for !strings.Contains(ansi.Strip(d.app.View()), text) {
 		select {
 		case msg := <-d.came:
@@ -204,7 +203,7 @@ func TestViewAsksNoBroker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _, c := failedOptions(5)
-			withJournal(t, &o, c, 3)
+			withJournal(t, &o, 3)
 			o.Broker, o.Journal = askedBroker{o.Broker}, askedRecords{o.Journal}
 			o.Now = func() time.Time {
 				outsideView("the clock")
@@ -243,9 +242,8 @@ func TestFrame(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			o, _, _ := failedOptions(5)
 			path := filepath.Join(t.TempDir(), test.file)
-			must.Do(t, WriteFrame(t.Context(), ports.Frame{Path: path, Open: test.open, Width: 120, Height: 36}, o))
+			must.Do(t, WriteFrame(t.Context(), ports.Frame{Path: path, Open: test.open, Width: 120, Height: 36}, failed(5)))
 			frame := must.Get(os.ReadFile(path))(t)
 			for _, want := range test.want {
 				assert.That(t, strings.Contains(string(frame), want), "there is no %q in\n%s", want, frame)
@@ -268,11 +266,10 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			o, _, _ := failedOptions(5)
 			if !filepath.IsAbs(test.path) {
 				test.path = filepath.Join(t.TempDir(), test.path)
 			}
-			err := WriteFrame(t.Context(), ports.Frame{Path: test.path, Open: test.open, Width: 120, Height: 36}, o)
+			err := WriteFrame(t.Context(), ports.Frame{Path: test.path, Open: test.open, Width: 120, Height: 36}, failed(5))
 			assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\x1b"),
 				"%v", err)
 			info, err := os.Stat(test.path)
@@ -284,8 +281,8 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 // snapshotOfQueues writes the queues into a file, and reads it.
 func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
 	t.Helper()
-	o, _, _ := failedOptions(5)
-	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.Styles = term.NewStyles(term.Dark, termenv.TrueColor) })
+	coloured := func(a *app) { a.env.Styles = term.NewStyles(term.Dark, termenv.TrueColor) }
+	screen := newTerminal(t, failed(5), 120, 36, coloured)
 	screen.await("ucenter@user").press("2").await("UNACKED").command("snapshot "+path, "▸ snapshot /")
 	screen.press(keyEnter).await("this screen is in ")
 	text := must.Get(os.ReadFile(path))(t)
@@ -318,7 +315,7 @@ func TestSnapshotInColours(t *testing.T) {
 
 // glass is the emulator behind its own lock: vt.SafeEmulator returns its cells unlocked.
 type glass struct {
-	mu       sync.Mutex
+	lock
 	emulator *vt.Emulator
 	drawn    string // the text on it
 	stale    bool   // it was written to since
@@ -332,23 +329,23 @@ func newGlass(width, height int) *glass {
 }
 
 func (g *glass) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	g.stale = true
 	return g.emulator.Write(p)
 }
 
 func (g *glass) resize(width, height int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.stale = true
-	g.emulator.Resize(width, height)
+	g.change(func() {
+		g.stale = true
+		g.emulator.Resize(width, height)
+	})
 }
 
 // text is the text on it, which is asked for often, and changes seldom.
 func (g *glass) text() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.Lock()
+	defer g.Unlock()
 	if !g.stale {
 		return g.drawn
 	}
@@ -373,18 +370,12 @@ func (g *glass) text() string {
 
 // cursor is the position of the terminal's cursor.
 func (g *glass) cursor() (x, y int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at := g.emulator.CursorPosition()
+	at := under(g, g.emulator.CursorPosition)
 	return at.X, at.Y
 }
 
 // mark is the latest that was drawn.
-func (g *glass) mark() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.title
-}
+func (g *glass) mark() string { return under(g, func() string { return g.title }) }
 
 // keyMark is a key that dlxtop does not know.
 const keyMark = "\x1b[34~"
