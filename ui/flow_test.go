@@ -46,8 +46,7 @@ func TestFlowMoves(t *testing.T) {
 	o, _, _ := showing(before)
 	o.Interval = time.Hour
 	term := o.onFlow(t, "worker-queue").await("25 ready", "nothing moved while this is open")
-	term.lacks(picture.MarkDot, "dots move though nothing does")
-	o.Source.(*recorded).tell(after)
+	term.lacks(picture.MarkDot, "dots move though nothing does").source.tell(after)
 	term.press(keyCtrlR).await("5 left buffer-queue, 5 arrived in worker-queue", "2.5/s", picture.MarkDot)
 }
 
@@ -58,7 +57,6 @@ func TestFlowLeadsNowhere(t *testing.T) {
 			exchange("direct", "x"), queue("wait.retry", ttl(10_000), dlx("x"), deadKey("w"), ready(1)),
 			queue("work", consumers(1)), bind("x", "w", "work"),
 		)
-		c := newClock()
 		msg := shell.TopologyMsg{Topology: model.NewTopology(s)}
 		msg.Findings = findings.Of(msg.Topology)
 		flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []*model.Buffer{
@@ -71,15 +69,19 @@ func TestFlowLeadsNowhere(t *testing.T) {
 				Targets: []model.QueueRef{ref("work")},
 			},
 		}}
-		p := picture.Of(&flow, msg.Moment(c.now()))
-		sc, ok := picture.WideLayout(p, width, ref("work"))
-		if !ok {
-			sc = picture.RailLayout(p, width, ref("work"))
-		}
-		text := strings.Join(sc.Canvas.Render(mono, 0, sc.Canvas.Height), "\n")
+		text := drawn(picture.Of(&flow, msg.Moment(newClock().now())), width)
 		assert.That(t, strings.Contains(text, term.MarkError) && strings.Contains(text, "gone.exchange"),
 			"the dead end is not shown:\n%s", text)
 	})
+}
+
+// drawn is a picture around the queue work.
+func drawn(p *picture.Picture, width int) string {
+	scene, ok := picture.WideLayout(p, width, ref("work"))
+	if !ok {
+		scene = picture.RailLayout(p, width, ref("work"))
+	}
+	return strings.Join(scene.Canvas.Render(mono, 0, scene.Canvas.Height), "\n")
 }
 
 func TestBufferThatIsAnExchange(t *testing.T) {
@@ -92,12 +94,7 @@ func TestBufferThatIsAnExchange(t *testing.T) {
 	got := p.Stations()
 	assert.That(t, len(got) == 1 && got[0].Queue == ref("work"), "the cursor passes %v", got)
 	for _, width := range []int{120, 80} {
-		sc, ok := picture.WideLayout(p, width, ref("work"))
-		if !ok {
-			sc = picture.RailLayout(p, width, ref("work"))
-		}
-		assert.Contains(t, strings.Join(sc.Canvas.Render(mono, 0, sc.Canvas.Height),
-			"\n"), "later", "the exchange is not drawn")
+		assert.Contains(t, drawn(p, width), "later", "the exchange is not drawn")
 	}
 }
 
@@ -139,11 +136,8 @@ func TestFlowWithManyBuffers(t *testing.T) {
 
 // The mark of a title that fills its column is in the gap before it, and nothing moves.
 func TestSortMarkCutsNoTitle(t *testing.T) {
-	source := &recorded{snapshot: busyBroker()}
-	term := frozen(source).open(t).await("  WAITING  ").press("ss")
-	term.awaitThat("the mark is there", func(screen string) bool {
-		return strings.Contains(screen, " ▼WAITING  ") || strings.Contains(screen, " ▲WAITING  ")
-	})
+	term := busy().open(t).await("  WAITING  ").press("ss")
+	term.awaitThat("the mark is there", regexp.MustCompile(` [▼▲]WAITING  `).MatchString)
 }
 
 // agreed finds numbers on a screen, and fails when they differ. It returns how many there are.
@@ -339,22 +333,10 @@ func TestHomeMoves(t *testing.T) {
 	})
 	b.set(nil, map[string]int64{"buffer-queue": 3, "worker-queue": 22})
 	term.await("3 ready", "22 ready").resize(200, 50).await("3 ready", "22 ready")
-	term.awaitThat("list and picture stand side by side", func(string) bool {
-		return sideBySideOn(term.screen())
-	})
+	sideBySide := regexp.MustCompile(`MOVED/s.*│── worker-queue`)
+	term.awaitThat("list and picture stand side by side", sideBySide.MatchString)
 }
 
-// sideBySideOn reports whether a line of the screen has the head of the list and the beginning of the picture.
-func sideBySideOn(screen string) bool {
-	for line := range strings.SplitSeq(screen, "\n") {
-		if strings.Contains(line, "MOVED/s") && strings.Contains(line, "│── worker-queue") {
-			return true
-		}
-	}
-	return false
-}
-
-// TestHomeFollowsTheCursor: the picture follows the cursor.
 func TestHomeFollowsTheCursor(t *testing.T) {
 	term := busy().open(t).await("example.delay.life  ")
 	term.press("j").await("ucenter@user@retry ─", "via master.retry").awaitGone("example.delay.life ─")
@@ -365,14 +347,14 @@ func TestHomeFollowsTheCursor(t *testing.T) {
 func TestProductionIsSeen(t *testing.T) {
 	o := busy()
 	o.Production = true
-	a := newApp(t.Context(), o)
-	a.width, a.height = 120, 36
-	line := a.headerLine()
+	header := func(o Options) (line, production string) {
+		a := newApp(t.Context(), o)
+		a.width, a.height = 120, 36
+		return a.headerLine(), a.env.Styles.Production.Under("x")
+	}
+	line, opened := header(o)
 	assert.Contains(t, line, "prod production", "the header")
-	o.Production = false
-	plain := newApp(t.Context(), o)
-	plain.width, plain.height = 120, 36
-	opened := a.env.Styles.Production.Under("x")
-	assert.That(t, line[:4] == opened[:4] && plain.headerLine()[:4] != opened[:4],
-		"production looks like anything else: %q, %q", line, plain.headerLine())
+	plain, _ := header(busy())
+	assert.That(t, line[:4] == opened[:4] && plain[:4] != opened[:4], "production looks like anything else: %q, %q",
+		line, plain)
 }

@@ -70,15 +70,15 @@ func countedOn(s *model.Snapshot, ready map[string]int64) (Options, *countedBrok
 }
 
 // counting opens the flow of movedBroker, whose queues are counted.
-func counting(t *testing.T, width, height int) (*terminal, *countedBroker) {
+func counting(t *testing.T, size ...int) (*terminal, *countedBroker) {
 	t.Helper()
 	o, b := countedOptions()
-	return o.onFlow(t, "worker-queue", width, height), b
+	return o.onFlow(t, "worker-queue", size...).await("live, 4 counts a second"), b
 }
 
 func TestAFlowIsCounted(t *testing.T) {
-	term, b := counting(t, 120, 36)
-	term.await("25 ready", "live, 4 counts a second")
+	term, b := counting(t)
+	term.await("25 ready")
 	b.set(nil, map[string]int64{"buffer-queue": 30, "worker-queue": 0})
 	term.await("5 arrived in buffer-queue", "30 ready")
 	b.set(nil, map[string]int64{"buffer-queue": 22, "worker-queue": 8})
@@ -86,7 +86,7 @@ func TestAFlowIsCounted(t *testing.T) {
 }
 
 func TestCountsStopWhenNoScreenNeedsThem(t *testing.T) {
-	term, b := counting(t, 120, 36)
+	term, b := counting(t)
 	still := func(why string) {
 		t.Helper()
 		term.settle()
@@ -99,7 +99,7 @@ func TestCountsStopWhenNoScreenNeedsThem(t *testing.T) {
 		got := b.times()
 		assert.That(t, got == asked, "counted %d times %s", got-asked, why)
 	}
-	term.await("live, 4 counts a second").press("2").await("QUEUE")
+	term.press("2").await("QUEUE")
 	still("while another tab is seen")
 	term.press("1").awaitThat("it is counted again", func(string) bool { return b.times() > 6 })
 	term.press("p").await("paused")
@@ -111,8 +111,7 @@ func TestCountsStopWhenNoScreenNeedsThem(t *testing.T) {
 
 func TestACountThatFailsIsShownAndTriedSlower(t *testing.T) {
 	t.Parallel()
-	term, b := counting(t, 120, 36)
-	term.await("live, 4 counts a second")
+	term, b := counting(t)
 	b.set(errors.New("the connection \x1b[2Jto the broker was lost"), nil)
 	term.await("followed by polls only: the connection", "25 ready")
 	began, asked := time.Now(), b.times()
@@ -146,7 +145,6 @@ func TestHowQueuesAreCounted(t *testing.T) {
 func TestChart(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		term, b := counting(t, width, height)
-		term.await("live, 4 counts a second")
 		for i := range int64(8) {
 			b.set(nil, map[string]int64{"buffer-queue": 25 - 3*i, "worker-queue": 3 * i})
 			asked := b.times()
@@ -208,15 +206,12 @@ func TestDelayLevels(t *testing.T) {
 		o, b, c := showing(recording(celeryDelays(map[int]int64{3: 1, 6: 2})))
 		b.put("celery_delayed_6", message.Message{RoutingKey: levelKey(72, "orders")},
 			message.Message{RoutingKey: levelKey(65, "orders")})
-		source := o.Source.(*recorded)
-		s := source.snapshot
 		o.Interval = time.Hour
 		term := o.onFlow(t, "orders", width, height).await("celery_delayed_0…27", "3 ready in 2 levels")
 		term.press("k").await("2 in celery_delayed_6, 1 in celery_delayed_3; enter opens celery_delayed_6").golden()
 		c.advance(4 * time.Second)
-		source.tell(countedAt(c, later(s, 4*time.Second, nil)))
-		term.press(keyCtrlR)
-		term.await("≤ 11s") // 8 s, and 7 s of the levels below
+		term.source.tell(countedAt(c, later(term.source.snapshot, 4*time.Second, nil)))
+		term.press(keyCtrlR).await("≤ 11s") // 8 s, and 7 s of the levels below
 		term.press(keyEnter).await("celery_delayed_6", "2 messages", "LAST FAILURE")
 	})
 }
@@ -233,9 +228,8 @@ func TestRatesOfLevels(t *testing.T) {
 	o.Interval = time.Hour
 	term := o.onFlow(t, "orders").await("18 ready in 3 levels")
 	c.advance(2 * time.Second)
-	o.Source.(*recorded).tell(countedAt(c, after))
-	term.press(keyCtrlR)
-	term.await("16 ready in 3 levels", "2.0/s", "3.0/s", picture.MarkDot) // 4 came and 6 left in 2 s
+	term.source.tell(countedAt(c, after))
+	term.press(keyCtrlR).await("16 ready in 3 levels", "2.0/s", "3.0/s", picture.MarkDot) // 4 came and 6 left in 2 s
 }
 
 // Native delays as kombu declares them, on a real broker: the picture has what waits in all levels, enter opens the one
@@ -279,9 +273,8 @@ func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 		must.Do(t, channel.ExchangeBind(next, words+"0.#", name, false, nil))
 		next = name
 	}
-	worker = "ui.celery"
+	worker = dial.Queue(t, channel, "ui.celery", nil)
 	exchanges(t, channel, "topic", worker)
-	dial.Queue(t, channel, worker, nil)
 	must.Do(t, channel.ExchangeBind(worker, "#."+worker, "celery_delayed_delivery", false, nil))
 	bindIn(t, channel, worker, "#."+worker, worker)
 	return worker
@@ -313,9 +306,7 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "entry", "entry.retry")
 	dial.Queue(t, channel, "entry.work", amqp.Table{"x-dead-letter-exchange": "entry.retry"})
-	dial.Queue(t, channel, "entry.work.wait", amqp.Table{
-		"x-dead-letter-exchange": "entry", "x-message-ttl": int64(200),
-	})
+	dial.Queue(t, channel, "entry.work.wait", waitingThrough(200, "entry"))
 	bindIn(t, channel, "entry", "work.#", "entry.work")
 	bindIn(t, channel, "entry.retry", "#", "entry.work.wait")
 	term := o.onFlow(t, "entry.work").await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
@@ -337,12 +328,9 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 func TestALookShowsWhereMessagesGo(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "ways.delay", "ways.retry")
-	for _, name := range []string{"ways.audit", "ways.save"} {
-		dial.Queue(t, channel, name, nil)
-	}
-	dial.Queue(t, channel, "ways.later", amqp.Table{
-		"x-dead-letter-exchange": "ways.retry", "x-message-ttl": int64(600_000),
-	})
+	dial.Queue(t, channel, "ways.audit", nil)
+	dial.Queue(t, channel, "ways.save", nil)
+	dial.Queue(t, channel, "ways.later", waitingThrough(600_000, "ways.retry"))
 	bindIn(t, channel, "ways.delay", "delay.10m", "ways.later")
 	bindIn(t, channel, "ways.retry", "delay.#", "ways.audit")
 	bindIn(t, channel, "ways.retry", "save.#", "ways.save")
@@ -360,9 +348,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "topic", "back.delay", "back.retry", "back.in")
 	dial.Queue(t, channel, "back.save", nil)
-	dial.Queue(t, channel, "back.later", amqp.Table{
-		"x-dead-letter-exchange": "back.retry", "x-message-ttl": int64(600_000),
-	})
+	dial.Queue(t, channel, "back.later", waitingThrough(600_000, "back.retry"))
 	bindIn(t, channel, "back.in", "created", "back.save")
 	bindIn(t, channel, "back.delay", "delay.10m", "back.later")
 	bindIn(t, channel, "back.retry", "back.save.#", "back.save")

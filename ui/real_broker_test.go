@@ -87,6 +87,11 @@ func waitingFor(ttl int64, queue string) amqp.Table {
 	return arguments
 }
 
+// waitingThrough are those of one whose messages go to an exchange, with the keys that they have.
+func waitingThrough(ttl int64, exchange string) amqp.Table {
+	return amqp.Table{"x-dead-letter-exchange": exchange, "x-message-ttl": ttl}
+}
+
 // many are n messages.
 func many(n int, one func(i int) amqp.Publishing) []amqp.Publishing {
 	messages := make([]amqp.Publishing, n)

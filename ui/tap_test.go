@@ -130,10 +130,7 @@ func TestTapThatEnds(t *testing.T) {
 func TestTapOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "direct", "tap.front", "tap.dlx")
-	dial.Queue(t, channel, "tap.buffer", amqp.Table{
-		"x-dead-letter-exchange": "tap.dlx", "x-dead-letter-routing-key": "w",
-		"x-message-ttl": int64(100),
-	})
+	dial.Queue(t, channel, "tap.buffer", waitingThrough(100, "tap.dlx"))
 	dial.Queue(t, channel, "tap.worker", nil)
 	bindIn(t, channel, "tap.front", "w", "tap.buffer")
 	bindIn(t, channel, "tap.dlx", "w", "tap.worker")
@@ -223,10 +220,9 @@ func TestProbeIsAskedForOnProduction(t *testing.T) {
 func TestProbeOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	exchanges(t, channel, "direct", "probe.dlx")
-	dial.Queue(t, channel, "probe.buffer", amqp.Table{
-		"x-dead-letter-exchange":    "probe.dlx",
-		"x-dead-letter-routing-key": "w", "x-message-ttl": int64(300),
-	})
+	arguments := waitingFor(300, "w")
+	arguments["x-dead-letter-exchange"] = "probe.dlx"
+	dial.Queue(t, channel, "probe.buffer", arguments)
 	dial.Queue(t, channel, "probe.worker", nil)
 	bindIn(t, channel, "probe.dlx", "w", "probe.worker")
 	term := o.openProbe(t, "probe.worker")
