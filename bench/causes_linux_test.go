@@ -54,7 +54,7 @@ func BenchmarkCauses(b *testing.B) {
 				}
 				err = json.Unmarshal(out, &found)
 				must.That(b, err == nil && found.Read == manyMessages, "%d read: %v", found.Read, err)
-				memory := float64(command.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / 1e6
+				memory := peakMemory(command)
 				b.ReportMetric(took.Seconds(), "s/causes")
 				b.ReportMetric(memory, "MB/causes")
 				b.ReportMetric(float64(len(found.Causes)), "causes")
@@ -183,8 +183,7 @@ func BenchmarkMemory(b *testing.B) {
 				filtered := time.Since(asked)
 				screen.Press("\x1b").WaitFor("R replay all shown")
 				peak, settled := memoryOf(b, screen.Command.Process.Pid, "VmHWM"), memoryOf(b, screen.Command.Process.Pid, "VmRSS")
-				screen.Press("\x03")
-				screen.WaitForEnd(0)
+				screen.Press("\x03").WaitForEnd(0)
 				b.Logf("dashboard: %.0f MB at its start, %.0f at most, %.0f then; a look took %s, a filter %s", start,
 					peak, settled, took, filtered)
 				b.ReportMetric(start, "MB/start")
@@ -243,7 +242,7 @@ func fillDead(b *testing.B, queue, kind string) {
 }
 
 // memoryOf returns a memory figure of a process in MB, by its name in Linux: VmHWM is the peak of VmRSS.
-func memoryOf(b *testing.B, pid int, name string) float64 {
+func memoryOf(b testing.TB, pid int, name string) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	match := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
@@ -256,13 +255,11 @@ func memoryOf(b *testing.B, pid int, name string) float64 {
 func commandMemory(b *testing.B, args ...string) float64 {
 	b.Helper()
 	command := built.Command(b, args...)
-	var complaints strings.Builder
-	command.Stderr = &complaints
-	err := command.Run()
-	must.That(b, err == nil, "%s: %v\n%s", args[0], err, complaints.String())
-	usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	return float64(usage.Maxrss) * 1024 / 1e6
+	runs(b, command)
+	return peakMemory(command)
+}
+
+// peakMemory is the peak memory of a command that has ended, in MB.
+func peakMemory(command *exec.Cmd) float64 {
+	return float64(command.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) * 1024 / 1e6
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,8 +48,8 @@ var loads = []struct {
 //
 // and set DLXTOP_RABBITMQ_SERVER to use another RabbitMQ. The journal grows over all turns, as a user's does.
 func BenchmarkCommands(b *testing.B) {
-	n, err := demo.Start(b.Context(), demo.Options{Plugins: []string{"rabbitmq_shovel", "rabbitmq_shovel_management"}})
-	must.Do(b, err)
+	plugins := []string{"rabbitmq_shovel", "rabbitmq_shovel_management"}
+	n := must.Get(demo.Start(b.Context(), demo.Options{Plugins: plugins}))(b)
 	defer n.Stop()
 	for _, load := range loads {
 		b.Run(load.kind+"/"+strings.ReplaceAll(load.body, " ", ""), func(b *testing.B) {
@@ -99,12 +100,9 @@ const (
 )
 
 func (c *bench) measure(kind string, size int) {
-	connection := must.Get(dial.AMQP(c.node.AMQP()))(c)
-	defer connection.Close()
-	c.channel = must.Get(connection.Channel())(c)
+	c.channel = dial.Channel(c, c.node.AMQP())
 	for _, queue := range []string{benchFailed, benchWorker} {
-		table := amqp.Table{"x-queue-type": kind}
-		must.Get(c.channel.QueueDeclare(queue, true, false, false, false, table))(c)
+		dial.Queue(c, c.channel, queue, amqp.Table{"x-queue-type": kind})
 		defer func() { _, _ = c.channel.QueueDelete(queue, false, false, false) }()
 	}
 	c.fill(size)
@@ -190,7 +188,6 @@ func (c *bench) command(name string, flags ...string) func(from, to string) {
 }
 
 func (c *bench) fill(size int) {
-	must.Do(c, c.channel.Confirm(false))
 	var last *amqp.DeferredConfirmation
 	for i := range c.messages {
 		text := fmt.Sprintf(`{"id":%d,"email":"user%d@example.com","text":"`, i, i)
@@ -225,12 +222,18 @@ func (c *bench) dlxtop(args ...string) {
 	out := must.Get(os.Create(filepath.Join(c.home, "output")))(c)
 	defer out.Close()
 	command := built.In(c.home, append(args, "--url", c.node.AMQP()+"%2f", "--api", c.node.API())...)
-	var complaints bytes.Buffer
-	command.Stdout, command.Stderr = out, &complaints
-	if err := command.Run(); err != nil {
-		c.Fatalf("%s: %v\n%s", args[0], err, complaints.String())
-	}
+	command.Stdout = out
+	runs(c, command)
 	c.own += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+}
+
+// runs runs a command, which must succeed.
+func runs(b testing.TB, command *exec.Cmd) {
+	b.Helper()
+	var complaints bytes.Buffer
+	command.Stderr = &complaints
+	err := command.Run()
+	must.That(b, err == nil, "%s: %v\n%s", command.Args[1], err, complaints.String())
 }
 
 func (c *bench) await(queue string) {
@@ -331,8 +334,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 			})...)
 			screen.WaitFor("   100,000 read")
 			resting = append(resting, keysWhile(b, screen, func(n int) bool { return n < restingKeys })...)
-			screen.Press("\x03")
-			screen.WaitForEnd(0)
+			screen.Press("\x03").WaitForEnd(0)
 		}
 		reportKeys(b, "reading", reading)
 		reportKeys(b, "resting", resting)
@@ -396,8 +398,7 @@ func spent(t testing.TB, pid int) time.Duration {
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before it may contain spaces
 	var ticks int
 	for _, field := range fields[11:13] { // utime, stime
-		n := must.Get(strconv.Atoi(field))(t)
-		ticks += n
+		ticks += must.Get(strconv.Atoi(field))(t)
 	}
 	return time.Duration(ticks) * time.Second / ticksPerSecond
 }
@@ -420,20 +421,11 @@ func watchTwo(t testing.TB, a, b int, d time.Duration) [2]float64 {
 	return [2]float64{(spent(t, a) - ofA).Seconds() / took, (spent(t, b) - ofB).Seconds() / took}
 }
 
-// memory returns the resident memory of a process in bytes.
-func memory(t testing.TB, pid int) int64 {
-	t.Helper()
-	statm := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)))(t)
-	pages := must.Get(strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64))(t)
-	return pages * int64(os.Getpagesize())
-}
-
 func brokerProcess(t testing.TB, node *demo.Node) int {
 	t.Helper()
 	_, port, _ := strings.Cut(strings.TrimSuffix(node.AMQP(), "/"), "@127.0.0.1:")
 	want := []byte("RABBITMQ_NODE_PORT=" + port + "\x00")
-	paths := must.Get(filepath.Glob("/proc/[0-9]*/environ"))(t)
-	for _, path := range paths {
+	for _, path := range must.Get(filepath.Glob("/proc/[0-9]*/environ"))(t) {
 		environ, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(environ, want) {
 			continue

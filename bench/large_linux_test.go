@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -171,8 +170,7 @@ func measureLarge(b *testing.B, d definitions, flow string) {
 	screen.Press("\x1b\x1b1").WaitFor("FLOW")
 	shares := watchTwo(b, pid, broker, largeRun)
 	resident := memoryOf(b, pid, "VmRSS")
-	screen.Press("\x03")
-	screen.WaitForEnd(0)
+	screen.Press("\x03").WaitForEnd(0)
 	alone = (alone + watch(b, broker, largeAlone)) / 2
 	rows = append(rows, fmt.Sprintf("| Flows for %v | %.1f %% | %+.1f %% | %.0f MB | |", largeRun, 100*shares[0],
 		100*(shares[1]-alone), resident))
@@ -202,11 +200,8 @@ func importAll(b *testing.B, n *demo.Node, d definitions) {
 func flowsTime(b *testing.B, n *demo.Node) time.Duration {
 	b.Helper()
 	command := built.In(b.TempDir(), "flows", "-o", "json", "--url", n.AMQP(), "--api", n.API())
-	var complaints bytes.Buffer
-	command.Stderr = &complaints
 	began := time.Now()
-	err := command.Run()
-	must.That(b, err == nil, "%v\n%s", err, complaints.String())
+	runs(b, command)
 	return time.Since(began)
 }
 
@@ -215,10 +210,7 @@ func answerTime(b *testing.B, n *demo.Node) time.Duration {
 	b.Helper()
 	began := time.Now()
 	for _, path := range []string{"overview", "queues", "exchanges", "bindings", "policies", "operator-policies"} {
-		response := must.Get(http.Get(n.API() + "/api/" + path))(b)
-		_, err := io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		must.Do(b, err)
+		manage.Do(b, n.API(), http.MethodGet, path, "")
 	}
 	return time.Since(began)
 }

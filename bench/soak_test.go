@@ -46,16 +46,16 @@ func TestSoak(t *testing.T) {
 
 	screen := openSoaked(t)
 	dashboard := screen.Command.Process.Pid
-	atFirst := memory(t, dashboard)
+	atFirst := memoryOf(t, dashboard, "VmRSS")
 	var rows []string
 	tell := func(what string, cost, brokers float64) {
 		rows = append(rows, fmt.Sprintf("%-28s %9.2f %% %9.2f %%", what, 100*cost, 100*brokers))
 	}
 	onFlows := watchTwo(t, dashboard, broker, part(shareScreen))
-	between := memory(t, dashboard)
+	between := memoryOf(t, dashboard, "VmRSS")
 	screen.Press("/ucenter@user\r\r").WaitFor("ucenter@user@retry", "master.retry")
 	onFlow := watchTwo(t, dashboard, broker, part(shareScreen))
-	atLast := memory(t, dashboard)
+	atLast := memoryOf(t, dashboard, "VmRSS")
 	late := goroutines(t, screen)
 	after := watch(t, broker, part(shareAlone))
 
@@ -64,12 +64,13 @@ func TestSoak(t *testing.T) {
 	tell("Flows", onFlows[0], onFlows[1])
 	tell("one flow", onFlow[0], onFlow[1])
 	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows "+
-		"%+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %d MiB, "+
-		"after Flows %d MiB, after the flow %d MiB\ngoroutines: %d after the start, %d at the end", whole,
+		"%+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %.0f MB, "+
+		"after Flows %.0f MB, after the flow %.0f MB\ngoroutines: %d after the start, %d at the end", whole,
 		built.Node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none),
-		100*(onFlow[1]-none), 100*alone, 100*after, atFirst>>20, between>>20, atLast>>20, early, late)
+		100*(onFlow[1]-none), 100*alone, 100*after, atFirst, between, atLast, early, late)
 	assert.That(t, late <= early+10, "%d goroutines after the start, and %d at the end", early, late)
-	assert.That(t, atLast <= 2*max(atFirst, between), "memory grew from %d and %d bytes to %d", atFirst, between, atLast)
+	assert.That(t, atLast <= 2*max(atFirst, between), "memory grew from %.0f and %.0f MB to %.0f", atFirst, between,
+		atLast)
 }
 
 // openSoaked opens the dashboard on all scenarios and waits for the flows.

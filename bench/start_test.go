@@ -38,8 +38,7 @@ func BenchmarkStart(b *testing.B) {
 			screen := built.Open(b, built.ToNode()...).WaitFor("ucenter@user", "retry 30s")
 			took += time.Since(start)
 			rounds++
-			screen.Press("\x03")
-			screen.WaitForEnd(0)
+			screen.Press("\x03").WaitForEnd(0)
 		}
 	}
 	b.ReportMetric(float64(took.Milliseconds())/float64(rounds), "ms/start")
