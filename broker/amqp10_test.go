@@ -95,7 +95,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 	skipUnlessConverted(t)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
-		q, other := described(a.queue("q", kind), kind), described(a.queue("other", kind), kind)
+		q, other := a.queue("q", kind), a.queue("other", kind)
 		c, j := journaled(t, false)
 		at := binary.BigEndian.AppendUint64([]byte{0x80}, uint64(time.Now().Add(time.Hour).UnixMilli()))
 		data := described10(0x75, []byte{0xa0, 1, 'x'})
@@ -105,7 +105,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 			append(described10(0x72, map10("x-opt-delivery-time", at)), data...), // an annotation
 			append(described10(0x73, list10([]byte{0x40}, []byte{0x40}, []byte{0x40}, // a subject shows nothing
 				[]byte{0xa1, 1, 's'})), data...))
-		a.await(q.QueueRef, 4)
+		a.await(q, 4)
 		says := func(warnings []plan.Warning) {
 			t.Helper()
 			for _, w := range warnings {
@@ -115,7 +115,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 			}
 			t.Error(warnings)
 		}
-		sample := peekAt(t, c, planPeek(q, peek.Want{})).Messages
+		sample := lookAt(t, c, q, peek.Want{}).Messages
 		drop := planned(t, topology([]*model.Queue{q}), plan.ActionWant{
 			Operation: plan.Drop, From: q.QueueRef, Selection: plan.Chosen(sample), Sample: message.MessageList(sample),
 			Planned: 4, Insist: true, Journaled: true,
@@ -125,15 +125,15 @@ func TestPartsOfAMQP10(t *testing.T) {
 		assert.That(t, account.Dropped == 4 && account.Converted == 3, "%+v", account)
 		says(planUndo(t, c, j, account.JournalID, q).Warnings)
 		undo(t, c, j, account.JournalID, q)
-		a.await(q.QueueRef, 4)
+		a.await(q, 4)
 
-		sample = peekAt(t, c, planPeek(q, peek.Want{})).Messages
+		sample = lookAt(t, c, q, peek.Want{}).Messages
 		move := movePlan(t, sample, q, other)
 		says(move.Warnings)
 		account = execute(t, c, move)
 		assert.That(t, account.Moved == 4 && account.Converted == 3, "%+v", account)
-		a.await(other.QueueRef, 4)
-		for _, m := range peekAt(t, c, planPeek(other, peek.Want{})).Messages {
+		a.await(other, 4)
+		for _, m := range lookAt(t, c, other, peek.Want{}).Messages {
 			if at, ok := message.DeliveryTime(m.Headers); ok && at.After(time.Now()) {
 				return
 			}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,18 +86,13 @@ func twoAtOnce(
 		a := s.account
 		assert.That(t, s.err == nil && a.Stopped == "" && a.Refused+a.Returned+a.Unknown <= 0, "%v %+v", s.err, a)
 	}
-	if done := one.account.Moved + two.account.Moved + two.account.Dropped; done != n {
-		t.Errorf("%d of %d were moved or dropped", done, n)
-	}
-	one.await(one.from.QueueRef, 0)
-	target, journaled := one.find(one.to.QueueRef), outcomes(t, one.path)
+	assert.Equal(t, one.account.Moved+two.account.Moved+two.account.Dropped, n, "were moved or dropped")
+	one.await(one.from, 0)
+	target, journaled := one.find(one.to), outcomes(t, one.path)
 	for _, id := range count(n) {
-		switch done := journaled[id]; {
-		case len(done) != 1:
-			t.Errorf("%s: %v", id, done)
-		case done[0] == plan.Moved && target[id] != 1, done[0] == plan.Dropped && target[id] != 0:
-			t.Errorf("%s was %s, and is %d times in the target", id, done[0], target[id])
-		}
+		done, there := journaled[id], target[id]
+		assert.That(t, len(done) == 1 && (done[0] == plan.Moved && there == 1 || done[0] == plan.Dropped && there == 0),
+			"%s was %s, and is %d times in the target", id, done, there)
 	}
 	t.Logf("%d moved, then %d moved and %d dropped", one.account.Moved, two.account.Moved, two.account.Dropped)
 	return one.account.Moved, two.account.Moved + two.account.Dropped
@@ -108,8 +101,7 @@ func twoAtOnce(
 // TestActionWaitsForALook: an action that did not wait would report the messages held by the look as gone.
 func TestActionWaitsForALook(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from := described(a.queue("failed", kind), kind)
-		a.publish(from.QueueRef, numbered(5)...)
+		from := a.filled("failed", kind, numbered(5)...)
 		accounts := make(chan plan.Account, 1)
 		begin := sync.OnceFunc(func() {
 			drop := dropPlan(t, from, plan.Selection{}, 5)
@@ -135,56 +127,31 @@ func TestActionWaitsForALook(t *testing.T) {
 // outcomes are the outcomes of each message in a journal's records.
 func outcomes(t *testing.T, path string) map[string][]plan.Outcome {
 	t.Helper()
-	j := journal.New(journal.Options{Path: path})
-	defer j.Close()
-	records, err := j.Records(t.Context(), 0)
-	must.That(t, err == nil && len(records) == 2, "%v %v", err, len(records))
+	j := openJournal(t, path)
+	must.Equal(t, len(recordsOf(t, j)), 2, "records")
 	found := map[string][]plan.Outcome{}
-	for _, r := range records {
-		assert.Succeeds(t, j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
-			if e.Outcome == "" {
-				return fmt.Errorf("%s has no outcome", e.MessageID)
-			}
-			found[e.MessageID] = append(found[e.MessageID], e.Outcome)
-			return nil
-		}))
-	}
+	eachEntry(t, j, func(_ *plan.Record, e *plan.Entry) {
+		assert.That(t, e.Outcome != "", "%s has no outcome", e.MessageID)
+		found[e.MessageID] = append(found[e.MessageID], e.Outcome)
+	})
 	return found
 }
 
-// undoerVariable makes the test binary a process that undoes a record: "type url from to journal record".
-const undoerVariable = "DLXTOP_TEST_UNDOER"
-
-// namedQueues are queues of a process, by name.
-func namedQueues(kind string, names ...string) (queues []*model.Queue) {
-	for _, name := range names {
-		queues = append(queues, described(model.QueueRef{VHost: "/", Name: name}, model.QueueType(kind)))
-	}
-	return queues
-}
-
 // undoer plans an undo, says so, and runs it on demand, like a prompt.
-func undoer() int {
-	var kind, url, from, to, path string
-	var id int64
-	fmt.Sscan(os.Getenv(undoerVariable), &kind, &url, &from, &to, &path, &id)
-	j := journal.New(journal.Options{Path: path})
-	c, err := broker.New(broker.Options{URL: url, Journal: j})
+func undoer(o job) error {
+	c, j, err := o.client()
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
-	queues := namedQueues(kind, from, to)
-	made, err := undoPlan(context.Background(), c, j, id, os.Getenv(undoerVariable+"_VERSION"), queues)
+	made, err := undoPlan(context.Background(), c, j, o.Record, o.Version, o.queues())
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
 	fmt.Println("planned")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	account, err := c.Undo(context.Background(), made, nil)
 	fmt.Println("ends", account.Moved, account.Planned, err)
-	return 0
+	return nil
 }
 
 // TestUndoAtOnce runs two to four undos of one record at the same time, all planned beforehand: everything comes back
@@ -220,36 +187,27 @@ type undoRace struct {
 }
 
 func newUndoRace(t *testing.T, operation plan.Operation, kind model.QueueType) *undoRace {
-	a := newApp(t)
-	return &undoRace{
-		app: a, operation: operation, kind: kind, path: filepath.Join(t.TempDir(), "journal.db"),
-		from: described(a.queue("failed", kind), kind), to: described(a.queue("worker", kind), kind),
-	}
+	s := &undoRace{app: newApp(t), operation: operation, kind: kind, path: journalPath(t)}
+	s.from, s.to = s.moving(kind)
+	return s
 }
 
 // client is a client with its own view of the journal, like another program.
 func (s *undoRace) client() (*broker.Client, *journal.Journal) {
-	j := journal.New(journal.Options{Path: s.path})
-	s.Cleanup(func() { j.Close() })
-	return newClient(s, broker.Options{URL: node.AMQP(), Journal: j}), j
+	j := openJournal(s, s.path)
+	return journaledBy(s, j, false), j
 }
 
 // run is one race of clients or processes. It returns how many undos were refused.
 func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 	s.Helper()
 	n := 1 + r.IntN(100)
-	s.publish(s.from.QueueRef, numbered(n)...)
+	s.publish(s.from, numbered(n)...)
 	c, j := s.client()
 	defer c.Close()
 	defer j.Close()
-	p := dropPlan(s, s.from, plan.Selection{}, n)
-	if s.operation == plan.Replay {
-		p = replayTo(s, s.from, s.to, plan.Selection{})
-	}
-	account, err := c.Execute(context.Background(), p, nil)
-	if err != nil || account.Moved+account.Dropped != n {
-		s.Fatal(err, account)
-	}
+	account := s.act(c, n)
+	must.Equal(s, account.Moved+account.Dropped, n, "moved or dropped")
 	undos := make([]func() (plan.Account, error), 2+r.IntN(3))
 	for i := range undos {
 		if undos[i] = s.planned(account.JournalID); processes {
@@ -261,10 +219,9 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 	for i := range undos {
 		all.Go(func() {
 			a, err := undos[i]()
-			back[i] = a.Moved
-			assert.That(s, err == nil || strings.Contains(err.Error(), "undo "), "%v", err)
-			if err != nil {
+			if back[i] = a.Moved; err != nil {
 				back[i] = -1
+				assert.Contains(s, err.Error(), "undo ")
 			}
 		})
 	}
@@ -275,20 +232,21 @@ func (s *undoRace) run(r *rand.Rand, processes bool) (refused int) {
 			refused++
 		}
 	}
-	s.await(s.to.QueueRef, 0)
-	got := map[string]int{}
-	for _, d := range s.drain(s.from.QueueRef, s.ready(s.from.QueueRef)) {
-		got[d.MessageId]++
-	}
-	for _, id := range count(n) {
-		if got[id] != 1 {
-			s.Errorf("%s came back %d times", id, got[id])
-			break
-		}
-	}
-	assert.That(s, len(got) == n && total == n,
-		"%d different messages of %d came back; the undos report %d: %v", len(got), n, total, back)
+	s.await(s.to, 0)
+	got := s.drain(s.from, s.ready(s.from))
+	wantOnce(s, got, n)
+	assert.That(s, len(byID(got)) == n && total == n,
+		"%d different messages of %d came back; the undos report %d: %v", len(byID(got)), n, total, back)
 	return refused
+}
+
+// act moves or drops all n messages of the source.
+func (s *undoRace) act(c *broker.Client, n int) plan.Account {
+	s.Helper()
+	if s.operation == plan.Replay {
+		return execute(s, c, replayTo(s, s.from, s.to, plan.Selection{}))
+	}
+	return execute(s, c, dropPlan(s, s.from, plan.Selection{}, n))
 }
 
 // planned plans an undo with a new client, and returns a function that runs it.
@@ -304,7 +262,9 @@ func (s *undoRace) planned(id int64) func() (plan.Account, error) {
 
 // process plans an undo in a new process, and returns a function that runs it.
 func (s *undoRace) process(id int64) func() (plan.Account, error) {
-	command := process(undoerVariable, s.kind, node.AMQP(), s.from.Name, s.to.Name, s.path, id)
+	command := process(s, job{
+		Do: "undo", Kind: s.kind, URL: node.AMQP(), From: s.from.Name, To: s.to.Name, Journal: s.path, Record: id,
+	})
 	in := must.Get(command.StdinPipe())(s)
 	lines := started(s, command, "planned")
 	return func() (a plan.Account, err error) {

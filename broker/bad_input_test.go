@@ -1,13 +1,11 @@
 package broker_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"slices"
@@ -20,29 +18,26 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/raw"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
-	"github.com/dlxtop/dlxtop/model/target"
 )
 
 // Whether it is known that the exchange is internal or not, nothing is taken out of the queue.
 func TestReplayToAnInternalExchange(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		from, to := a.queue("failed", kind), a.queue("worker", kind)
 		exchange := to.Name + ".internal"
 		must.Do(t, a.channel.ExchangeDeclare(exchange, "direct", false, true, true, false, nil))
 		must.Do(t, a.channel.QueueBind(to.Name, "k", exchange, false, nil))
-		a.publish(from.QueueRef, numbered(50)...)
+		a.publish(from, numbered(50)...)
 		told := topology([]*model.Queue{from, to}, exchange)
-		want := plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: target.ToExchange,
-			Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
-		}
-		account := execute(t, c, planned(t, told, want))
-		wantOutcome(t, account, outcome{Planned: 50, Refused: 1, Stopped: true})
+		want := viaExchange(from, 50, exchange)
+		account := executed(t, c, planned(t, told, want), outcome{Planned: 50, Refused: 1, Stopped: true})
 		assert.Contains(t, account.Stopped, "internal")
 		snapshot := *told.Snapshot
 		for i := range snapshot.Exchanges {
@@ -50,7 +45,7 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 		}
 		made := plan.New(model.NewTopology(&snapshot), want)
 		assert.That(t, strings.Contains(made.Refusal.Words(), "internal"), "the plan says %q", made.Refusal.Words())
-		wantIDs(t, "kept", a.drain(from.QueueRef, 50), count(50))
+		wantIDs(t, "kept", a.drain(from, 50), count(50))
 	})
 }
 
@@ -58,37 +53,30 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 // that was, whatever was in flight, and the rest stays where it is.
 func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 	const total, large = 2000, 1500
-	type queues struct{ from, to *model.Queue }
-	var all []queues
-	a := newAppOn(t, n)
+	a, queues := newAppOn(t, n), map[*model.Queue]*model.Queue{}
 	for _, kind := range kinds {
-		q := queues{
-			described(a.queue("failed."+string(kind), kind), kind), described(a.queue("worker."+string(kind), kind), kind),
-		}
 		messages := numbered(total)
 		messages[large-1].Body = make([]byte, 15<<20) // 4.x accepts 16 MiB by default, 3.10 128 MiB
-		a.publish(q.from.QueueRef, messages...)
-		all = append(all, q)
+		from := a.filled("failed."+string(kind), kind, messages...)
+		queues[from] = a.queue("worker."+string(kind), kind)
 	}
 	limit := func(most int) {
 		t.Helper()
 		_, err := n.Control(context.Background(), "eval",
 			fmt.Sprintf("application:set_env(rabbit, max_message_size, %[1]d), persistent_term:put(max_message_size, "+
 				"%[1]d).", most))
-		assert.That(t, err == nil, "%v", err)
+		assert.Succeeds(t, err)
 	}
 	limit(8_000_000)
 	defer limit(16 << 20)
-	for _, q := range all {
+	for from, to := range queues {
 		c := clientOf(t, n)
-		made := replayTo(t, q.from, q.to, plan.Selection{})
+		made := replayTo(t, from, to, plan.Selection{})
 		made.Planned = total
-		account := execute(t, c, made)
-		wantOutcome(t, account, outcome{Planned: total, Moved: large - 1, Refused: 1, Stopped: true})
+		account := executed(t, c, made, outcome{Planned: total, Moved: large - 1, Refused: 1, Stopped: true})
 		assert.That(t, len(account.Problems) == 1 && account.Problems[0].MessageID == fmt.Sprint(large) &&
 			strings.Contains(account.Problems[0].Reason, "size") && strings.Contains(account.Stopped, "size"), "%+v", account)
-		wantIDs(t, "moved", a.drain(q.to.QueueRef, large-1), count(large-1))
-		wantIDs(t, "kept", a.drain(q.from.QueueRef, total-large+1), count(total)[large-1:])
+		a.wantMoved(from, count(total)[large-1:], to, count(large-1))
 	}
 }
 
@@ -97,11 +85,8 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
-		from, others := described(a.queue("failed", kind), kind), a.queue("others", kind)
-		foreign := must.Get(amqp.Dial(user(t, "other", everyRight)))(t)
-		defer foreign.Close()
-		channel := must.Get(foreign.Channel())(t)
-		must.Do(t, channel.Confirm(false))
+		from, others := a.queue("failed", kind), a.queue("others", kind)
+		channel := dial.Channel(t, user(t, "other", everyRight))
 		for i, m := range []amqp.Publishing{
 			{UserId: "other"},
 			{Expiration: "600000"},
@@ -109,16 +94,14 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 			{Headers: amqp.Table{"BCC": []any{others.Name}}},
 		} {
 			m.MessageId, m.Body = fmt.Sprint(i+1), []byte("body")
-			confirm := must.Get(channel.PublishWithDeferredConfirm("", from.Name, true, false, m))(t)
-			a.confirmed(confirm)
+			must.That(t, dial.Send(t, channel, "", from.Name, m), "it is refused")
 		}
-		a.await(from.QueueRef, 4)
+		a.await(from, 4)
 		wantIDs(t, "by CC and BCC", a.drain(others, 2), []string{"3", "4"})
 		c, j := journaled(t, false)
-		account := execute(t, c, dropPlan(t, from, plan.Selection{}, 4))
-		wantOutcome(t, account, outcome{Planned: 4, Dropped: 4})
+		account := executed(t, c, dropPlan(t, from, plan.Selection{}, 4), outcome{Planned: 4, Dropped: 4})
 		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: 4, Moved: 4})
-		back := a.drain(from.QueueRef, 4)
+		back := a.drain(from, 4)
 		wantIDs(t, "brought back", back, count(4))
 		assert.That(t, back[0].UserId == "" && back[1].Expiration == "600000" && back[2].Headers["keep"] == "me" &&
 			back[2].Headers["CC"] == nil, "%+v", back)
@@ -132,7 +115,7 @@ func TestImportOfABadMessage(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Classic)
-	into := resume.ImportPlan{Into: plan.Recipient{Queue: q}, Undelays: true}
+	into := resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}, Undelays: true}
 	account, err := c.Import(t.Context(), into, func(add func(*message.Message) error) error {
 		for _, m := range []message.Message{
 			{Properties: message.Properties{MessageID: "1", UserID: "somebody else"}},
@@ -182,13 +165,7 @@ func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 // rawAMQP is an application that speaks AMQP without a client library: it publishes and receives headers as bytes.
 type rawAMQP struct {
 	testing.TB
-	conn   net.Conn
-	reader *bufio.Reader
-}
-
-type rawFrame struct {
-	kind    byte
-	payload []byte
+	*raw.Link
 }
 
 // dialNode is a fresh connection on which nothing was sent.
@@ -202,85 +179,46 @@ func dialNode(t testing.TB, n *demo.Node) net.Conn {
 
 func newRaw(t testing.TB, n *demo.Node) *rawAMQP {
 	t.Helper()
-	conn := dialNode(t, n)
-	r := &rawAMQP{TB: t, conn: conn, reader: bufio.NewReader(conn)}
-	r.write([]byte("AMQP\x00\x00\x09\x01"))
-	r.read(10<<16 | 10) // connection.start
-	r.method(0, 10<<16|11, longText(""), shortText("PLAIN"), longText("\x00guest\x00guest"), shortText("en_US"))
-	r.read(10<<16 | 30) // tune
-	r.method(0, 10<<16|31, []byte{0, 10, 0, 2, 0, 0, 0, 0})
-	r.method(0, 10<<16|40, shortText("/"), shortText(""), []byte{0})
-	r.read(10<<16 | 41)
-	r.method(1, 20<<16|10, shortText(""))
-	r.read(20<<16 | 11)
-	r.method(1, 85<<16|10, []byte{0}) // confirm.select
-	r.read(85<<16 | 11)
+	r := &rawAMQP{t, must.Get(raw.Open(n.AMQP()))(t)}
+	t.Cleanup(func() { r.Close() })
+	must.Do(t, r.SetDeadline(time.Now().Add(10*patience)))
+	must.Do(t, r.Call(85<<16|11, 85<<16|10, []byte{0})) // confirm.select
 	return r
 }
 
-func shortText(s string) []byte { return append([]byte{byte(len(s))}, s...) }
-func longText(s string) []byte {
-	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
-}
-
-func (r *rawAMQP) write(b []byte) {
+// payload reads a frame of a kind.
+func (r *rawAMQP) payload(kind byte) []byte {
 	r.Helper()
-	must.Get(r.conn.Write(b))(r)
+	frame := must.Get(r.Frame())(r)
+	must.That(r, frame[0] == kind, "the broker said %q", frame)
+	return bytes.Clone(raw.Payload(frame))
 }
 
-func rawFrameOf(kind byte, channel uint16, payload []byte) []byte {
-	b := binary.BigEndian.AppendUint16([]byte{kind}, channel)
-	return append(append(binary.BigEndian.AppendUint32(b, uint32(len(payload))), payload...), 0xCE)
-}
-
-func (r *rawAMQP) method(channel uint16, method uint32, arguments ...[]byte) {
+// answer is the next method.
+func (r *rawAMQP) answer() uint32 {
 	r.Helper()
-	r.write(rawFrameOf(1, channel, append(binary.BigEndian.AppendUint32(nil, method), bytes.Join(arguments, nil)...)))
-}
-
-func (r *rawAMQP) frame() rawFrame {
-	r.Helper()
-	_ = r.conn.SetReadDeadline(time.Now().Add(patience))
-	for {
-		head := make([]byte, 7)
-		must.Get(io.ReadFull(r.reader, head))(r)
-		payload := make([]byte, binary.BigEndian.Uint32(head[3:])+1)
-		must.Get(io.ReadFull(r.reader, payload))(r)
-		if head[0] != 8 {
-			return rawFrame{head[0], payload[:len(payload)-1]}
-		}
-	}
-}
-
-// read reads the next method, which must be one of these, and returns which.
-func (r *rawAMQP) read(wanted ...uint32) uint32 {
-	r.Helper()
-	f := r.frame()
-	method := binary.BigEndian.Uint32(f.payload)
-	must.That(r, f.kind == 1 && slices.Contains(wanted, method), "the broker said %q", f.payload)
-	return method
+	must.Do(r, r.Out.Flush())
+	return binary.BigEndian.Uint32(r.payload(raw.MethodFrame))
 }
 
 // publish publishes a message with an encoded table, and waits for its confirm.
 func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
 	r.Helper()
 	const flags = 1<<13 | 1<<12 | 1<<7 // headers, delivery mode, message id
-	properties := append(binary.BigEndian.AppendUint16(nil, flags), longText(string(table))...)
-	r.publishWith(exchange, key, append(append(properties, 2), shortText(id)...), body)
+	properties := append(binary.BigEndian.AppendUint16(nil, flags), raw.Long(string(table))...)
+	r.publishWith(exchange, key, append(append(properties, 2), raw.Short(id)...), body)
 }
 
 // publishWith publishes a message with encoded properties, flags first, and waits for its confirm.
 func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
 	r.Helper()
-	r.method(1, 60<<16|40, []byte{0, 0}, shortText(exchange), shortText(key), []byte{0})
-	header := binary.BigEndian.AppendUint64([]byte{0, 60, 0, 0}, uint64(len(body)))
-	r.write(rawFrameOf(2, 1, append(header, properties...)))
-	for len(body) > 0 {
-		n := min(len(body), 131072-8)
-		r.write(rawFrameOf(3, 1, body[:n]))
-		body = body[n:]
+	r.Method(60<<16|40, []byte{0, 0}, raw.Short(exchange), raw.Short(key), []byte{0})
+	_, _ = r.Out.Write(raw.FrameOf(raw.HeaderFrame, binary.BigEndian.AppendUint64([]byte{0, 60, 0, 0}, uint64(len(body))),
+		properties))
+	for part := range slices.Chunk(body, 131072-8) {
+		_, _ = r.Out.Write(raw.FrameOf(raw.BodyFrame, part))
 	}
-	r.read(60<<16 | 80)
+	must.Equal(r, r.answer(), 60<<16|80, "the answer to a message")
 }
 
 // rawMessage is a message as bytes, as received.
@@ -295,11 +233,13 @@ type rawMessage struct {
 func (r *rawAMQP) drain(queue string) (all []rawMessage) {
 	r.Helper()
 	for {
-		r.method(1, 60<<16|70, []byte{0, 0}, shortText(queue), []byte{1})
-		if r.read(60<<16|71, 60<<16|72) == 60<<16|72 {
+		r.Method(60<<16|70, []byte{0, 0}, raw.Short(queue), []byte{1})
+		answer := r.answer()
+		if answer == 60<<16|72 { // get-empty
 			return all
 		}
-		header := r.frame().payload
+		must.Equal(r, answer, 60<<16|71, "the answer to a get")
+		header := r.payload(raw.HeaderFrame)
 		size, flags, properties := binary.BigEndian.Uint64(header[4:]), binary.BigEndian.Uint16(header[12:]), header[14:]
 		m := rawMessage{properties: header[12:]}
 		text := func(bit uint16) string {
@@ -327,7 +267,7 @@ func (r *rawAMQP) drain(queue string) (all []rawMessage) {
 		}
 		m.id = text(1 << 7)
 		for uint64(len(m.body)) < size {
-			m.body = append(m.body, r.frame().payload...)
+			m.body = append(m.body, r.payload(raw.BodyFrame)...)
 		}
 		all = append(all, m)
 	}
@@ -351,7 +291,7 @@ func sorted(t testing.TB, table []byte, without ...string) []byte {
 	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
 	var out []byte
 	for _, e := range entries {
-		out = append(append(out, shortText(e.name)...), e.value...)
+		out = append(append(out, raw.Short(e.name)...), e.value...)
 	}
 	return out
 }
@@ -360,7 +300,7 @@ func inOrder(t testing.TB, value []byte) []byte {
 	t.Helper()
 	switch value[0] {
 	case 'F':
-		return append([]byte("F"), longText(string(sorted(t, value[5:])))...)
+		return append([]byte("F"), raw.Long(string(sorted(t, value[5:])))...)
 	case 'A':
 		out, rest := []byte{}, value[5:]
 		for len(rest) > 0 {
@@ -368,7 +308,7 @@ func inOrder(t testing.TB, value []byte) []byte {
 			out = append(out, inOrder(t, rest[:n])...)
 			rest = rest[n:]
 		}
-		return append([]byte("A"), longText(string(out))...)
+		return append([]byte("A"), raw.Long(string(out))...)
 	}
 	return value
 }
@@ -388,12 +328,12 @@ func sizeOf(t testing.TB, value []byte) int {
 // oddTables are tables that RabbitMQ accepts and that amqp091-go 1.16 reads, writes or keeps differently, or not at
 // all.
 func oddTables() map[string][]byte {
-	entry := func(name string, value ...byte) []byte { return append(shortText(name), value...) }
-	text := func(s string) []byte { return append([]byte{'S'}, longText(s)...) }
+	entry := func(name string, value ...byte) []byte { return append(raw.Short(name), value...) }
+	text := func(s string) []byte { return append([]byte{'S'}, raw.Long(s)...) }
 	nested := func(depth int) []byte {
 		value := text("deep")
 		for range depth {
-			value = append([]byte{'F'}, longText(string(entry("t", value...)))...)
+			value = append([]byte{'F'}, raw.Long(string(entry("t", value...)))...)
 		}
 		return entry("n", value...)
 	}
@@ -416,14 +356,14 @@ func oddTables() map[string][]byte {
 		"130 deep":         nested(130),
 		"1500 deep":        nested(1500), // deeper than tables are read
 		"a name twice":     append(entry("k", text("a")...), entry("k", text("b")...)...),
-		"bytes":            entry("n", append([]byte{'x'}, longText("\xff\x00\x1b")...)...),
+		"bytes":            entry("n", append([]byte{'x'}, raw.Long("\xff\x00\x1b")...)...),
 		"void":             entry("n", 'V'),
 		"a long name":      entry(string(bytes.Repeat([]byte("k"), 255)), text("a")...),
 		"before 1970":      entry("n", append([]byte{'T'}, full...)...),
 		"the last second":  entry("n", append([]byte{'T', 0x7f}, full[1:]...)...),
 		"no UTF-8":         entry("\xff\x9b31m", text("\xff\x9b31m")...),
 		"decimal":          entry("n", 'D', 0xff, 0x80, 0, 0, 0),
-		"array of 20000":   entry("a", append([]byte{'A'}, longText(string(bytes.Repeat([]byte("t\x01"), 20000)))...)...),
+		"array of 20000":   entry("a", append([]byte{'A'}, raw.Long(string(bytes.Repeat([]byte("t\x01"), 20000)))...)...),
 		"5000 headers":     many(5000, 'I', 0, 0, 0, 1),
 		"9000 headers":     many(9000, 'I', 0, 0, 0, 1),
 		"10001 headers":    many(10001, 't', 1),

@@ -2,15 +2,11 @@ package broker_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -23,14 +19,11 @@ const replayMessages = 50_000
 // fill declares a queue with messages of 1 KiB.
 func fill(a *app, suffix string, kind model.QueueType, n int) *model.Queue {
 	a.Helper()
-	ref := a.queue(suffix, kind)
-	messages := numbered(n)
+	messages := sized(n, 1024)
 	for i := range messages {
-		messages[i].Body = make([]byte, 1024)
 		copy(messages[i].Body, messages[i].MessageId)
 	}
-	a.publish(ref, messages...)
-	q := described(ref, kind)
+	q := a.filled(suffix, kind, messages...)
 	q.Ready, q.ReadyBytes = model.Some(int64(n)), model.Some(int64(n)*1024)
 	return q
 }
@@ -48,13 +41,12 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 		b.Run(string(kind), func(b *testing.B) {
 			for range b.N {
 				a := newApp(b)
-				j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
+				j := openJournal(b, journalPath(b))
 				way, address := newCable(b, 0)
 				way.latency, way.jitter = 10*time.Millisecond, time.Microsecond
 				c := must.Get(broker.New(broker.Options{URL: address, Journal: j}))(b)
-				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
+				from, to := fill(a, "failed", kind, replayMessages), a.queue("worker", kind)
 				made := replayTo(b, from, to, plan.Selection{})
-				made.Planned = replayMessages
 				b.ReportMetric(speedOf(replayMessages, func() {
 					account := execute(b, c, made)
 					must.That(b, account.Moved == replayMessages, "%+v", account)
@@ -76,16 +68,11 @@ func BenchmarkActAtDepth(b *testing.B) {
 			for range b.N {
 				a, c := newApp(b), client(b)
 				const depth = 90_000
-				messages := make([]amqp.Publishing, depth+1)
-				for i := range messages {
-					messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), DeliveryMode: 2, Body: make([]byte, 1024)}
-				}
-				from, to := a.moving(kind, messages...)
-				made := replayTo(b, from, to, plan.Selection{MessageID: fmt.Sprint(depth)})
-				made.Planned = 1
+				from, to := a.moving(kind, sized(depth+1, 1024)...)
+				made := replayTo(b, from, to, plan.Selection{MessageID: fmt.Sprint(depth + 1)})
 				account := execute(b, c, made)
 				must.That(b, account.Moved == 1, "%+v", account)
-				a.await(from.QueueRef, depth)
+				a.await(from, depth)
 				b.ReportMetric(account.Elapsed.Seconds(), "s")
 				b.ReportMetric(0, "ns/op")
 				a.deleteQueue(from.Name)

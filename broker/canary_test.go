@@ -22,34 +22,29 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// worker is an application that consumes a queue. fails decides what it does with each message.
+// worker is an application that consumes a queue, and what it got.
 type worker struct {
 	mu  sync.Mutex
 	got []string
 }
 
-// work consumes until the test ends. handle gets each message, and a channel to publish on; it acknowledges or rejects.
-func (a *app) work(queue model.QueueRef, handle func(channel *amqp.Channel, d amqp.Delivery)) *worker {
+// work consumes until the test ends. handle acknowledges or rejects.
+func (a *app) work(queue *model.Queue, handle func(amqp.Delivery)) *worker {
 	a.Helper()
-	connection := must.Get(dial.AMQP(node.AMQP()))(a)
-	channel := must.Get(connection.Channel())(a)
-	must.Do(a, channel.Qos(1, 0, false))
-	deliveries := must.Get(channel.Consume(queue.Name, "", false, false, false, false, nil))(a)
 	w := &worker{}
-	var over sync.WaitGroup
-	over.Go(func() {
-		for d := range deliveries {
-			w.mu.Lock()
-			w.got = append(w.got, d.MessageId)
-			w.mu.Unlock()
-			handle(channel, d)
-		}
-	})
-	a.Cleanup(func() {
-		connection.Close()
-		over.Wait()
+	dial.Work(a, node.AMQP(), queue.Name, 1, func(d amqp.Delivery) {
+		w.mu.Lock()
+		w.got = append(w.got, d.MessageId)
+		w.mu.Unlock()
+		handle(d)
 	})
 	return w
+}
+
+// fails is a worker that publishes what it gets to another queue, which the broker learns before the acknowledgement.
+func fails(d amqp.Delivery, to *model.Queue, again amqp.Publishing) {
+	_ = d.Acknowledger.(*amqp.Channel).PublishWithContext(context.Background(), "", to.Name, false, false, again)
+	_ = d.Ack(false)
 }
 
 func (w *worker) received() []string {
@@ -69,14 +64,13 @@ func (w *worker) awaits(t *testing.T, ids []string) {
 	})
 }
 
-func succeed(_ *amqp.Channel, d amqp.Delivery) { _ = d.Ack(false) }
+func succeed(d amqp.Delivery) { _ = d.Ack(false) }
 
-// canaryStage is a source, and a worker's queue whose rejected messages come back into the source.
-func canaryStage(t *testing.T, a *app, kind model.QueueType) (from, to *model.Queue) {
-	t.Helper()
-	source := a.queue("failed", kind)
-	worker := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", source.Name)
-	from, to = described(source, kind), described(worker, kind)
+// canaryStage is a source with messages, and a worker's queue whose rejected messages come back into the source.
+func canaryStage(a *app, kind model.QueueType, messages ...amqp.Publishing) (from, to *model.Queue) {
+	a.Helper()
+	from = a.filled("failed", kind, messages...)
+	to = a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", from.Name)
 	to.Consumers = model.Some[int64](1)
 	return from, to
 }
@@ -93,16 +87,21 @@ func canaryPlan(t *testing.T, operation plan.Operation, from, to *model.Queue, n
 	})
 }
 
-// runCanary also returns the states of the canary in words, in order, from the progress.
-func runCanary(t *testing.T, run func(progress func(plan.Account)) (plan.Account, error)) (plan.Account, []string) {
+// runCanary also returns the states of the canary in words, in order, from the progress, which others may get, too.
+func runCanary(
+	ctx context.Context, t *testing.T, c *broker.Client, run plan.Run, others ...func(plan.Account),
+) (plan.Account, []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var told []string
-	account := must.Get(run(func(a plan.Account) {
+	account := must.Get(c.Execute(ctx, run, func(a plan.Account) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(told) == 0 || told[len(told)-1] != a.Canary.Words() {
 			told = append(told, a.Canary.Words())
+		}
+		for _, other := range others {
+			other(a)
 		}
 	}))(t)
 	mu.Lock()
@@ -115,9 +114,8 @@ func TestCanaryPasses(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
-		from, to := canaryStage(t, a, kind)
-		a.publish(from.QueueRef, numbered(47)...)
-		w := a.work(to.QueueRef, succeed)
+		from, to := canaryStage(a, kind, numbered(47)...)
+		w := a.work(to, succeed)
 		ctx, cancel := context.WithCancel(t.Context())
 		var others sync.WaitGroup
 		traffic := 0
@@ -135,9 +133,7 @@ func TestCanaryPasses(t *testing.T) {
 		})
 		p := canaryPlan(t, plan.Replay, from, to, 47)
 		p.Selection.Limit = 47
-		account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
-			return c.Execute(t.Context(), p, progress)
-		})
+		account, told := runCanary(t.Context(), t, c, p)
 		cancel()
 		others.Wait()
 		wantOutcome(t, account, outcome{Planned: 47, Moved: 47})
@@ -148,7 +144,7 @@ func TestCanaryPasses(t *testing.T) {
 			assert.That(t, strings.Contains(words, want), "%q is not among the stages:\n%s", want, words)
 		}
 		w.awaits(t, count(47))
-		a.await(from.QueueRef, traffic)
+		a.await(from, traffic)
 		records, err := j.Records(t.Context(), 10)
 		assert.That(t, err == nil && len(records) == 1 && records[0].Entries == 47 && records[0].Account.Moved == 47,
 			"%v %+v", err, records)
@@ -157,47 +153,35 @@ func TestCanaryPasses(t *testing.T) {
 
 // Failures come back, whatever the worker does with the headers.
 func TestCanaryStops(t *testing.T) {
-	fails := map[string]func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery){
-		"rejects": func(model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
-			return func(_ *amqp.Channel, d amqp.Delivery) { _ = d.Reject(false) }
+	workers := map[string]func(d amqp.Delivery, from *model.Queue){
+		"rejects": func(d amqp.Delivery, _ *model.Queue) { _ = d.Reject(false) },
+		"publishes with the same id": func(d amqp.Delivery, from *model.Queue) {
+			fails(d, from, amqp.Publishing{MessageId: d.MessageId, Body: []byte("failed")})
 		},
-		"publishes with the same id": func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
-			return func(channel *amqp.Channel, d amqp.Delivery) {
-				_ = channel.PublishWithContext(context.Background(), "", from.Name, false, false,
-					amqp.Publishing{MessageId: d.MessageId, Body: []byte("failed")})
-				_ = d.Ack(false)
-			}
-		},
-		"publishes the same body": func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
-			return func(channel *amqp.Channel, d amqp.Delivery) {
-				_ = channel.PublishWithContext(context.Background(), "", from.Name, false, false, amqp.Publishing{Body: d.Body})
-				_ = d.Ack(false)
-			}
+		"publishes the same body": func(d amqp.Delivery, from *model.Queue) {
+			fails(d, from, amqp.Publishing{Body: d.Body})
 		},
 	}
-	for name, fail := range fails {
+	for name, fail := range workers {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			sideBySide(t, func(t *testing.T, kind model.QueueType) {
 				a := newApp(t)
 				c, j := journaled(t, false)
-				from, to := canaryStage(t, a, kind)
-				a.publish(from.QueueRef, numbered(47)...)
-				w := a.work(to.QueueRef, fail(from.QueueRef))
+				from, to := canaryStage(a, kind, numbered(47)...)
+				w := a.work(to, func(d amqp.Delivery) { fail(d, from) })
 				began := time.Now()
-				account, _ := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
-					p := canaryPlan(t, plan.Replay, from, to, 47)
-					p.Canary.Wait = 5 * time.Second // a busy machine takes time to bring it back
-					return c.Execute(t.Context(), p, progress)
-				})
+				p := canaryPlan(t, plan.Replay, from, to, 47)
+				p.Canary.Wait = 5 * time.Second // a busy machine takes time to bring it back
+				account := must.Get(c.Execute(t.Context(), p, nil))(t)
 				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
 				assert.That(t, account.CameBack == 1 && account.Stopped == "1 of 1 came back",
 					"%d came back: %s", account.CameBack, account.Stopped)
 				took := time.Since(began)
 				assert.That(t, took <= patience/2, "it took %v", took)
 				assert.List(t, w.received(), count(1), "the worker")
-				a.await(from.QueueRef, 47)
-				got := a.drain(from.QueueRef, 47)
+				a.await(from, 47)
+				got := a.drain(from, 47)
 				wantIDs(t, "those that were not touched", got[:46], count(47, 1))
 				assert.That(t, string(got[46].Body) == "body of 1" || string(got[46].Body) == "failed",
 					"behind them: %s", got[46].Body)
@@ -213,56 +197,48 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	c, _ := journaled(t, false)
-	from := described(a.queue("failed", model.Quorum), model.Quorum)
-	to := described(a.queue("worker", model.Classic), model.Classic)
+	from, to := a.filled("failed", model.Quorum, numbered(20)...), a.queue("worker", model.Classic)
 	to.Consumers = model.Some[int64](1)
-	a.publish(from.QueueRef, numbered(20)...)
 	type ran struct {
 		account plan.Account
 		told    []string
 	}
 	over := make(chan ran, 1)
 	go func() {
-		account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
-			return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 20), progress)
-		})
+		account, told := runCanary(t.Context(), t, c, canaryPlan(t, plan.Replay, from, to, 20))
 		over <- ran{account, told}
 	}()
-	a.await(to.QueueRef, 1) // the canary waits for a worker
+	a.await(to, 1) // the canary waits for a worker
 	end := stopped(t, node, from.QueueRef, time.Minute, 1)
-	w := a.work(to.QueueRef, succeed)
+	w := a.work(to, succeed)
 	r := <-over
 	end()
 	account, told, got := r.account, r.told, len(w.received())
 	assert.That(t, got == 1 && account.Moved == 1 && strings.Contains(account.Stopped, "does not answer") &&
 		!strings.Contains(strings.Join(told, "\n")+account.Canary.Words(), "did not come back"), "the worker got %d, %+v\n%s",
 		got, account, strings.Join(told, "\n"))
-	a.await(from.QueueRef, 19)
+	a.await(from, 19)
 }
 
 // The first message succeeds, and some of the ten fail.
 func TestCanaryOfSomeFailures(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
-		from, to := canaryStage(t, a, kind)
-		messages := numbered(47)
 		twin := amqp.Publishing{MessageId: "twin", Body: []byte("body of 1")} // it was there before: it did not come back
-		a.publish(from.QueueRef, append(messages, twin)...)
-		a.work(to.QueueRef, func(_ *amqp.Channel, d amqp.Delivery) {
+		from, to := canaryStage(a, kind, append(numbered(47), twin)...)
+		a.work(to, func(d amqp.Delivery) {
 			if slices.Contains([]string{"3", "5", "11"}, d.MessageId) {
 				_ = d.Reject(false)
 				return
 			}
 			_ = d.Ack(false)
 		})
-		account, _ := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
-			return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 48), progress)
-		})
-		wantOutcome(t, account, outcome{Planned: 48, Moved: 11, Stopped: true})
+		account := executed(t, c, canaryPlan(t, plan.Replay, from, to, 48),
+			outcome{Planned: 48, Moved: 11, Stopped: true})
 		assert.That(t, account.CameBack >= 1 && account.CameBack <= 3 &&
 			strings.HasSuffix(account.Stopped, "of 11 came back"), "%d came back: %s", account.CameBack, account.Stopped)
-		a.await(from.QueueRef, 48-11+3)
-		wantIDs(t, "those that were not touched", a.drain(from.QueueRef, 48-11+3)[:37],
+		a.await(from, 48-11+3)
+		wantIDs(t, "those that were not touched", a.drain(from, 48-11+3)[:37],
 			append(count(47, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), "twin"))
 	})
 }
@@ -270,44 +246,39 @@ func TestCanaryOfSomeFailures(t *testing.T) {
 // The target has no consumers. The canary says so, ends when it is stopped, and continues on order.
 func TestCanaryWithoutATaker(t *testing.T) {
 	a, c := newApp(t), client(t)
-	from, to := canaryStage(t, a, model.Classic)
-	a.publish(from.QueueRef, numbered(20)...)
+	from, to := canaryStage(a, model.Classic, numbered(20)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
-		return c.Execute(ctx, canaryPlan(t, plan.Move, from, to, 20), func(a plan.Account) {
-			progress(a)
-			if strings.Contains(a.Canary.Words(), "no consumers") {
-				cancel()
-			}
-		})
+	account, told := runCanary(ctx, t, c, canaryPlan(t, plan.Move, from, to, 20), func(a plan.Account) {
+		if strings.Contains(a.Canary.Words(), "no consumers") {
+			cancel()
+		}
 	})
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 1, Stopped: true})
 	assert.Contains(t, strings.Join(told, "\n"), "1 sent, waiting until it is taken: no consumers on "+to.Name)
-	a.await(from.QueueRef, 19)
+	a.await(from, 19)
 
 	p := canaryPlan(t, plan.Move, from, to, 19)
 	p.Canary.Patience = 3 * time.Second
-	account = execute(t, c, p)
-	wantOutcome(t, account, outcome{Planned: 19, Moved: 1, Stopped: true})
+	account = executed(t, c, p, outcome{Planned: 19, Moved: 1, Stopped: true})
 	assert.Contains(t, account.Stopped, "not taken within 3s: no consumers on")
 
 	goOn := make(chan struct{})
 	p = canaryPlan(t, plan.Move, from, to, 18)
 	p.GoOn = goOn
-	account, _ = runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
-		return c.Execute(t.Context(), p, func(a plan.Account) {
-			progress(a)
-			select {
-			case goOn <- struct{}{}:
-			default:
-			}
-		})
-	})
+	account = must.Get(c.Execute(t.Context(), p, func(plan.Account) { offer(goOn) }))(t)
 	wantOutcome(t, account, outcome{Planned: 18, Moved: 18})
 	assert.That(t, !strings.Contains(account.Canary.Words(), "taken"),
 		"it says more than it knows: %s", account.Canary.Words())
-	wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
+	wantIDs(t, "moved", a.drain(to, 20), count(20))
+}
+
+// offer sends the order to go on, if the execution waits for it.
+func offer(goOn chan<- struct{}) {
+	select {
+	case goOn <- struct{}{}:
+	default:
+	}
 }
 
 // Messages that are not selected keep their order, between the stages too.
@@ -315,25 +286,16 @@ func TestCanaryOfAFilter(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
-		from, to := canaryStage(t, a, kind)
 		const n = 900
-		a.publish(from.QueueRef, numbered(n)...)
-		w := a.work(to.QueueRef, succeed)
+		from, to := canaryStage(a, kind, numbered(n)...)
+		w := a.work(to, succeed)
 		p := canaryPlan(t, plan.Replay, from, to, n/2)
 		condition := must.Get(filter.ParseExpression(`headers["number"] % 2 == 0`))(t)
 		p.Selection = plan.Selection{Filter: condition}
-		account := execute(t, c, p)
-		wantOutcome(t, account, outcome{Planned: n / 2, Moved: n / 2})
-		var even, odd []string
-		for i := 1; i <= n; i++ {
-			if i%2 == 0 {
-				even = append(even, fmt.Sprint(i))
-			} else {
-				odd = append(odd, fmt.Sprint(i))
-			}
-		}
+		account := executed(t, c, p, outcome{Planned: n / 2, Moved: n / 2})
+		even, odd := split(n, func(i int) bool { return i%2 == 0 })
 		w.awaits(t, even)
-		wantIDs(t, "the others", a.drain(from.QueueRef, n/2), odd)
+		wantIDs(t, "the others", a.drain(from, n/2), odd)
 		seen := map[int]bool{}
 		err := j.Entries(t.Context(), account.JournalID, func(e *plan.Entry) error {
 			if seen[e.Position] || e.Outcome != plan.Moved {
@@ -349,21 +311,18 @@ func TestCanaryOfAFilter(t *testing.T) {
 // A target that accepts nothing ends it after one message.
 func TestCanaryThatDoesNotArrive(t *testing.T) {
 	a, c := newApp(t), client(t)
-	from, to := canaryStage(t, a, model.Classic)
-	a.publish(from.QueueRef, numbered(20)...)
+	from, to := canaryStage(a, model.Classic, numbered(20)...)
 	made := canaryPlan(t, plan.Replay, from, to, 20)
 	a.deleteQueue(to.Name)
-	account := execute(t, c, made)
-	wantOutcome(t, account, outcome{Planned: 20, Returned: 1, Stopped: true})
+	account := executed(t, c, made, outcome{Planned: 20, Returned: 1, Stopped: true})
 	assert.Contains(t, account.Stopped, "the canary did not arrive")
-	wantIDs(t, "still there", a.drain(from.QueueRef, 20), count(20))
+	wantIDs(t, "still there", a.drain(from, 20), count(20))
 }
 
 // Skipping the wait for the first message skips only that: later messages still need acknowledgements.
 func TestCanaryHurriedOnce(t *testing.T) {
 	a := newApp(t)
-	from, to := canaryStage(t, a, model.Classic)
-	a.publish(from.QueueRef, numbered(20)...)
+	from, to := canaryStage(a, model.Classic, numbered(20)...)
 	var read atomic.Int64
 	c := newClient(t, broker.Options{URL: node.AMQP(), Reread: func(context.Context) (*model.Topology, error) {
 		now := *to // it requeues each message again and again
@@ -378,12 +337,9 @@ func TestCanaryHurriedOnce(t *testing.T) {
 		switch {
 		case account.Canary.Sent > 1 && !began:
 			began = true
-			a.work(to.QueueRef, succeed)
+			a.work(to, succeed)
 		case account.Canary.Sent == 1:
-			select {
-			case goOn <- struct{}{}:
-			default:
-			}
+			offer(goOn)
 		}
 	}))(t)
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 11, Stopped: true})
@@ -396,20 +352,14 @@ func TestActionDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	c, _ := journaled(t, false)
-	from, to := canaryStage(t, a, model.Quorum)
 	const n = 20
-	a.publish(from.QueueRef, numbered(n)...)
-	run := planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
-		Operation: plan.Move, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
-		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Journaled: true,
-	})
-	run.Acquire.Least = n
-	end := withoutLeader(t, node, from.QueueRef)
-	ended := make(chan struct{})
-	time.AfterFunc(7*time.Second, func() { end(); close(ended) })
-	wantOutcome(t, execute(t, c, run), outcome{Planned: n, Moved: n})
+	from, to := canaryStage(a, model.Quorum, numbered(n)...)
+	run := canaryPlan(t, plan.Move, from, to, n)
+	run.Canary, run.Acquire.Least = nil, n
+	ended := withoutLeaderFor7s(t, from)
+	executed(t, c, run, outcome{Planned: n, Moved: n})
 	<-ended
-	a.await(to.QueueRef, n)
+	a.await(to, n)
 }
 
 // When a quorum queue was emptied between two stages of a canary, the rest counts as gone.
@@ -417,15 +367,14 @@ func TestCanaryOfAQueueThatWasEmptied(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	c, _ := journaled(t, false)
-	from, to := canaryStage(t, a, model.Quorum)
 	const n = 20
-	a.publish(from.QueueRef, numbered(n)...)
-	a.work(to.QueueRef, func(channel *amqp.Channel, d amqp.Delivery) {
-		_, err := channel.QueuePurge(from.Name, false)
+	from, to := canaryStage(a, model.Quorum, numbered(n)...)
+	a.work(to, func(d amqp.Delivery) {
+		_, err := a.channel.QueuePurge(from.Name, false)
 		assert.Succeeds(t, err)
-		succeed(channel, d)
+		succeed(d)
 	})
-	wantOutcome(t, execute(t, c, canaryPlan(t, plan.Replay, from, to, n)), outcome{Planned: n, Moved: 1, Gone: n - 1})
+	executed(t, c, canaryPlan(t, plan.Replay, from, to, n), outcome{Planned: n, Moved: 1, Gone: n - 1})
 }
 
 // Messages that fail again after a retry are recognized when they come back, by the mark, or by the id if the worker
@@ -434,39 +383,30 @@ func TestReplayIsFollowed(t *testing.T) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
-		source := a.queue("failed", kind)
-		retrying := []any{"x-dead-letter-exchange", "", "x-dead-letter-routing-key", "", "x-message-ttl", int64(1000)}
-		to := described(a.queue("worker", kind), kind)
-		retrying[3] = to.Name
-		retry := described(a.queue("retry", kind, retrying...), kind)
-		retry.Arguments = model.Table{
-			"x-dead-letter-exchange": "", "x-dead-letter-routing-key": to.Name, "x-message-ttl": int64(1000),
-		}
-		from := described(source, kind)
+		source, to := a.filled("failed", kind, numbered(12)...), a.queue("worker", kind)
+		retry := a.queue("retry", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", to.Name,
+			"x-message-ttl", int64(1000))
 		to.Consumers = model.Some[int64](1)
-		a.publish(source, numbered(12)...)
-		a.work(to.QueueRef, func(channel *amqp.Channel, d amqp.Delivery) {
+		a.work(to, func(d amqp.Delivery) {
 			_, tried := d.Headers["x-death"]
-			into := retry.Name
+			into := retry
 			switch {
 			case d.MessageId != "2" && d.MessageId != "3":
 				_ = d.Ack(false)
 				return
 			case tried && d.MessageId == "3":
-				d.Headers, into = nil, source.Name
+				d.Headers, into = nil, source
 			case tried:
 				delete(d.Headers, "x-death")
-				into = source.Name
+				into = source
 			}
-			_ = channel.PublishWithContext(t.Context(), "", into, false, false,
-				amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers, Body: []byte("failed again")})
-			_ = d.Ack(false)
+			fails(d, into, amqp.Publishing{MessageId: d.MessageId, Headers: d.Headers, Body: []byte("failed again")})
 		})
-		topology := topology([]*model.Queue{from, to, retry})
+		topology := topology([]*model.Queue{source, to, retry})
 		replay := func(n int) (plan.Run, plan.Account) {
 			run := planned(t, topology, plan.ActionWant{
-				Operation: plan.Replay, From: source, Planned: n, Mode: "queue", Mark: true, Journaled: true, User: "guest",
-				Fixed: model.Address{RoutingKey: to.Name}, Insist: true,
+				Operation: plan.Replay, From: source.QueueRef, Planned: n, Mode: target.ToQueue, Mark: true, Journaled: true,
+				Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true,
 			})
 			account := must.Get(c.Execute(t.Context(), run, nil))(t)
 			wantOutcome(t, account, outcome{Planned: n, Moved: n})

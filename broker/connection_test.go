@@ -2,16 +2,11 @@ package broker_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -39,11 +34,7 @@ func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 		"amqp://u:sesame@ho st", "amqp://u:sesame%zz@host", "amqp://u:sesame@host:99999",
 	} {
 		_, err := broker.New(broker.Options{URL: bad})
-		if err == nil {
-			t.Errorf("%q was taken", bad)
-		} else if strings.Contains(err.Error(), "se") && strings.Contains(err.Error(), "sesame") {
-			t.Errorf("%v", err)
-		}
+		assert.That(t, err != nil && !strings.Contains(err.Error(), "sesame"), "%q: %v", bad, err)
 	}
 	c, err := broker.New(broker.Options{URL: "amqp://me:pass@host/%2Fv"})
 	assert.That(t, err == nil && c.User() == "me" && c.VHost() == "/v", "%v %v", c, err)
@@ -149,16 +140,12 @@ func TestPermissions(t *testing.T) {
 	from, to := a.moving(model.Classic, numbered(10)...)
 	blind := newClient(t, broker.Options{URL: user(t, "blind", `{"configure":"","write":".*","read":""}`)})
 	var e *model.ConnectError
-	if _, err := blind.Peek(t.Context(), planPeek(from, peek.Want{})); !errors.As(err, &e) || e.Kind != model.NotAllowed {
-		t.Errorf("peek without the right to read: %v", err)
-	} else {
-		t.Log(err)
-	}
+	_, err := blind.Peek(t.Context(), planPeek(from, peek.Want{}))
+	assert.That(t, errors.As(err, &e) && e.Kind == model.NotAllowed, "peek without the right to read: %v", err)
 	mute := newClient(t, broker.Options{URL: user(t, "mute", `{"configure":"","write":"","read":".*"}`)})
-	account := execute(t, mute, replayTo(t, from, to, plan.Selection{}))
-	t.Log(account.Stopped, account.Problems)
-	wantOutcome(t, account, outcome{Planned: 10, Refused: 1, Stopped: true})
-	wantIDs(t, "kept", a.drain(from.QueueRef, 10), count(10))
+	executed(t, mute, replayTo(t, from, to, plan.Selection{}),
+		outcome{Planned: 10, Refused: 1, Stopped: true})
+	wantIDs(t, "kept", a.drain(from, 10), count(10))
 }
 
 func TestCloseEndsTheClient(t *testing.T) {
@@ -201,25 +188,13 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 	}
 }
 
-// certificate is an untrusted certificate for this machine with its key, valid for this long.
-func certificate(t *testing.T, validFor time.Duration) (der []byte, key *ecdsa.PrivateKey) {
-	t.Helper()
-	key = must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(validFor), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames: []string{"rabbit.test"}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der = must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
-	return der, key
-}
-
 // secureServer listens for TLS, with an untrusted certificate.
 func secureServer(t *testing.T, validFor time.Duration) string {
 	t.Helper()
-	der, key := certificate(t, validFor)
-	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	listener := must.Get(tls.Listen("tcp", "127.0.0.1:0", config))(t)
-	return dial.Serve(t, listener, func(conn net.Conn) {
+	config := &tls.Config{Certificates: []tls.Certificate{
+		must.Get(tls.X509KeyPair(dial.Certificate(t, validFor, "127.0.0.1")))(t),
+	}}
+	return dial.Serve(t, must.Get(tls.Listen("tcp", "127.0.0.1:0", config))(t), func(conn net.Conn) {
 		go func() {
 			_, _ = conn.Read(make([]byte, 1)) // runs the handshake
 			conn.Close()
@@ -230,13 +205,16 @@ func secureServer(t *testing.T, validFor time.Duration) string {
 // secureNode enables the broker's TLS listener, and returns its address, and a file with the certificate.
 func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 	t.Helper()
-	der, key := certificate(t, time.Hour)
+	certificate, key := dial.Certificate(t, time.Hour, "rabbit.test", "127.0.0.1")
 	authority = filepath.Join(t.TempDir(), "ca.pem")
-	must.Do(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	private := must.Get(x509.MarshalECPrivateKey(key))(t)
+	must.Do(t, os.WriteFile(authority, certificate, 0o600))
 	address = dial.Unused(t)
-	text := func(b []byte) string { return `base64:decode(<<"` + base64.StdEncoding.EncodeToString(b) + `">>)` }
-	options := fmt.Sprintf("[{cert, %s}, {key, {'ECPrivateKey', %s}}, {verify, verify_none}]", text(der), text(private))
+	text := func(file []byte) string {
+		block, _ := pem.Decode(file)
+		return `base64:decode(<<"` + base64.StdEncoding.EncodeToString(block.Bytes) + `">>)`
+	}
+	options := fmt.Sprintf("[{cert, %s}, {key, {'ECPrivateKey', %s}}, {verify, verify_none}]", text(certificate),
+		text(key))
 	const call = `rabbit_networking:ensure_ssl(), rabbit_networking:start_ssl_listener({"127.0.0.1", %s}, %s, 2).`
 	start := fmt.Sprintf(call, strings.TrimPrefix(address, "127.0.0.1:"), options)
 	out, err := n.Control(t.Context(), "eval", start)
@@ -257,8 +235,8 @@ func TestTLS(t *testing.T) {
 	c := with("guest:guest", "cacertfile="+authority)
 	s.wantValues(t, s.peeked(t, c, s.from))
 	n := len(s.ids)
-	wantOutcome(t, execute(t, c, movePlan(t, s.peeked(t, c, s.from), s.from, s.to)), outcome{Planned: n, Moved: n})
-	s.await(s.to.QueueRef, n)
+	executed(t, c, movePlan(t, s.peeked(t, c, s.from), s.from, s.to), outcome{Planned: n, Moved: n})
+	s.await(s.to, n)
 	s.wantTables(t, s.to.Name, s.ids)
 
 	named := with("guest:guest", "cacertfile="+authority+"&server_name_indication=rabbit.test")

@@ -15,6 +15,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
@@ -27,12 +28,11 @@ import (
 func TestCount(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	classic, quorum := a.queue("classic", model.Classic), a.queue("quorum", model.Quorum)
-	a.publish(classic, numbered(3)...)
-	a.publish(quorum, numbered(4)...)
+	classic := a.filled("classic", model.Classic, numbered(3)...).QueueRef
+	quorum := a.filled("quorum", model.Quorum, numbered(4)...).QueueRef
 	refs := []model.QueueRef{classic, {VHost: "/", Name: "no such queue"}, quorum}
 	for i := range 20 { // more than a lane's worth: the kept channels must survive a refusal
-		refs = append(refs, a.queue(fmt.Sprint(i), model.Classic))
+		refs = append(refs, a.queue(fmt.Sprint(i), model.Classic).QueueRef)
 	}
 	for range 3 {
 		counts := must.Get(c.Count(t.Context(), refs))(t)
@@ -41,43 +41,40 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// countOf is what is counted of one queue.
+func countOf(t testing.TB, c *broker.Client, queue *model.Queue) model.QueueCounts {
+	t.Helper()
+	return must.Get(c.Count(t.Context(), []model.QueueRef{queue.QueueRef}))(t)[queue.QueueRef]
+}
+
 // Messages that dlxtop itself holds are missing from the count, and the count says so.
 func TestCountWhileMessagesAreHeld(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []model.QueueType{model.Classic, model.Quorum} {
-		t.Run(string(kind), func(t *testing.T) {
-			a, c := newApp(t), client(t)
-			queue := a.queue("q", kind)
-			a.publish(queue, numbered(5)...)
-			began := time.Now()
-			count := func() model.QueueCounts {
-				t.Helper()
-				counts := must.Get(c.Count(t.Context(), []model.QueueRef{queue}))(t)
-				return counts[queue]
+	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
+		queue := a.filled("q", kind, numbered(5)...)
+		began := time.Now()
+		count := func() model.QueueCounts { return countOf(t, c, queue) }
+		got := count()
+		assert.That(t, !got.Held && !c.Held(began)[queue.QueueRef], "it counts as held before anything was taken")
+		var meanwhile model.QueueCounts
+		must.Get(c.Read(t.Context(), planPeek(queue, peek.Want{}), func(*message.Message) error {
+			meanwhile = count()
+			return nil
+		}))(t)
+		assert.That(t, meanwhile.Held && meanwhile.Ready.Or(-1) == 0, "while five messages are held: %+v", meanwhile)
+		assert.That(t, c.Held(began)[queue.QueueRef] && !c.Held(time.Now())[queue.QueueRef], "when it was held is not known")
+		a.until(func() error {
+			if got := count(); got.Held || got.Ready.Or(-1) != 5 {
+				return fmt.Errorf("afterwards: %+v", got)
 			}
-			got := count()
-			assert.That(t, !got.Held && !c.Held(began)[queue], "it counts as held before anything was taken")
-			var meanwhile model.QueueCounts
-			must.Get(c.Read(t.Context(), planPeek(described(queue, kind), peek.Want{}), func(*message.Message) error {
-				meanwhile = count()
-				return nil
-			}))(t)
-			assert.That(t, meanwhile.Held && meanwhile.Ready.Or(-1) == 0, "while five messages are held: %+v", meanwhile)
-			assert.That(t, c.Held(began)[queue] && !c.Held(time.Now())[queue], "when it was held is not known")
-			a.until(func() error {
-				if got := count(); got.Held || got.Ready.Or(-1) != 5 {
-					return fmt.Errorf("afterwards: %+v", got)
-				}
-				return nil
-			})
+			return nil
 		})
-	}
+	})
 }
 
 // countSurvivesALostBroker: while a broker is away each count is an error, and counting works again when it is back.
 func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 	a, c := newAppOn(t, n), clientOf(t, n)
-	queue := a.queue("q", model.Classic)
+	queue := a.queue("q", model.Classic).QueueRef
 	must.Get(c.Count(t.Context(), []model.QueueRef{queue}))(t)
 	must.Do(t, n.Halt())
 	for range 2 {
@@ -185,7 +182,7 @@ func (c *cable) gone(t testing.TB, n *demo.Node, user string) error {
 // hold takes all messages of a queue, and leaves them with the channel. Earlier holders must be gone. The answers to
 // basic.get follow everything that the queue has received until then, which a passive declare may overtake, and they
 // count the rest. The channel of a connection that is gone may still route what it had read: these messages come, too.
-func (a *app) hold(channel *amqp.Channel, queue model.QueueRef) (got []amqp.Delivery) {
+func (a *app) hold(channel *amqp.Channel, queue *model.Queue) (got []amqp.Delivery) {
 	a.Helper()
 	for {
 		first, any, err := channel.Get(queue.Name, false)
@@ -201,7 +198,7 @@ func (a *app) hold(channel *amqp.Channel, queue model.QueueRef) (got []amqp.Deli
 }
 
 // empty takes all messages out of a queue. Earlier holders must be gone.
-func (a *app) empty(queue model.QueueRef) []amqp.Delivery {
+func (a *app) empty(queue *model.Queue) []amqp.Delivery {
 	a.Helper()
 	channel := a.open()
 	defer channel.Close()

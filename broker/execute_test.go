@@ -37,17 +37,16 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 				messages[at-1].Headers["x-first-death-queue"] = "elsewhere"
 				messages[at-1].AppId = "shop"
 				from, to := a.moving(kind, messages...)
-				peeked := peekAt(t, c, planPeek(from, peek.Want{Limit: n}))
-				chosen := peeked.Messages[at-1]
-				account := execute(t, c, replayTo(t, from, to, plan.Chosen([]message.Message{chosen}), chosen))
-				wantOutcome(t, account, outcome{Planned: 1, Moved: 1})
+				chosen := lookAt(t, c, from, peek.Want{Limit: n}).Messages[at-1]
+				executed(t, c, replayTo(t, from, to, plan.Chosen([]message.Message{chosen}), chosen),
+					outcome{Planned: 1, Moved: 1})
 
-				got := a.drain(to.QueueRef, 1)[0]
+				got := a.drain(to, 1)[0]
 				want := everyType()
 				assert.NoDiff(t, cmp.Diff(want, got.Headers))
 				assert.That(t, got.MessageId == fmt.Sprint(at) && string(got.Body) == fmt.Sprintf("body of %d", at) &&
 					got.ContentType == "text/plain" && got.AppId == "shop" && got.DeliveryMode == 2, "%+v", got)
-				rest := a.drain(from.QueueRef, n-1)
+				rest := a.drain(from, n-1)
 				wantIDs(t, "the others", rest, count(n, at))
 				for _, d := range rest {
 					must.That(t, string(d.Body) == "body of "+d.MessageId, "%s: %s", d.MessageId, d.Body)
@@ -61,12 +60,11 @@ func TestReplayOfTwins(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		twin := amqp.Publishing{MessageId: "twin", Body: []byte("the same")}
 		from, to := a.moving(kind, twin, amqp.Publishing{MessageId: "other"}, twin, twin)
-		peeked := peekAt(t, c, planPeek(from, peek.Want{}))
+		peeked := lookAt(t, c, from, peek.Want{})
 		chosen := []message.Message{peeked.Messages[2], peeked.Messages[3]}
-		account := execute(t, c, replayTo(t, from, to, plan.Chosen(chosen), chosen...))
-		wantOutcome(t, account, outcome{Planned: 2, Moved: 2})
-		wantIDs(t, "moved", a.drain(to.QueueRef, 2), []string{"twin", "twin"})
-		got := ids(a.drain(from.QueueRef, 2))
+		executed(t, c, replayTo(t, from, to, plan.Chosen(chosen), chosen...), outcome{Planned: 2, Moved: 2})
+		wantIDs(t, "moved", a.drain(to, 2), []string{"twin", "twin"})
+		got := ids(a.drain(from, 2))
 		assert.That(t, slices.Contains(got, "other") && slices.Contains(got, "twin"), "kept: %v", got)
 	})
 }
@@ -80,8 +78,7 @@ func TestReplayOfEverything(t *testing.T) {
 			func(a plan.Account) { reports = append(reports, a) }))(t)
 		wantOutcome(t, account, outcome{Planned: n, Moved: n})
 		assert.That(t, len(reports) > 0 && reports[len(reports)-1].Moved == n, "reports: %+v", reports)
-		wantIDs(t, "moved", a.drain(to.QueueRef, n), count(n))
-		a.drain(from.QueueRef, 0)
+		a.wantMoved(from, nil, to, count(n))
 	})
 }
 
@@ -90,22 +87,15 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		n := size.Of(1500, 6000)
 		messages := numbered(n)
-		var odd, even []string
-		for i := range messages {
-			if i%2 == 0 {
-				messages[i].Type = "odd"
-				odd = append(odd, messages[i].MessageId)
-			} else {
-				even = append(even, messages[i].MessageId)
-			}
+		for i := 0; i < n; i += 2 {
+			messages[i].Type = "odd"
 		}
+		odd, even := split(n, func(i int) bool { return i%2 == 1 })
 		from, to := a.moving(kind, messages...)
 		condition := must.Get(filter.ParseExpression(`type == "odd"`))(t)
 		made := replayTo(t, from, to, plan.Selection{Filter: condition})
-		made.Planned = len(odd)
-		wantOutcome(t, execute(t, c, made), outcome{Planned: len(odd), Moved: len(odd)})
-		wantIDs(t, "moved", a.drain(to.QueueRef, len(odd)), odd)
-		wantIDs(t, "kept", a.drain(from.QueueRef, len(even)), even)
+		executed(t, c, made, outcome{Planned: len(odd), Moved: len(odd)})
+		a.wantMoved(from, even, to, odd)
 	})
 }
 
@@ -113,10 +103,9 @@ func TestReplayOfTheFirst(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(50)...)
 		made := replayTo(t, from, to, plan.Selection{Limit: 20})
-		made.Planned = 20
-		wantOutcome(t, execute(t, c, made), outcome{Planned: 20, Moved: 20})
-		wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
-		kept := a.drain(from.QueueRef, 30)
+		executed(t, c, made, outcome{Planned: 20, Moved: 20})
+		wantIDs(t, "moved", a.drain(to, 20), count(20))
+		kept := a.drain(from, 30)
 		wantIDs(t, "kept", kept, count(50)[20:])
 		for _, d := range kept {
 			must.That(t, !d.Redelivered, "message %s was taken, without need", d.MessageId)
@@ -126,39 +115,33 @@ func TestReplayOfTheFirst(t *testing.T) {
 
 func TestDrop(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from := described(a.queue("failed", kind), kind)
-		a.publish(from.QueueRef, numbered(300)...)
-		peeked := peekAt(t, c, planPeek(from, peek.Want{Limit: 300}))
+		from := a.filled("failed", kind, numbered(300)...)
+		peeked := lookAt(t, c, from, peek.Want{Limit: 300})
 		chosen := []message.Message{peeked.Messages[0], peeked.Messages[149], peeked.Messages[299]}
-		wantOutcome(t, execute(t, c, dropPlan(t, from, plan.Chosen(chosen), 3)), outcome{Planned: 3, Dropped: 3})
-		wantIDs(t, "kept", a.drain(from.QueueRef, 297), count(300, 1, 150, 300))
+		executed(t, c, dropPlan(t, from, plan.Chosen(chosen), 3), outcome{Planned: 3, Dropped: 3})
+		wantIDs(t, "kept", a.drain(from, 297), count(300, 1, 150, 300))
 
-		a.publish(from.QueueRef, numbered(300)...)
-		wantOutcome(t, execute(t, c, dropPlan(t, from, plan.Selection{}, 300)), outcome{Planned: 300, Dropped: 300})
-		a.drain(from.QueueRef, 0)
+		a.publish(from, numbered(300)...)
+		executed(t, c, dropPlan(t, from, plan.Selection{}, 300), outcome{Planned: 300, Dropped: 300})
+		a.drain(from, 0)
 
-		wantOutcome(t, execute(t, c, dropPlan(t, from, plan.Chosen(chosen), 3)), outcome{Planned: 3, Gone: 3})
+		executed(t, c, dropPlan(t, from, plan.Chosen(chosen), 3), outcome{Planned: 3, Gone: 3})
 	})
 }
 
 func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	must.Get(a.channel.QueueDeclare(t.Name(), true, true, false, false, amqp.Table{"x-queue-type": "classic"}))(t)
-	from := described(model.QueueRef{VHost: "/", Name: t.Name()}, model.Classic)
-	from.AutoDelete = true
-	to := described(a.queue("worker", model.Classic), model.Classic)
-	a.publish(from.QueueRef, numbered(30)...)
+	from, to := a.autoDelete(), a.queue("worker", model.Classic)
+	a.publish(from, numbered(30)...)
 	made := replayTo(t, from, to, plan.Selection{MessageID: "7"})
-	made.Planned = 1
-	wantOutcome(t, execute(t, c, made), outcome{Planned: 1, Moved: 1})
-	wantIDs(t, "moved", a.drain(to.QueueRef, 1), []string{"7"})
-	wantIDs(t, "kept", a.drain(from.QueueRef, 29), count(30, 7))
+	executed(t, c, made, outcome{Planned: 1, Moved: 1})
+	a.wantMoved(from, count(30, 7), to, []string{"7"})
 }
 
 func TestUnroutableReplayIsReturned(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		from, to := a.queue("failed", kind), a.queue("worker", kind)
 		// The plan knows a binding of a topic exchange that no longer exists on the broker for the key of every third
 		// message.
 		exchange := strings.ReplaceAll(t.Name(), "/", ".")
@@ -166,56 +149,43 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 		must.Do(t, a.channel.QueueBind(to.Name, "", exchange, false, amqp.Table{"x-match": "all", "route": true}))
 		const n = 3000
 		messages := numbered(n)
-		var good, bad []string
 		for i := range messages {
 			messages[i].Headers["route"] = i%3 != 2
-			if i%3 != 2 {
-				good = append(good, messages[i].MessageId)
-			} else {
-				bad = append(bad, messages[i].MessageId)
-			}
 		}
-		a.publish(from.QueueRef, messages...)
-		p := planned(t, topology([]*model.Queue{from, to}, exchange), plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToExchange,
-			Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
-		})
-		account := execute(t, c, p)
-		wantOutcome(t, account, outcome{Planned: n, Moved: len(good), Returned: len(bad)})
+		good, bad := split(n, func(i int) bool { return i%3 != 0 })
+		a.publish(from, messages...)
+		told := topology([]*model.Queue{from, to}, exchange)
+		account := executed(t, c, planned(t, told, viaExchange(from, n, exchange)),
+			outcome{Planned: n, Moved: len(good), Returned: len(bad)})
 		assert.That(t, len(account.Problems) == plan.MaxProblems && account.Problems[0].MessageID == "3" &&
 			account.Problems[0].Outcome == plan.Returned, "%d problems, first %+v", len(account.Problems), account.Problems[0])
-		wantIDs(t, "moved", a.drain(to.QueueRef, len(good)), good)
-		wantIDs(t, "kept", a.drain(from.QueueRef, len(bad)), bad)
+		a.wantMoved(from, bad, to, good)
 	})
 }
 
 func TestReplayToAMissingExchange(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(50)...)
-		made := planned(t, topology([]*model.Queue{from, to}, "vanished"), plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: target.ToExchange,
-			Fixed: model.Address{Exchange: "vanished", RoutingKey: "k"}, User: "guest", Insist: true,
-		})
-		account := execute(t, c, made)
-		wantOutcome(t, account, outcome{Planned: 50, Refused: 1, Stopped: true})
+		told := topology([]*model.Queue{from, to}, "vanished")
+		account := executed(t, c, planned(t, told, viaExchange(from, 50, "vanished")),
+			outcome{Planned: 50, Refused: 1, Stopped: true})
 		p := account.Problems[0]
 		assert.That(t, p.MessageID == "1" && strings.Contains(p.Reason, "vanished") &&
 			strings.Contains(account.Stopped, "vanished"), "%+v", account)
-		wantIDs(t, "kept", a.drain(from.QueueRef, 50), count(50))
+		wantIDs(t, "kept", a.drain(from, 50), count(50))
 	})
 }
 
 func TestReplayToAFullQueue(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from := described(a.queue("failed", kind), kind)
-		to := described(a.queue("worker", kind, "x-max-length", int32(20), "x-overflow", "reject-publish"), kind)
-		to.Arguments = model.Table{"x-max-length": int32(20), "x-overflow": "reject-publish"}
+		from := a.queue("failed", kind)
+		to := a.queue("worker", kind, "x-max-length", int32(20), "x-overflow", "reject-publish")
 		const n = 500
-		a.publish(from.QueueRef, numbered(n)...)
+		a.publish(from, numbered(n)...)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
 		assert.That(t, account.Moved >= 20 && account.Moved+account.Refused == n && account.Stopped == "", "%+v", account)
-		moved := ids(a.drain(to.QueueRef, account.Moved))
-		kept := ids(a.drain(from.QueueRef, account.Refused))
+		moved := ids(a.drain(to, account.Moved))
+		kept := ids(a.drain(from, account.Refused))
 		assert.That(t, slices.IsSortedFunc(kept, byNumber), "the order of the refused has changed")
 		all := append(moved, kept...)
 		slices.SortFunc(all, byNumber)
@@ -228,26 +198,22 @@ func TestReplayToAFullQueueAndAnother(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	const kind, n = model.Classic, 20
-	from, other := described(a.queue("failed", kind), kind), described(a.queue("other", kind), kind)
-	full := described(a.queue("full", kind, "x-max-length", int32(0), "x-overflow", "reject-publish"), kind)
-	full.Arguments = model.Table{"x-max-length": int32(0), "x-overflow": "reject-publish"}
+	from, other := a.queue("failed", kind), a.queue("other", kind)
+	full := a.queue("full", kind, "x-max-length", int32(0), "x-overflow", "reject-publish")
 	exchange := t.Name()
 	must.Do(t, a.channel.ExchangeDeclare(exchange, "direct", false, true, false, false, nil))
 	for _, q := range []*model.Queue{full, other} {
 		must.Do(t, a.channel.QueueBind(q.Name, "k", exchange, false, nil))
 	}
-	a.publish(from.QueueRef, numbered(n)...)
+	a.publish(from, numbered(n)...)
 	snapshot := *topology([]*model.Queue{from, full, other}, exchange).Snapshot
 	snapshot.Bindings = append(snapshot.Bindings, model.Binding{ // beside the last queue's binding
 		VHost: "/", Source: exchange, Destination: full.Name, RoutingKey: "k",
 	})
-	account := execute(t, c, planned(t, model.NewTopology(&snapshot), plan.ActionWant{
-		Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToExchange,
-		Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
-	}))
-	wantOutcome(t, account, outcome{Planned: n, Unknown: 1, Stopped: true})
-	wantIDs(t, "kept", a.drain(from.QueueRef, n), count(n))
-	wantIDs(t, "in the other one", a.drain(other.QueueRef, 1), count(1))
+	executed(t, c, planned(t, model.NewTopology(&snapshot), viaExchange(from, n, exchange)),
+		outcome{Planned: n, Unknown: 1, Stopped: true})
+	wantIDs(t, "kept", a.drain(from, n), count(n))
+	wantIDs(t, "in the other one", a.drain(other, 1), count(1))
 }
 
 func byNumber(a, b string) int {
@@ -259,40 +225,35 @@ func byNumber(a, b string) int {
 
 func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		from := described(a.queue("q", kind), kind)
 		const n = 3000
-		a.publish(from.QueueRef, numbered(n)...)
-		made := planned(t, topology([]*model.Queue{from}), plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToQueue,
-			Fixed: model.Address{RoutingKey: from.Name}, User: "guest", Insist: true,
-		})
-		wantOutcome(t, execute(t, c, made), outcome{Planned: n, Moved: n})
-		wantIDs(t, "there", a.drain(from.QueueRef, n), count(n))
+		from := a.filled("q", kind, numbered(n)...)
+		want := viaExchange(from, n, "")
+		want.Fixed.RoutingKey = from.Name
+		made := planned(t, topology([]*model.Queue{from}), want)
+		executed(t, c, made, outcome{Planned: n, Moved: n})
+		wantIDs(t, "there", a.drain(from, n), count(n))
 	})
 }
 
 func TestReplayStrips(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic),
-		described(a.queue("worker", model.Classic), model.Classic)
-	a.publish(from.QueueRef, amqp.Publishing{
+	from, to := a.moving(model.Classic, amqp.Publishing{
 		MessageId: "1", Expiration: "600000", UserId: "guest",
 		Headers: amqp.Table{"keep": "me", "CC": []any{"nowhere"}, "x-last-death-queue": "q"},
 	})
 	p := replayTo(t, from, to, plan.Selection{})
 	p.User = "somebody else" // so that guest is a foreign user
-	wantOutcome(t, execute(t, c, p), outcome{Planned: 1, Moved: 1})
-	got := a.drain(to.QueueRef, 1)[0]
+	executed(t, c, p, outcome{Planned: 1, Moved: 1})
+	got := a.drain(to, 1)[0]
 	diff := cmp.Diff(amqp.Table{"keep": "me"}, got.Headers)
 	assert.That(t, diff == "" && got.Expiration == "" && got.UserId == "", "%s %q %q", diff, got.Expiration, got.UserId)
 	// A user_id for which the broker would close the channel is refused beforehand.
-	a.publish(from.QueueRef, amqp.Publishing{MessageId: "1", UserId: "guest"}, amqp.Publishing{MessageId: "2"})
+	a.publish(from, amqp.Publishing{MessageId: "1", UserId: "guest"}, amqp.Publishing{MessageId: "2"})
 	other := newClient(t, broker.Options{URL: user(t, "other", everyRight)})
 	p = replayTo(t, from, to, plan.Selection{}) // planned for guest
-	wantOutcome(t, execute(t, other, p), outcome{Planned: 2, Moved: 1, Refused: 1})
-	wantIDs(t, "moved", a.drain(to.QueueRef, 1), []string{"2"})
-	wantIDs(t, "kept", a.drain(from.QueueRef, 1), []string{"1"})
+	executed(t, other, p, outcome{Planned: 2, Moved: 1, Refused: 1})
+	a.wantMoved(from, []string{"1"}, to, []string{"2"})
 }
 
 func TestExecuteErrors(t *testing.T) {
@@ -301,7 +262,7 @@ func TestExecuteErrors(t *testing.T) {
 	missing := described(model.QueueRef{VHost: "/", Name: "no such queue"}, model.Classic)
 	_, err := c.Execute(t.Context(), dropPlan(t, missing, plan.Selection{}, 1), nil)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "does not exist"), "missing queue: %v", err)
-	q := described(a.queue("q", model.Classic), model.Classic)
+	q := a.queue("q", model.Classic)
 	p := dropPlan(t, q, plan.Selection{}, 1)
 	p.Refusal = plan.Refusal{plan.NothingLeft{}}
 	_, err = c.Execute(t.Context(), p, nil)
@@ -311,26 +272,21 @@ func TestExecuteErrors(t *testing.T) {
 func TestSmallerLooksKeepTheOrder(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
-		q := described(a.queue("q", kind), kind)
 		const n = 1000
-		a.publish(q.QueueRef, numbered(n)...)
-		c := client(t)
-		c.SetComeback(patience)
-		for _, limit := range []int{400, 50, 50, 10, 300, 1} {
-			got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages)
-			must.That(t, slices.Equal(got, count(limit)), "look at %d: %s", limit, cmp.Diff(count(limit), got))
-		}
-		c = client(t) // a client that knows of no earlier look
-		c.SetComeback(patience)
-		for _, limit := range []int{20, 20} {
-			got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages)
-			must.That(t, slices.Equal(got, count(limit)),
-				"look of another at %d: %s", limit, cmp.Diff(count(limit), got))
+		q := a.filled("q", kind, numbered(n)...)
+		var c *broker.Client
+		for _, limits := range [][]int{{400, 50, 50, 10, 300, 1}, {20, 20}} {
+			c = client(t) // a client that knows of no earlier look
+			c.SetComeback(patience)
+			for _, limit := range limits {
+				got := messageIDs(lookAt(t, c, q, peek.Want{Limit: limit}).Messages)
+				must.NoDiff(t, cmp.Diff(count(limit), got), "look at %d", limit)
+			}
 		}
 		drop := execute(t, c, dropPlan(t, q, plan.Selection{MessageID: "3"}, 1))
 		wantOutcome(t, drop, outcome{Planned: 1, Dropped: 1})
-		assert.List(t, messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: 5})).Messages), count(6, 3))
-		wantIDs(t, "afterwards", a.drain(q.QueueRef, n-1), count(n, 3))
+		assert.List(t, messageIDs(lookAt(t, c, q, peek.Want{Limit: 5}).Messages), count(6, 3))
+		wantIDs(t, "afterwards", a.drain(q, n-1), count(n, 3))
 	})
 }
 
@@ -340,15 +296,14 @@ func TestQueueThatIsReadByGetGivesBack(t *testing.T) {
 	const n = 30
 	for came, want := range map[int]outcome{n / 3: {Planned: n, Moved: n}, n: {Planned: n, Unknown: n, Stopped: true}} {
 		a, c := newApp(t), client(t)
-		from := described(a.queue(fmt.Sprint("failed", came), model.Classic), model.Classic)
-		to := described(a.queue(fmt.Sprint("worker", came), model.Classic), model.Classic)
+		from := a.queue(fmt.Sprint("failed", came), model.Classic)
+		to := a.queue(fmt.Sprint("worker", came), model.Classic)
 		from.SingleActive = true
-		a.publish(from.QueueRef, numbered(n)...)
+		a.publish(from, numbered(n)...)
 		run := replayTo(t, from, to, plan.Selection{})
 		run.Plan.Rate = 100
 		again := sync.OnceFunc(func() { a.send("", from.Name, numbered(came)...) })
-		account := must.Get(c.Execute(t.Context(), run, func(plan.Account) { again() }))(t)
-		wantOutcome(t, account, want)
+		wantOutcome(t, must.Get(c.Execute(t.Context(), run, func(plan.Account) { again() }))(t), want)
 	}
 }
 
@@ -367,7 +322,7 @@ func TestMoveAndUndo(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("parking", kind), kind)
+		from, to := a.queue("failed", kind), a.queue("parking", kind)
 		source := a.queue("source", model.Classic, "x-message-ttl", int64(1), "x-dead-letter-exchange", "",
 			"x-dead-letter-routing-key", from.Name)
 		headers := everyType()
@@ -375,21 +330,19 @@ func TestMoveAndUndo(t *testing.T) {
 		a.send("", source.Name, amqp.Publishing{
 			MessageId: "one", DeliveryMode: 2, UserId: "guest", Expiration: "60000", Headers: headers, Body: []byte("first"),
 		})
-		a.await(from.QueueRef, 1)
-		a.publish(from.QueueRef, amqp.Publishing{
+		a.await(from, 1)
+		a.publish(from, amqp.Publishing{
 			MessageId: "two", Expiration: "600000", Headers: amqp.Table{"CC": []any{"nowhere"}}, Body: []byte("second"),
 		})
-		a.await(from.QueueRef, 2)
-		before := peekAt(t, c, planPeek(from, peek.Want{})).Messages
+		a.await(from, 2)
+		before := lookAt(t, c, from, peek.Want{}).Messages
 
 		made := movePlan(t, before, from, to)
-		if got := strings.Join(made.Keeps, " "); !strings.HasPrefix(got, "x-death x-first-death-exchange") {
-			t.Errorf("keeps %s", got)
-		}
-		account := execute(t, c, made)
-		wantOutcome(t, account, outcome{Planned: 2, Moved: 2})
-		a.await(to.QueueRef, 2)
-		moved := peekAt(t, c, planPeek(to, peek.Want{})).Messages
+		assert.That(t, len(made.Keeps) > 1 && slices.Equal(made.Keeps[:2], []string{"x-death", "x-first-death-exchange"}),
+			"keeps %s", made.Keeps)
+		account := executed(t, c, made, outcome{Planned: 2, Moved: 2})
+		a.await(to, 2)
+		moved := lookAt(t, c, to, peek.Want{}).Messages
 		for i, m := range moved {
 			assert.That(t, m.Exchange == "" && m.RoutingKey == to.Name && m.Properties.Expiration == "" &&
 				m.Headers["CC"] == nil && m.Headers[message.ReplayHeader] == nil && string(m.Body) == string(before[i].Body),
@@ -399,8 +352,8 @@ func TestMoveAndUndo(t *testing.T) {
 			"its history is %+v (%s)", moved[0].Deaths, moved[0].DeathsError)
 
 		wantOutcome(t, undo(t, c, j, account.JournalID, from, to), outcome{Planned: 2, Moved: 2})
-		a.await(from.QueueRef, 2)
-		after := peekAt(t, c, planPeek(from, peek.Want{})).Messages
+		a.await(from, 2)
+		after := lookAt(t, c, from, peek.Want{}).Messages
 		delete(before[1].Headers, "CC") // it cannot be set again without harm
 		for i := range before {
 			want, got := before[i], after[i]
@@ -425,23 +378,20 @@ func withoutCounters(headers model.Table) model.Table {
 func TestMoveWhereDeathsCount(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	from, parking := described(a.queue("failed", model.Classic), model.Classic), a.queue("parking", model.Classic)
-	to := described(a.queue("buffer", model.Classic, "x-message-ttl", int64(50), "x-dead-letter-exchange", "",
-		"x-dead-letter-routing-key", from.Name), model.Classic)
-	to.Arguments = model.Table{
-		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": from.Name, "x-message-ttl": int64(50),
-	}
+	from, parking := a.queue("failed", model.Classic), a.queue("parking", model.Classic)
+	to := a.queue("buffer", model.Classic, "x-message-ttl", int64(50), "x-dead-letter-exchange", "",
+		"x-dead-letter-routing-key", from.Name)
 	a.send("", to.Name, amqp.Publishing{MessageId: "one", Body: []byte("first")})
-	a.await(from.QueueRef, 1)
+	a.await(from, 1)
 	// Three rounds: with its history a 3.x broker would drop it as a cycle.
 	for range 3 {
-		sample := peekAt(t, c, planPeek(from, peek.Want{})).Messages
+		sample := lookAt(t, c, from, peek.Want{}).Messages
 		made := movePlan(t, sample, from, to)
 		must.That(t, len(made.Keeps) == 0 && made.Strips[0] == "x-death", "keeps %v, strips %v", made.Keeps, made.Strips)
-		wantOutcome(t, execute(t, c, made), outcome{Planned: 1, Moved: 1})
-		a.await(from.QueueRef, 1)
+		executed(t, c, made, outcome{Planned: 1, Moved: 1})
+		a.await(from, 1)
 	}
-	got := a.drain(from.QueueRef, 1)[0]
+	got := a.drain(from, 1)[0]
 	assert.That(t, string(got.Body) == "first" && got.MessageId == "one", "%+v", got)
 	a.await(parking, 0)
 }
@@ -450,13 +400,11 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 func TestMoveWhereNothingIs(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic),
-		described(a.queue("parking", model.Classic), model.Classic)
-	a.publish(from.QueueRef, numbered(3)...)
-	made := movePlan(t, peekAt(t, c, planPeek(from, peek.Want{})).Messages, from, to)
-	must.Get(a.open().QueueDelete(to.Name, false, false, false))(t)
-	wantOutcome(t, execute(t, c, made), outcome{Planned: 3, Returned: 3})
-	wantIDs(t, "still there", a.drain(from.QueueRef, 3), count(3))
+	from, to := a.moving(model.Classic, numbered(3)...)
+	made := movePlan(t, lookAt(t, c, from, peek.Want{}).Messages, from, to)
+	a.deleteQueue(to.Name)
+	executed(t, c, made, outcome{Planned: 3, Returned: 3})
+	wantIDs(t, "still there", a.drain(from, 3), count(3))
 }
 
 // With a mark; and nothing runs without the topology that its plan was made from.
@@ -472,10 +420,9 @@ func TestReplayByAnExpression(t *testing.T) {
 		})
 		must.That(t, p.Canary != nil && !p.Refusal.Refused(), "%+v", p)
 		p.Canary = nil // there are no consumers: a canary would wait
-		account := execute(t, c, p.On(topology))
-		wantOutcome(t, account, outcome{Planned: 3, Moved: 3})
-		wantIDs(t, "moved", a.drain(to.QueueRef, 3), count(5)[2:])
-		a.drain(from.QueueRef, 2)
+		executed(t, c, p.On(topology), outcome{Planned: 3, Moved: 3})
+		wantIDs(t, "moved", a.drain(to, 3), count(5)[2:])
+		a.drain(from, 2)
 
 		_, err := c.Execute(t.Context(), p.On(nil), nil)
 		assert.That(t, err != nil, "it runs without a topology, so where its messages go is unknown")

@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/internal/raw"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -38,10 +39,10 @@ const tooLarge = "almost one frame"
 func newOddStage(t *testing.T, kind model.QueueType) *oddStage {
 	t.Helper()
 	s := &oddStage{app: newApp(t), raw: newRaw(t, node), tables: oddTables()}
-	s.from, s.to = described(s.queue("failed", kind), kind), described(s.queue("worker", kind), kind)
+	s.from, s.to = s.queue("failed", kind), s.queue("worker", kind)
 	for i, id := range slices.Sorted(maps.Keys(s.tables)) {
 		good := fmt.Sprintf("good %d", i)
-		s.tables[good] = append(shortText("number"), 'l', 0, 0, 0, 0, 0, 0, 0, byte(i))
+		s.tables[good] = append(raw.Short("number"), 'l', 0, 0, 0, 0, 0, 0, 0, byte(i))
 		s.ids = append(s.ids, good, id)
 	}
 	untouched := s.queue("untouched", kind)
@@ -49,7 +50,7 @@ func newOddStage(t *testing.T, kind model.QueueType) *oddStage {
 		s.raw.publish("", s.from.Name, id, s.tables[id], []byte("body of "+id))
 		s.raw.publish("", untouched.Name, id, s.tables[id], []byte("body of "+id))
 	}
-	s.await(s.from.QueueRef, len(s.ids))
+	s.await(s.from, len(s.ids))
 	s.await(untouched, len(s.ids))
 	for _, m := range s.raw.drain(untouched.Name) {
 		published := sorted(t, s.tables[m.id])
@@ -66,10 +67,10 @@ var wholeQueue = peek.Want{Limit: 1000, MaxBytes: 1 << 30}
 // peeked looks at a queue, and wants all messages in order.
 func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []message.Message {
 	t.Helper()
-	got := peekAt(t, c, planPeek(q, wholeQueue))
+	got := lookAt(t, c, q, wholeQueue)
 	ids := messageIDs(got.Messages)
 	must.That(t, slices.Equal(ids, s.ids) && got.Stopped == "", "%s: %q (%s)", q.Name, ids, got.Stopped)
-	s.await(q.QueueRef, len(s.ids))
+	s.await(q, len(s.ids))
 	for _, m := range got.Messages {
 		assert.That(t, string(m.Body) == "body of "+m.Properties.MessageID && m.BodyBytes == len(m.Body) &&
 			len(m.Headers) > 0, "%s: %d headers, body %.40q", m.Properties.MessageID, len(m.Headers), m.Body)
@@ -118,9 +119,9 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 				}
 				v = inner["t"]
 			}
-			raw, cut := v.(model.RawValue)
+			left, cut := v.(model.RawValue)
 			whole := depth == 130 && v == "deep"
-			rest := cut && raw.Type == 'F' && bytes.Contains(raw.Bytes, []byte("deep"))
+			rest := cut && left.Type == 'F' && bytes.Contains(left.Bytes, []byte("deep"))
 			assert.That(t, (id != "130 deep" || whole) && (id != "1500 deep" || rest), "%s: %d levels, then %T", id, depth, v)
 		}
 	}
@@ -140,37 +141,35 @@ func TestOddHeaders(t *testing.T) {
 
 		planned := replayTo(t, s.from, s.to, plan.Selection{})
 		planned.Mark = true
-		account := execute(t, c, planned)
-		wantOutcome(t, account, outcome{Planned: n, Moved: n - 1, Refused: 1})
+		account := executed(t, c, planned, outcome{Planned: n, Moved: n - 1, Refused: 1})
 		for _, p := range account.Problems {
 			assert.That(t, p.MessageID == tooLarge && strings.Contains(p.Reason, "frame_max"), "%+v", p)
 		}
-		s.await(s.to.QueueRef, n-1)
+		s.await(s.to, n-1)
 		wantOutcome(t, undo(t, c, j, account.JournalID, s.from, s.to), outcome{Planned: n - 1, Moved: n - 1})
-		s.await(s.from.QueueRef, n)
+		s.await(s.from, n)
 		s.ids = append([]string{tooLarge}, slices.DeleteFunc(s.ids, func(id string) bool { return id == tooLarge })...)
 		sample = s.peeked(t, c, s.from)
 
-		account = execute(t, c, dropPlan(t, s.from, plan.Selection{}, n))
-		wantOutcome(t, account, outcome{Planned: n, Dropped: n})
-		s.await(s.from.QueueRef, 0)
+		account = executed(t, c, dropPlan(t, s.from, plan.Selection{}, n), outcome{Planned: n, Dropped: n})
+		s.await(s.from, 0)
 		wantOutcome(t, undo(t, c, j, account.JournalID, s.from), outcome{Planned: n, Moved: n})
-		s.await(s.from.QueueRef, n)
+		s.await(s.from, n)
 		for i, m := range s.peeked(t, c, s.from) {
 			assert.That(t, m.Fingerprint == sample[i].Fingerprint || m.RoutingKey != sample[i].RoutingKey,
 				"%s has another fingerprint", m.Properties.MessageID)
 		}
 
 		move := movePlan(t, s.peeked(t, c, s.from), s.from, s.to)
-		wantOutcome(t, execute(t, c, move), outcome{Planned: n, Moved: n})
-		s.await(s.to.QueueRef, n)
-		s.await(s.from.QueueRef, 0)
+		executed(t, c, move, outcome{Planned: n, Moved: n})
+		s.await(s.to, n)
+		s.await(s.from, 0)
 		file := exported(t, s.peeked(t, c, s.to))
 		s.wantTables(t, s.to.Name, s.ids)
 
 		account = imported(t, c, s.from, file)
 		wantOutcome(t, account, outcome{Planned: n, Moved: n})
-		s.await(s.from.QueueRef, n)
+		s.await(s.from, n)
 		s.wantTables(t, s.from.Name, s.ids)
 	})
 }
@@ -192,10 +191,9 @@ func TestOddHeadersThatNoQueueTakes(t *testing.T) {
 		n := len(s.ids)
 		made := replayTo(t, s.from, s.to, plan.Selection{})
 		s.deleteQueue(s.to.Name)
-		account := execute(t, c, made)
-		wantOutcome(t, account, outcome{Planned: n, Returned: n})
+		executed(t, c, made, outcome{Planned: n, Returned: n})
 		s.queue("worker", kind)
-		s.await(s.from.QueueRef, n)
+		s.await(s.from, n)
 		s.wantTables(t, s.from.Name, s.ids)
 	})
 }
@@ -204,7 +202,7 @@ func TestOddHeadersThatNoQueueTakes(t *testing.T) {
 func TestTapOfOddHeaders(t *testing.T) {
 	s, c := newOddStage(t, model.Classic), client(t)
 	exchange := s.exchange("e", "fanout", false, nil)
-	s.bind(s.to.QueueRef, exchange, "", nil)
+	s.bind(s.to, exchange, "", nil)
 	topology := topologyNow(t)
 	tap := startTap(s.app, c, topology, trace.PlanTap(topology,
 		trace.TapWant{VHost: "/", Exchanges: []string{exchange}}), nil)
@@ -231,22 +229,22 @@ type wireProperty struct {
 
 // wireProperties are in the order of their flags, beginning with 1 << 15.
 func wireProperties() []wireProperty {
-	empty, table := shortText(""), longText("\x01kS\x00\x00\x00\x01v")
+	empty, table := raw.Short(""), raw.Long("\x01kS\x00\x00\x00\x01v")
 	return []wireProperty{
-		{"content_type", empty, shortText("text/plain")},
-		{"content_encoding", empty, shortText("identity")},
-		{"headers", longText(""), table},
+		{"content_type", empty, raw.Short("text/plain")},
+		{"content_encoding", empty, raw.Short("identity")},
+		{"headers", raw.Long(""), table},
 		{"delivery_mode", nil, []byte{2}}, // RabbitMQ before 4.0 refuses 0
 		{"priority", []byte{0}, []byte{5}},
-		{"correlation_id", empty, shortText("c\xff")},
-		{"reply_to", empty, shortText("answers")},
-		{"expiration", nil, shortText("3600000")},
-		{"message_id", empty, shortText("id")},
+		{"correlation_id", empty, raw.Short("c\xff")},
+		{"reply_to", empty, raw.Short("answers")},
+		{"expiration", nil, raw.Short("3600000")},
+		{"message_id", empty, raw.Short("id")},
 		{"timestamp", make([]byte, 8), []byte{0, 0, 0, 0, 0x66, 0x31, 0x2b, 0}},
-		{"type", empty, shortText("order")},
-		{"user_id", nil, shortText("guest")},
-		{"app_id", empty, shortText("shop")},
-		{"cluster_id", empty, shortText("rabbit@here")},
+		{"type", empty, raw.Short("order")},
+		{"user_id", nil, raw.Short("guest")},
+		{"app_id", empty, raw.Short("shop")},
+		{"cluster_id", empty, raw.Short("rabbit@here")},
 	}
 }
 
@@ -319,8 +317,8 @@ func TestPropertiesByteForByte(t *testing.T) {
 	names, all := wireMessages()
 	n := len(all)
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, raw := newApp(t), newRaw(t, node)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		a, bare := newApp(t), newRaw(t, node)
+		from, to := a.queue("failed", kind), a.queue("worker", kind)
 		untouched := a.queue("untouched", kind)
 		body := func(i int) []byte { // every eighth one bypasses the client library as a large one
 			if i%8 != 0 {
@@ -329,14 +327,14 @@ func TestPropertiesByteForByte(t *testing.T) {
 			return bytes.Repeat([]byte{byte(i)}, 70_000)
 		}
 		for i, properties := range all {
-			raw.publishWith("", from.Name, properties, body(i))
-			raw.publishWith("", untouched.Name, properties, body(i))
+			bare.publishWith("", from.Name, properties, body(i))
+			bare.publishWith("", untouched.Name, properties, body(i))
 		}
-		a.await(from.QueueRef, n)
-		want := raw.drain(untouched.Name)
+		a.await(from, n)
+		want := bare.drain(untouched.Name)
 		check := func(what, queue string, without ...string) {
 			t.Helper()
-			got := raw.drain(queue)
+			got := bare.drain(queue)
 			must.Equal(t, len(got), n, "%s", what)
 			for i := range got {
 				is := comparableProperties(t, kind, got[i].properties, without...)
@@ -345,9 +343,9 @@ func TestPropertiesByteForByte(t *testing.T) {
 					"%s: %s\n was %s\n  is %s", what, names[i], was, is)
 			}
 			for i := range want {
-				raw.publishWith("", from.Name, all[i], body(i))
+				bare.publishWith("", from.Name, all[i], body(i))
 			}
-			a.await(from.QueueRef, n)
+			a.await(from, n)
 		}
 		c, j := journaled(t, false)
 		execute(t, c, replayTo(t, from, to, plan.Selection{}))
@@ -361,12 +359,12 @@ func TestPropertiesByteForByte(t *testing.T) {
 		undo(t, c, j, dropped.JournalID, from)
 		check("drop and undo", from.Name)
 
-		messages := peekAt(t, c, planPeek(from, wholeQueue)).Messages
+		messages := lookAt(t, c, from, wholeQueue).Messages
 		file := exported(t, messages)
 		execute(t, c, movePlan(t, messages, from, to))
 		check("move", to.Name, "expiration")
 
-		raw.drain(from.Name)
+		bare.drain(from.Name)
 		imported(t, c, from, file)
 		check("export and import", from.Name)
 	})

@@ -1,15 +1,12 @@
 package broker_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,40 +25,30 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// victimVariable makes the test binary a process that acts on a queue and is killed: "operation type url from to
-// journal".
-const victimVariable = "DLXTOP_TEST_VICTIM"
-
 // sparing is the operation of a victim that replays only one of several copies.
 const sparing = "sparing"
 
 // victim executes one plan, and says when it begins.
-func victim() int {
-	var operation, kind, url, from, to, path string
-	fmt.Sscan(os.Getenv(victimVariable), &operation, &kind, &url, &from, &to, &path)
-	doubles := operation != sparing
+func victim(o job) error {
+	doubles := o.Operation != sparing
 	if !doubles {
-		operation = string(plan.Replay)
+		o.Operation = plan.Replay
 	}
-	if operation == "resume" {
-		return resumer(kind, url, from, to, path)
-	}
-	c, err := broker.New(broker.Options{URL: url, Journal: journal.New(journal.Options{Path: path})})
+	c, _, err := o.client()
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
-	queues := namedQueues(kind, from, to)
-	topology := topologyOf(os.Getenv(victimVariable+"_VERSION"), queues)
+	queues := o.queues()
+	topology := topologyOf(o.Version, queues)
 	made := plan.New(topology, plan.ActionWant{
-		Operation: plan.Operation(operation), From: queues[0].QueueRef, Mode: target.ToQueue,
-		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
+		Operation: o.Operation, From: queues[0].QueueRef, Mode: target.ToQueue,
+		Fixed: model.Address{RoutingKey: o.To}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
 	})
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: exceeding the file size limit must be an error, like a full disk
 	fmt.Println("begins")
 	account, err := c.Execute(context.Background(), made.On(topology), nil)
 	fmt.Println("ends", account.Stopped, err)
-	return 0
+	return nil
 }
 
 // TestKilled kills a process at random moments of drops and replays. Every message is in the source, the target or the
@@ -99,31 +86,30 @@ func killOnce(
 	t *testing.T, operation plan.Operation, kind model.QueueType, n int, moment int64, total *verdict,
 ) (sent int64, ended bool) {
 	a := newApp(t)
-	path := filepath.Join(t.TempDir(), "journal.db")
 	from, to := a.moving(kind, numbered(n)...)
 	person, url := person(t)
 	cable := &cable{random: seed.Rand(t)}
-	url = cable.throughAs(t, url)
-	ended = runVictimOn(t, cable, moment, victimOf(operation, kind, url, from.Name, to.Name, path))
+	o := job{
+		Do: "act", Operation: operation, Kind: kind, URL: cable.throughAs(t, url), From: from.Name, To: to.Name,
+		Journal: journalPath(t),
+	}
+	ended = runVictimOn(t, cable, moment, process(t, o))
 
 	// What it held is requeued when the broker has noticed.
-	j := journal.New(journal.Options{Path: path})
-	defer j.Close()
-	c, err := broker.New(broker.Options{URL: url, Journal: j}) // at the same address as in the journal
-	must.Do(t, err)
-	defer c.Close()
+	j := openJournal(t, o.Journal)
+	c := newClient(t, broker.Options{URL: o.URL, Journal: j}) // at the same address as in the journal
 	least := n
 	if operation == plan.Drop { // at most those in the journal were acknowledged: the others come back
-		least -= entriesIn(t, j)
+		eachEntry(t, j, func(*plan.Record, *plan.Entry) { least-- })
 	}
 	a.until(func() error {
-		if inQueues := a.ready(from.QueueRef) + a.ready(to.QueueRef); inQueues < least {
+		if inQueues := a.ready(from) + a.ready(to); inQueues < least {
 			return fmt.Errorf("%d messages are ready, want %d at least", inQueues, least)
 		}
 		return allGone(t, node, person)
 	})
-	source, atTarget := a.look(from.QueueRef), a.look(to.QueueRef)
-	records := must.Get(j.Records(t.Context(), 0))(t)
+	source, atTarget := a.look(from), a.look(to)
+	records := recordsOf(t, j)
 	kept, moved := map[string]bool{}, map[string]bool{}
 	uncertain := 0
 	for _, r := range records {
@@ -131,12 +117,11 @@ func killOnce(
 		if ended && r.Unfinished() { // it may be killed between its end and recording that
 			t.Errorf("ended %t, but %+v", ended, r)
 		}
-		must.Do(t, j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
-			kept[e.MessageID] = e.Message != nil && string(e.Message.Body) == "body of "+e.MessageID || e.Sent != nil
-			moved[e.MessageID] = e.Outcome == plan.Moved || e.Outcome == plan.Dropped
-			return nil
-		}))
 	}
+	eachEntry(t, j, func(_ *plan.Record, e *plan.Entry) {
+		kept[e.MessageID] = e.Message != nil && string(e.Message.Body) == "body of "+e.MessageID || e.Sent != nil
+		moved[e.MessageID] = e.Outcome == plan.Moved || e.Outcome == plan.Dropped
+	})
 	v := verdict{rounds: 1, messages: n}
 	for _, id := range count(n) {
 		inSource, inTarget := source[id] > 0, atTarget[id] > 0
@@ -164,17 +149,6 @@ func killOnce(
 	return cable.bytes.Load(), ended
 }
 
-// entriesIn counts the entries of all records.
-func entriesIn(t *testing.T, j *journal.Journal) (n int) {
-	t.Helper()
-	records, err := j.Records(t.Context(), 0)
-	for _, r := range records {
-		err = errors.Join(err, j.Entries(t.Context(), r.ID, func(*plan.Entry) error { n++; return nil }))
-	}
-	must.Do(t, err)
-	return n
-}
-
 // runVictimOn runs a victim, kills it when it has sent this many bytes (0: never), and reports whether it ended by
 // itself.
 func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended bool) {
@@ -194,76 +168,28 @@ func person(t *testing.T) (name, url string) {
 	return name, user(t, name, everyRight)
 }
 
-// victimOf is a process that acts on a queue. The names must not contain spaces: they are part of a list.
-func victimOf(operation plan.Operation, kind model.QueueType, url, from, to, path string) *exec.Cmd {
-	return process(victimVariable, operation, kind, url, from, to, path)
-}
-
-// process is the tests' program as what a variable with these words makes of it, not yet started.
-func process(variable string, words ...any) *exec.Cmd {
-	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), variable+"="+fmt.Sprintln(words...), variable+"_VERSION="+node.Version())
-	command.Stderr = os.Stderr
-	return command
-}
-
-// started starts a process, waits until it says its first word, and returns what else it says. tell is called when it
-// runs.
-func started(t testing.TB, command *exec.Cmd, word string, tell ...func()) *bufio.Scanner {
-	t.Helper()
-	out := must.Get(command.StdoutPipe())(t)
-	must.Do(t, command.Start())
-	for _, f := range tell {
-		f()
-	}
-	lines := bufio.NewScanner(out)
-	must.That(t, lines.Scan() && lines.Text() == word, "%v", lines.Text())
-	return lines
-}
-
-// runVictim runs a victim, and kills it some time after it began. said is its output at the end, "" when it was killed
-// before.
-func runVictim(
-	t *testing.T, moment time.Duration, command *exec.Cmd, tell ...func(),
-) (ran time.Duration, said string) {
-	t.Helper()
-	lines := started(t, command, "begins", tell...)
-	began := time.Now()
-	killer := time.AfterFunc(moment, func() { _ = command.Process.Kill() })
-	if lines.Scan() {
-		said = lines.Text()
-	}
-	ran = time.Since(began)
-	killer.Stop()
-	_ = command.Wait()
-	return ran, said
-}
-
 // An execution that meets a full disk stops there, and what it had not recorded is in its queue.
 func TestFullDisk(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
 		a := newApp(t)
-		from := described(a.queue("failed", kind), kind)
-		path := filepath.Join(t.TempDir(), "journal.db")
-		a.publish(from.QueueRef, numbered(n)...)
+		from, path := a.filled("failed", kind, numbered(n)...), journalPath(t)
 		person, url := person(t)
-		command := victimOf(plan.Drop, kind, url, from.Name, from.Name, path)
+		command := process(t, job{
+			Do: "act", Operation: plan.Drop, Kind: kind, URL: url, From: from.Name, To: from.Name, Journal: path,
+		})
 		command.Args = []string{"sh", "-c", `ulimit -f 800 && exec "$0"`, command.Path} // blocks of 512 or 1,024 bytes
 		command.Path = "/bin/sh"
 		_, said := runVictim(t, time.Minute, command)
 		assert.Contains(t, said, "cannot be written: the disk")
 		a.until(func() error { return allGone(t, node, person) })
-		j := journal.New(journal.Options{Path: path})
-		defer j.Close()
-		there, kept := a.look(from.QueueRef), 0
-		must.Do(t, j.Entries(t.Context(), 1, func(e *plan.Entry) error {
+		there, kept := a.look(from), 0
+		eachEntry(t, openJournal(t, path), func(_ *plan.Record, e *plan.Entry) {
 			kept++
 			assert.That(t, e.Outcome != plan.Dropped || there[e.MessageID] == 0,
 				"%s was dropped, and is in its queue", e.MessageID)
 			there[e.MessageID]++
-			return nil
-		}))
+		})
 		assert.That(t, len(there) == n && kept != 0 && kept != n, "%d of %d are left, %d in the journal", len(there), n, kept)
 	})
 }
@@ -289,25 +215,19 @@ func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, f
 		account := undo(t, c, j, id, from)
 		assert.That(t, account.Complete(), "undo: %+v", account)
 	}
-	back := a.look(from.QueueRef)
-	ready := a.ready(from.QueueRef)
+	back := a.look(from)
+	ready := a.ready(from)
 	assert.That(t, len(back) == n && ready == n, "%d messages came back, %d different ones", ready, len(back))
 }
 
 // look counts the messages of a queue by id, and leaves them there.
-func (a *app) look(queue model.QueueRef) map[string]int {
+func (a *app) look(queue *model.Queue) map[string]int {
 	a.Helper()
-	found := map[string]int{}
-	connection := must.Get(dial.AMQP(node.AMQP()))(a)
-	defer connection.Close()
-	channel := must.Get(connection.Channel())(a)
+	channel := dial.Channel(a, node.AMQP())
 	got := a.hold(channel, queue)
-	for _, d := range got {
-		found[d.MessageId]++
-	}
 	_ = channel.Close()
 	a.await(queue, len(got))
-	return found
+	return byID(got)
 }
 
 const basicCancel = 30
@@ -332,16 +252,14 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 	sideBySide(t, func(t *testing.T, kind model.QueueType) {
 		const n = 5
 		a := newApp(t)
-		q, s := described(a.queue("q", kind), kind), limitOf(deliveryLimit)
-		a.publish(q.QueueRef, numbered(n)...)
-		path := filepath.Join(t.TempDir(), "journal.db")
+		q, s, path := a.filled("q", kind, numbered(n)...), limitOf(deliveryLimit), journalPath(t)
 		cable, url := newCable(t, 0)
 		cable.venom = venom
 		cable.poison.Store(basicCancel)
 		first := newClient(t, broker.Options{URL: url, Looks: journal.NewLooks(path)})
 		_, err := doPeek(t.Context(), first, q, s, false)
 		assert.That(t, err == nil || !shown, "%v", err)
-		a.await(q.QueueRef, n)
+		a.await(q, n)
 		for _, look := range allLooks {
 			c := newProcess(t, path, journal.NewLooks(path))
 			var why *peek.LookEnded
@@ -350,16 +268,16 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 				look.name, err, why)
 		}
 		channel := a.open()
-		for _, d := range a.consume(channel, q.QueueRef, n) {
+		for _, d := range a.consume(channel, q, n) {
 			count, _ := d.Headers["x-delivery-count"].(int64)
 			assert.That(t, count <= 1, "%s came back %d times", d.MessageId, count)
 		}
 		must.Do(t, errors.Join(channel.Nack(0, true, true), channel.Close()))
-		a.await(q.QueueRef, n)
+		a.await(q, n)
 		for i, insist := range []bool{true, true, false} { // on a quorum queue first what came before it
 			_, err := doPeek(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, insist)
 			assert.That(t, err == nil, "look %d: %v", i+1, err)
-			a.await(q.QueueRef, n)
+			a.await(q, n)
 		}
 	})
 }
@@ -375,20 +293,19 @@ func TestUnconvertibleMessages(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				a := newApp(t)
-				q, s := described(a.queue("q", kind), kind), limitOf(deliveryLimit)
-				a.publish(q.QueueRef, numbered(first)...)
+				q, s := a.filled("q", kind, numbered(first)...), limitOf(deliveryLimit)
 				sendAMQP10(t, node, q.Name, unconvertible(), unconvertible())
-				a.await(q.QueueRef, first+2)
-				a.publish(q.QueueRef, numbered(before)...)
+				a.await(q, first+2)
+				a.publish(q, numbered(before)...)
 				n := first + 2 + before
-				path := filepath.Join(t.TempDir(), "journal.db")
+				path := journalPath(t)
 				for i := range looks {
 					look := allLooks[i%len(allLooks)]
 					_, err := look.do(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, false)
 					var why *peek.LookEnded
 					must.That(t, i == 0 || errors.As(err, &why) && why.Ended.By == model.EndedByConversion &&
 						int(why.Ended.Before) == first && why.Ended.Times == 1, "%s %d: %v %+v", look.name, i, err, why)
-					a.await(q.QueueRef, n)
+					a.await(q, n)
 				}
 				if first == 0 {
 					return
@@ -396,7 +313,7 @@ func TestUnconvertibleMessages(t *testing.T) {
 				c := newProcess(t, path, journal.NewLooks(path))
 				account := execute(t, c, dropPlan(t, q, plan.Selection{}, n))
 				assert.That(t, account.Dropped == first && account.Unknown == 0 && account.Stopped != "", "%+v", account)
-				a.await(q.QueueRef, n-first)
+				a.await(q, n-first)
 			})
 		}
 	})
@@ -408,19 +325,15 @@ func TestCanaryBeforeAnUnconvertible(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const before, n = 6, 6 + 1 + 6
 		a := newApp(t)
-		from, to := canaryStage(t, a, kind)
-		a.publish(from.QueueRef, numbered(before)...)
+		from, to := canaryStage(a, kind, numbered(before)...)
 		sendAMQP10(t, node, from.Name, unconvertible())
-		a.await(from.QueueRef, before+1)
-		a.publish(from.QueueRef, numbered(6)...)
-		w := a.work(to.QueueRef, succeed)
-		path := filepath.Join(t.TempDir(), "journal.db")
-		c := newClient(t, broker.Options{
-			URL: node.AMQP(), Journal: journal.New(journal.Options{Path: path}), Looks: journal.NewLooks(path),
-		})
-		account := must.Get(c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, n), nil))(t)
+		a.await(from, before+1)
+		a.publish(from, numbered(6)...)
+		w := a.work(to, succeed)
+		path := journalPath(t)
+		account := execute(t, newProcess(t, path, journal.NewLooks(path)), canaryPlan(t, plan.Replay, from, to, n))
 		assert.That(t, account.Moved <= before && account.Unknown == 0 && account.Stopped != "", "%+v", account)
-		a.await(from.QueueRef, n-account.Moved)
+		a.await(from, n-account.Moved)
 		got := w.received()
 		assert.That(t, len(got) == account.Moved, "the worker got %v, and the account says %d", got, account.Moved)
 	})
@@ -442,22 +355,22 @@ func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 	var queues []held
 	for i, kind := range []model.QueueType{model.Quorum, model.Quorum, model.Quorum, model.Quorum, model.Classic} {
 		limit := []int{deliveryLimit, 4, deliveryLimit, 4, deliveryLimit}[i]
-		q, s := described(a.queue(fmt.Sprint("q", i), kind), kind), limitOf(int64(limit))
+		q, s := a.queue(fmt.Sprint("q", i), kind), limitOf(int64(limit))
 		if kind == model.Quorum {
 			a.deleteQueue(q.Name)
 			q, s = a.limited(fmt.Sprint("q", i), limit)
 		}
 		before := r.IntN(good)
-		a.publish(q.QueueRef, numbered(before)...)
+		a.publish(q, numbered(before)...)
 		bad := 1 + r.IntN(3)
 		for range bad {
 			sendAMQP10(t, node, q.Name, unconvertible())
 		}
-		a.await(q.QueueRef, before+bad)
-		a.publish(q.QueueRef, numbered(good-before)...)
+		a.await(q, before+bad)
+		a.publish(q, numbered(good-before)...)
 		queues = append(queues, held{q, s, good + bad, bad, 10 * (i / 2 % 2)}) // of a hundred
 	}
-	path := filepath.Join(t.TempDir(), "journal.db")
+	path := journalPath(t)
 	refused, ended, total := 0, 0, size.Of(60, 10_000)
 	var c *broker.Client
 	for i := range total {
@@ -480,13 +393,13 @@ func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 	t.Logf("%d looks, %d of them refused, %d ended", total, refused, ended)
 	for _, q := range queues {
 		a.until(func() error {
-			n := a.ready(q.QueueRef)
+			n := a.ready(q.Queue)
 			if q.insists == 0 && n != q.n || n < good {
 				return fmt.Errorf("%s: %d of %d messages are left, %d of them not convertible", q.Name, n, q.n, q.bad)
 			}
 			return nil
 		})
-		if lost := q.n - a.ready(q.QueueRef); lost > 0 {
+		if lost := q.n - a.ready(q.Queue); lost > 0 {
 			t.Logf("%s: %d of %d that cannot be converted were lost by looks that were insisted on", q.Name, lost, q.bad)
 		}
 	}

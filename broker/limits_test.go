@@ -31,15 +31,14 @@ func limited(t *testing.T) (c *broker.Client, address string, set func(kind stri
 	t.Helper()
 	name := strings.ReplaceAll(t.Name(), "/", "-")
 	address = user(t, name, everyRight)
-	c = newClient(t, broker.Options{URL: address})
 	t.Cleanup(func() { manage.Do(t, node.API(), http.MethodDelete, "users/"+name, "") })
-	return c, address, func(kind, value string) {
+	return newClient(t, broker.Options{URL: address}), address, func(kind, value string) {
 		t.Helper()
+		method := http.MethodPut
 		if value == "" {
-			manage.Do(t, node.API(), http.MethodDelete, "user-limits/"+name+"/"+kind, "")
-			return
+			method = http.MethodDelete
 		}
-		manage.Do(t, node.API(), http.MethodPut, "user-limits/"+name+"/"+kind, `{"value":`+value+`}`)
+		manage.Do(t, node.API(), method, "user-limits/"+name+"/"+kind, `{"value":`+value+`}`)
 	}
 }
 
@@ -84,21 +83,20 @@ func TestLimits(t *testing.T) {
 		t.Run(test.kind+test.value, func(t *testing.T) {
 			t.Parallel()
 			a := newApp(t)
-			from, to := a.queue("from", model.Classic), a.queue("to", model.Classic)
-			a.publish(from, numbered(3)...)
+			from, to := a.moving(model.Classic, numbered(3)...)
 			c, address, set := limited(t)
 			set(test.kind, test.value)
 			if test.kind == "max-channels" && test.value == "1" {
 				useAChannel(t, a, address)
 			}
-			look := planPeek(described(from, model.Classic), peek.Want{Limit: 10})
-			if !test.peeks {
+			look := planPeek(from, peek.Want{Limit: 10})
+			if test.peeks {
+				assert.Equal(t, len(peekAt(t, c, look).Messages), 3, "messages")
+			} else {
 				_, err := c.Peek(t.Context(), look)
 				atLimit(t, err, test.words)
-			} else if peeked := peekAt(t, c, look); len(peeked.Messages) != 3 {
-				t.Errorf("%d messages", len(peeked.Messages))
 			}
-			made := replayTo(t, described(from, model.Classic), described(to, model.Classic), plan.Selection{})
+			made := replayTo(t, from, to, plan.Selection{})
 			_, err := c.Execute(t.Context(), made, nil)
 			atLimit(t, err, test.words)
 			a.await(from, 3)
@@ -107,8 +105,8 @@ func TestLimits(t *testing.T) {
 			set(test.kind, "")
 			account, err := c.Execute(t.Context(), made, nil)
 			must.That(t, err == nil && account.Moved == 3, "%+v, %v", account, err)
-			_, err = c.Count(t.Context(), []model.QueueRef{from, to})
-			assert.That(t, err == nil, "%v", err)
+			_, err = c.Count(t.Context(), []model.QueueRef{from.QueueRef, to.QueueRef})
+			assert.Succeeds(t, err)
 		})
 	}
 }
@@ -132,23 +130,21 @@ func TestLimitEndsNoLook(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	// A look that rescues would need a third channel.
-	queue := a.queue("q", model.Classic)
-	a.publish(queue, numbered(5)...)
+	queue := a.filled("q", model.Classic, numbered(5)...)
 	c, _, set := limited(t)
 	set("max-channels", "2")
 	n := 0
-	read, err := c.Read(t.Context(), planPeek(described(queue, model.Classic), peek.Want{Limit: 5}),
+	read, err := c.Read(t.Context(), planPeek(queue, peek.Want{Limit: 5}),
 		func(*message.Message) error {
 			if n++; n == 1 {
-				_, err := c.Count(t.Context(), []model.QueueRef{queue})
+				_, err := c.Count(t.Context(), []model.QueueRef{queue.QueueRef})
 				atLimit(t, err, "may have 2 open channels")
 			}
 			return nil
 		})
 	assert.That(t, err == nil && n == 5 && read.Stopped == "", "%d of 5 were read: %v %s", n, err, read.Stopped)
 	a.await(queue, 5)
-	counts, err := c.Count(t.Context(), []model.QueueRef{queue})
-	assert.That(t, err == nil && counts[queue].Ready.Or(0) == 5, "after the look: %v %v", counts, err)
+	assert.Equal(t, countOf(t, c, queue).Ready.Or(0), 5, "after the look")
 }
 
 // It opens eight if allowed, otherwise as many as possible.
@@ -157,7 +153,7 @@ func TestCountMakesDoWithFewChannels(t *testing.T) {
 	a := newApp(t)
 	var queues []model.QueueRef
 	for i := range 9 {
-		queues = append(queues, a.queue(strings.Repeat("q", i+1), model.Classic))
+		queues = append(queues, a.queue(strings.Repeat("q", i+1), model.Classic).QueueRef)
 	}
 	c, _, set := limited(t)
 	set("max-channels", "3")
@@ -178,26 +174,21 @@ func TestLimitsOfTheNode(t *testing.T) {
 	if perNode {
 		settings += "connection_max = 1\n"
 	}
-	n, err := demo.Start(t.Context(), demo.Options{Settings: settings})
-	must.Do(t, err)
+	n := must.Get(demo.Start(t.Context(), demo.Options{Settings: settings}))(t)
 	t.Cleanup(func() { n.Stop() })
 	c := clientOf(t, n)
 	made := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
 	var connection *amqp.Connection
-	(&app{TB: t}).until(func() error { // the connection that waited for the start counts for a moment
+	(&app{TB: t}).until(func() (err error) { // the connection that waited for the start counts for a moment
 		connection, err = amqp.Dial(n.AMQP())
 		return err
 	})
-	channel, err := connection.Channel()
-	if err == nil {
-		_, err = channel.QueueDeclare("q", true, false, false, false, nil)
-	}
-	must.Do(t, err)
+	must.Get(must.Get(connection.Channel())(t).QueueDeclare("q", true, false, false, false, nil))(t)
 	if perNode {
 		atLimit(t, c.Check(t.Context(), "/"), "the broker's node takes 1 connection (connection_max), and it is in use")
 	}
 	must.Do(t, connection.Close())
-	_, err = c.Peek(t.Context(), made)
+	_, err := c.Peek(t.Context(), made)
 	atLimit(t, err, "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3")
 }
 
@@ -206,8 +197,7 @@ func TestReplayAtARate(t *testing.T) {
 	from, to := a.moving(model.Classic, numbered(10)...)
 	made := replayTo(t, from, to, plan.Selection{})
 	made.Rate = 20
-	account := execute(t, c, made)
-	wantOutcome(t, account, outcome{Planned: 10, Moved: 10})
+	account := executed(t, c, made, outcome{Planned: 10, Moved: 10})
 	assert.That(t, account.Elapsed >= 400*time.Millisecond, "10 messages at 20/s took %s", account.Elapsed)
 }
 
@@ -215,14 +205,13 @@ func TestReplayAtARate(t *testing.T) {
 func TestActingAtARateKeepsTheOrder(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		c.SetComeback(patience)
-		from := described(a.queue("failed", kind), kind)
 		const n, first = 100, 40
-		a.publish(from.QueueRef, numbered(n)...)
-		peekAt(t, c, planPeek(from, peek.Want{Limit: n}))
+		from := a.filled("failed", kind, numbered(n)...)
+		lookAt(t, c, from, peek.Want{Limit: n})
 		made := dropPlan(t, from, plan.Selection{Limit: first}, first)
 		made.Rate = 400
-		wantOutcome(t, execute(t, c, made), outcome{Planned: first, Dropped: first})
-		wantIDs(t, "kept", a.drain(from.QueueRef, n-first), count(n)[first:])
+		executed(t, c, made, outcome{Planned: first, Dropped: first})
+		wantIDs(t, "kept", a.drain(from, n-first), count(n)[first:])
 	})
 }
 
@@ -234,20 +223,20 @@ func TestSlowRateHoldsFewMessages(t *testing.T) {
 		const n, most = 100, 18
 		from, to := a.moving(kind, numbered(n)...)
 		made := replayTo(t, from, to, plan.Selection{})
-		made.Planned, made.Rate = n, most/(15*60.)
+		made.Rate = most / (15 * 60.)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		held := 0
 		go func() {
 			defer cancel()
-			a.await(to.QueueRef, 1)
-			held = n - a.ready(from.QueueRef)
+			a.await(to, 1)
+			held = n - a.ready(from)
 		}()
 		account, err := c.Execute(ctx, made, nil)
 		<-ctx.Done()
 		must.That(t, err == nil && account.Stopped != "" && account.Moved == 1, "%+v %v", account, err)
 		assert.That(t, held >= 1 && held <= most, "it held %d messages, want %d at most", held, most)
-		wantIDs(t, "kept", a.drain(from.QueueRef, n-1), count(n)[1:])
+		wantIDs(t, "kept", a.drain(from, n-1), count(n)[1:])
 	})
 }
 
@@ -287,6 +276,14 @@ func withoutLeader(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()
 			end
 		end,
 		Forget(3000)`)
+}
+
+// withoutLeaderFor7s does so for 7 s, and closes ended then.
+func withoutLeaderFor7s(t *testing.T, queue *model.Queue) (ended <-chan struct{}) {
+	t.Helper()
+	end, over := withoutLeader(t, node, queue.QueueRef), make(chan struct{})
+	time.AfterFunc(7*time.Second, func() { end(); close(over) })
+	return over
 }
 
 // disturbed does something to a quorum queue, a number of times until end is called. It has begun when disturbed
@@ -340,12 +337,11 @@ func TestSlowQueueIsNotEmpty(t *testing.T) {
 	end := slowed(t, node, from.QueueRef)
 	defer end()
 	for range 20 {
-		counts := must.Get(c.Count(t.Context(), []model.QueueRef{from.QueueRef}))(t)
-		ready, told := counts[from.QueueRef].Ready.Get()
+		ready, told := countOf(t, c, from).Ready.Get()
 		assert.That(t, !told || ready == n, "%d counted", ready)
 	}
 	peeked, err := c.Peek(t.Context(), planPeek(from, peek.Want{Limit: n}))
 	assert.That(t, err == nil && peeked.Messages.Len() == n, "looked at %d: %v", peeked.Messages.Len(), err)
-	wantOutcome(t, execute(t, c, replayTo(t, from, to, plan.Selection{})), outcome{Planned: n, Moved: n})
-	wantIDs(t, "there", a.drain(to.QueueRef, n), count(n))
+	executed(t, c, replayTo(t, from, to, plan.Selection{}), outcome{Planned: n, Moved: n})
+	wantIDs(t, "there", a.drain(to, n), count(n))
 }

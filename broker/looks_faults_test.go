@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,77 +29,52 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// lookerVariable makes the test binary a process that looks at queues again and again: "url version dir seed looks
-// insist queue:limit …". At its end it prints how many looks there were, and how many were refused.
-const lookerVariable = "DLXTOP_TEST_LOOKER"
-
-// looker is such a process.
+// looker looks at queues again and again. At its end it prints how many looks were refused.
 type looker struct {
-	url, version, dir string
-	seed              uint64
-	looks             int
-	insist            int // percentage of looks that insist
-	queues            []limitedQueue
+	job    job
+	Seed   uint64
+	Times  int
+	Insist int // percentage of looks that insist
+	Queues []limitedQueue
 }
 
 type limitedQueue struct {
-	name  string
-	limit int64
+	Name  string
+	Limit int64
 }
 
-func (l *looker) String() string {
-	words := fmt.Sprint(l.url, " ", l.version, " ", l.dir, " ", l.seed, " ", l.looks, " ", l.insist)
-	for _, q := range l.queues {
-		words += fmt.Sprintf(" %s:%d", q.name, q.limit)
-	}
-	return words
-}
-
-func runLooker() int {
-	var l looker
-	words := strings.Fields(os.Getenv(lookerVariable))
-	_, err := fmt.Sscan(strings.Join(words[:6], " "), &l.url, &l.version, &l.dir, &l.seed, &l.looks, &l.insist)
-	for _, word := range words[6:] {
-		name, limit, _ := strings.Cut(word, ":")
-		q := limitedQueue{name: name}
-		_, e := fmt.Sscan(limit, &q.limit)
-		err = errors.Join(err, e)
-		l.queues = append(l.queues, q)
-	}
-	refused := 0
+func lookAgainAndAgain(o job) error {
+	l, refused := o.Looks, 0
+	l.job = o
 	fmt.Println("begins")
-	for r := rand.New(rand.NewPCG(l.seed, 0)); l.looks > 0 && err == nil; {
-		var n int
-		if n, err = l.session(r); err == nil {
-			refused += n
+	for r := rand.New(rand.NewPCG(l.Seed, 0)); l.Times > 0; {
+		n, err := l.session(r)
+		if err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		fmt.Println("error:", err)
-		return 1
+		refused += n
 	}
 	fmt.Println("refused", refused)
-	return 0
+	return nil
 }
 
 // session looks several times with one client, like one run of dlxtop.
 func (l *looker) session(r *rand.Rand) (refused int, err error) {
-	path := filepath.Join(l.dir, "journal.db")
-	j := journal.New(journal.Options{Path: path})
+	j := journal.New(journal.Options{Path: l.job.Journal})
 	defer j.Close()
-	c, err := broker.New(broker.Options{URL: l.url, Journal: j, Looks: journal.NewLooks(path)})
+	c, err := broker.New(broker.Options{URL: l.job.URL, Journal: j, Looks: journal.NewLooks(l.job.Journal)})
 	if err != nil {
 		return 0, err
 	}
 	defer c.Close()
-	for range min(1+r.IntN(5), l.looks) {
-		l.looks--
-		q := l.queues[r.IntN(len(l.queues))]
+	for range min(1+r.IntN(5), l.Times) {
+		l.Times--
+		q := l.Queues[r.IntN(len(l.Queues))]
 		var why peek.RefusedLook
 		var busy *model.ConnectError // a broker that does not answer in time
 		switch err := l.look(c, q, r); {
 		case errors.As(err, &busy), errors.Is(err, model.ErrBeingRead):
-			l.looks++
+			l.Times++
 		case errors.As(err, &why):
 			refused++
 		case err != nil:
@@ -113,13 +87,10 @@ func (l *looker) session(r *rand.Rand) (refused int, err error) {
 func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	described := described(model.QueueRef{VHost: "/", Name: q.name}, model.Quorum)
-	want := peek.Want{Insist: r.IntN(100) < l.insist, Limit: 1 + r.IntN(60)}
+	described := described(model.QueueRef{VHost: "/", Name: q.Name}, model.Quorum)
 	kind := r.IntN(3)
-	if kind > 0 {
-		want.ForAction = true
-	}
-	p := peek.OfQueue(described, limitOf(q.limit), model.BehaviourOf(model.ParseVersion(l.version)), want)
+	want := peek.Want{Insist: r.IntN(100) < l.Insist, Limit: 1 + r.IntN(60), ForAction: kind > 0}
+	p := peek.OfQueue(described, limitOf(q.Limit), model.BehaviourOf(model.ParseVersion(l.job.Version)), want)
 	if !p.Allowed() {
 		return &peek.LimitReached{Queue: p.Queue, Limit: p.Budget}
 	}
@@ -152,7 +123,8 @@ func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 // start starts a looker, and returns its output.
 func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
-	command := process(lookerVariable, l)
+	l.job.Do, l.job.Looks = "look", l
+	command := process(t, l.job)
 	return command, started(t, command, "begins")
 }
 
@@ -218,18 +190,18 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 	a := newAppOn(t, on)
 	from := rand.Uint64()
 	r := rand.New(rand.NewPCG(from, 1))
-	l := looker{url: url, version: on.Version(), dir: t.TempDir(), looks: looks, insist: 40}
+	l := looker{job: job{URL: url, Version: on.Version(), Journal: journalPath(t)}, Times: looks, Insist: 40}
 	for i, limit := range []int{1, 3, 5, deliveryLimit} {
 		q, _ := a.limited(fmt.Sprint("q", i), limit)
-		a.publish(q.QueueRef, numbered(n)...)
-		a.deliver(q.QueueRef, n, r.IntN(limit+1))
-		l.queues = append(l.queues, limitedQueue{q.Name, int64(limit)})
+		a.publish(q, numbered(n)...)
+		a.deliver(q, n, r.IntN(limit+1))
+		l.Queues = append(l.Queues, limitedQueue{q.Name, int64(limit)})
 	}
 	t.Logf("seed %d", from)
 	var running []*exec.Cmd
 	var outs []*bufio.Scanner
 	for i := range processes {
-		l.seed = from + uint64(i)
+		l.Seed = from + uint64(i)
 		command, out := l.start(t)
 		running, outs = append(running, command), append(outs, out)
 	}
@@ -246,48 +218,38 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 	}
 	t.Logf("%d looks by %d processes, %d of them refused", looks*processes, processes, refused)
 	a.until(func() error { return allGone(t, on, person) })
-	kept := keptOnly(t, filepath.Join(l.dir, "journal.db"))
-	for _, q := range l.queues {
-		ref := model.QueueRef{VHost: "/", Name: q.name}
+	j := openJournal(t, l.job.Journal)
+	kept := keptOnly(t, j)
+	for _, q := range l.Queues {
+		described := described(model.QueueRef{VHost: "/", Name: q.Name}, model.Quorum)
 		seen := map[string]int{}
 		a.until(func() error { // a busy broker returns what a look held some time after the connection is gone
-			for _, d := range a.empty(ref) {
+			for _, d := range a.empty(described) {
 				seen[d.MessageId]++
 			}
 			var missing []string
 			for _, id := range count(n) {
-				if seen[id] == 0 && !kept[q.name+" "+id] {
+				if seen[id] == 0 && !kept[q.Name+" "+id] {
 					missing = append(missing, id)
 				}
 			}
 			if missing != nil {
-				return fmt.Errorf("%s: the messages %v are neither there nor in the journal, which says of them:%s", q.name,
-					missing, journalSays(t, filepath.Join(l.dir, "journal.db"), q.name, missing))
+				return fmt.Errorf("%s: the messages %v are neither there nor in the journal, which says of them:%s", q.Name,
+					missing, journalSays(t, j, q.Name, missing))
 			}
 			return nil
 		})
 		for _, id := range count(n) {
-			assert.That(t, seen[id] <= 1, "%s: message %s is there %d times", q.name, id, seen[id])
+			assert.That(t, seen[id] <= 1, "%s: message %s is there %d times", q.Name, id, seen[id])
 		}
 	}
 }
 
-// eachKept iterates over everything that a journal has of messages.
-func eachKept(t *testing.T, path string, each func(*plan.Record, *plan.Entry)) {
-	t.Helper()
-	j := journal.New(journal.Options{Path: path})
-	defer j.Close()
-	records := must.Get(j.Records(t.Context(), 0))(t)
-	for _, r := range records {
-		must.Do(t, j.Entries(t.Context(), r.ID, func(e *plan.Entry) error { each(&r, e); return nil }))
-	}
-}
-
 // keptOnly are rescued messages in the journal, as "queue id", without a confirmed copy: a busy broker may not answer.
-func keptOnly(t *testing.T, path string) map[string]bool {
+func keptOnly(t *testing.T, j *journal.Journal) map[string]bool {
 	t.Helper()
 	kept := map[string]bool{}
-	eachKept(t, path, func(r *plan.Record, e *plan.Entry) {
+	eachEntry(t, j, func(r *plan.Record, e *plan.Entry) {
 		if e.Outcome != plan.Moved && e.Message != nil {
 			kept[r.From.Name+" "+e.MessageID] = true
 		}
@@ -299,9 +261,9 @@ func keptOnly(t *testing.T, path string) map[string]bool {
 }
 
 // journalSays is what the journal has about messages of a queue.
-func journalSays(t *testing.T, path, queue string, ids []string) (said string) {
+func journalSays(t *testing.T, j *journal.Journal, queue string, ids []string) (said string) {
 	t.Helper()
-	eachKept(t, path, func(r *plan.Record, e *plan.Entry) {
+	eachEntry(t, j, func(r *plan.Record, e *plan.Entry) {
 		if r.From.Name == queue && slices.Contains(ids, e.MessageID) {
 			said += fmt.Sprintf("\n%s %d: %s %s %s", r.Operation, r.ID, e.MessageID, e.Outcome, e.Reason)
 		}
@@ -318,24 +280,24 @@ func TestKilledLooks(t *testing.T) {
 	for range size.Rounds(1) {
 		a := newApp(t)
 		q, _ := a.limited(fmt.Sprint(r.Uint32()), deliveryLimit)
-		a.publish(q.QueueRef, numbered(n)...)
+		a.publish(q, numbered(n)...)
 		person, url := person(t)
-		l := looker{url: url, version: node.Version(), dir: t.TempDir(), looks: 1000}
-		l.queues = []limitedQueue{{q.Name, deliveryLimit}}
+		l := looker{job: job{URL: url, Journal: journalPath(t)}, Times: 1000}
+		l.Queues = []limitedQueue{{q.Name, deliveryLimit}}
 		for range tries {
-			l.seed = r.Uint64()
+			l.Seed = r.Uint64()
 			command, out := l.start(t)
 			killer := time.AfterFunc(seed.Within(r, 400*time.Millisecond), func() { _ = command.Process.Kill() })
 			for out.Scan() {
-				assert.That(t, !strings.HasPrefix(out.Text(), "error"), "seed %d: %s", l.seed, out.Text())
+				assert.That(t, !strings.HasPrefix(out.Text(), "error"), "seed %d: %s", l.Seed, out.Text())
 			}
 			_ = command.Wait()
 			killer.Stop()
-			assert.That(t, !command.ProcessState.Exited(), "seed %d: it ended before it was killed", l.seed)
+			assert.That(t, !command.ProcessState.Exited(), "seed %d: it ended before it was killed", l.Seed)
 			a.until(func() error { return allGone(t, node, person) })
-			a.await(q.QueueRef, n)
+			a.await(q, n)
 		}
-		wantAll(t, a, q.QueueRef, n)
+		wantAll(t, a, q, n)
 		a.deleteQueue(q.Name)
 	}
 }

@@ -36,17 +36,8 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	if os.Getenv(peekerVariable) != "" {
-		return peeker()
-	}
-	if os.Getenv(lookerVariable) != "" {
-		return runLooker()
-	}
-	if os.Getenv(victimVariable) != "" {
-		return victim()
-	}
-	if os.Getenv(undoerVariable) != "" {
-		return undoer()
+	if text := os.Getenv(jobVariable); text != "" {
+		return workOn(text)
 	}
 	var err error
 	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
@@ -117,25 +108,31 @@ func (a *app) open() *amqp.Channel {
 	return must.Get(a.connection.Channel())(a)
 }
 
-// queue declares a durable queue of a type, named after the test, and deletes it afterwards.
-func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) model.QueueRef {
+// queue declares a durable queue of a type with some arguments, named after the test, and deletes it afterwards.
+func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) *model.Queue {
 	a.Helper()
-	name := strings.ReplaceAll(a.Name(), "/", ".") + "." + suffix
+	q := described(model.QueueRef{VHost: "/", Name: strings.ReplaceAll(a.Name(), "/", ".") + "." + suffix}, kind)
 	table := amqp.Table{"x-queue-type": string(kind)}
-	for i := 0; i+1 < len(arguments); i += 2 {
-		table[arguments[i].(string)] = arguments[i+1]
+	for pair := range slices.Chunk(arguments, 2) {
+		q.Arguments[pair[0].(string)], table[pair[0].(string)] = pair[1], pair[1]
 	}
-	must.Get(a.channel.QueueDeclare(name, true, false, false, false, table))(a)
-	a.Cleanup(func() { a.deleteQueue(name) })
-	return model.QueueRef{VHost: "/", Name: name}
+	must.Get(a.channel.QueueDeclare(q.Name, true, false, false, false, table))(a)
+	a.Cleanup(func() { a.deleteQueue(q.Name) })
+	return q
+}
+
+// filled is a queue with messages.
+func (a *app) filled(suffix string, kind model.QueueType, messages ...amqp.Publishing) *model.Queue {
+	a.Helper()
+	q := a.queue(suffix, kind)
+	a.publish(q, messages...)
+	return q
 }
 
 // moving is a failed queue with messages, and the queue of the worker that they go to.
 func (a *app) moving(kind model.QueueType, messages ...amqp.Publishing) (from, to *model.Queue) {
 	a.Helper()
-	from, to = described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-	a.publish(from.QueueRef, messages...)
-	return from, to
+	return a.filled("failed", kind, messages...), a.queue("worker", kind)
 }
 
 func (a *app) deleteQueue(name string) {
@@ -150,7 +147,7 @@ func (a *app) deleteQueue(name string) {
 }
 
 // publish publishes messages to a queue and waits for their confirms and until they are ready.
-func (a *app) publish(queue model.QueueRef, messages ...amqp.Publishing) {
+func (a *app) publish(queue *model.Queue, messages ...amqp.Publishing) {
 	a.Helper()
 	before := a.ready(queue)
 	a.send("", queue.Name, messages...)
@@ -181,7 +178,7 @@ func (a *app) confirmed(c *amqp.DeferredConfirmation) {
 	must.That(a, err == nil && ok, "not confirmed: %v", err)
 }
 
-func (a *app) ready(queue model.QueueRef) int {
+func (a *app) ready(queue *model.Queue) int {
 	a.Helper()
 	channel := a.open()
 	defer channel.Close()
@@ -189,11 +186,11 @@ func (a *app) ready(queue model.QueueRef) int {
 }
 
 // await waits until this many messages are ready.
-func (a *app) await(queue model.QueueRef, n int) {
+func (a *app) await(queue *model.Queue, n int) {
 	a.Helper()
 	a.until(func() error {
 		if ready := a.ready(queue); ready != n {
-			return fmt.Errorf("%s: %d ready, want %d", queue, ready, n)
+			return fmt.Errorf("%s: %d ready, want %d", queue.QueueRef, ready, n)
 		}
 		return nil
 	})
@@ -214,14 +211,14 @@ func (a *app) until(try func() error) {
 }
 
 // drain takes n messages out of a queue, and proves that there are no more.
-func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
+func (a *app) drain(queue *model.Queue, n int) []amqp.Delivery {
 	a.Helper()
 	a.await(queue, n)
 	channel := a.open()
 	defer channel.Close()
 	got := a.consume(channel, queue, n)
 	for _, d := range got[n:] {
-		a.Errorf("%s: one more message: %s", queue, d.MessageId)
+		a.Errorf("%s: one more message: %s", queue.QueueRef, d.MessageId)
 	}
 	if n > 0 {
 		must.Do(a, channel.Ack(got[n-1].DeliveryTag, true))
@@ -230,7 +227,7 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 }
 
 // consume takes n messages, and any more that have come until then, and leaves them with the channel.
-func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got []amqp.Delivery) {
+func (a *app) consume(channel *amqp.Channel, queue *model.Queue, n int) (got []amqp.Delivery) {
 	a.Helper()
 	must.Do(a, channel.Qos(n+1, 0, false))
 	deliveries := must.Get(channel.Consume(queue.Name, "drain", false, false, false, false, nil))(a)
@@ -240,7 +237,7 @@ func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got [
 		case d := <-deliveries:
 			got = append(got, d)
 		case <-timeout:
-			a.Fatalf("%s: %d of %d messages came", queue, len(got), n)
+			a.Fatalf("%s: %d of %d messages came", queue.QueueRef, len(got), n)
 		}
 	}
 	must.Do(a, channel.Cancel("drain", false))
@@ -248,6 +245,14 @@ func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got [
 		got = append(got, d)
 	}
 	return got
+}
+
+// consumer is a channel of its own on which up to prefetch messages are delivered.
+func (a *app) consumer(queue *model.Queue, prefetch int) (*amqp.Channel, <-chan amqp.Delivery) {
+	a.Helper()
+	channel := a.open()
+	must.Do(a, channel.Qos(prefetch, 0, false))
+	return channel, must.Get(channel.Consume(queue.Name, "", false, false, false, false, nil))(a)
 }
 
 // numbered are n messages with the ids 1 to n.
@@ -260,6 +265,24 @@ func numbered(n int) []amqp.Publishing {
 		}
 	}
 	return messages
+}
+
+// sized are numbered messages with bodies of this many bytes.
+func sized(n, bytes int) []amqp.Publishing {
+	messages := numbered(n)
+	for i := range messages {
+		messages[i].Body = make([]byte, bytes)
+	}
+	return messages
+}
+
+// byID counts messages by id.
+func byID(deliveries []amqp.Delivery) map[string]int {
+	found := map[string]int{}
+	for _, d := range deliveries {
+		found[d.MessageId]++
+	}
+	return found
 }
 
 func ids(deliveries []amqp.Delivery) []string {
@@ -280,22 +303,45 @@ func messageIDs(messages []message.Message) []string {
 
 // count is "1" to "n", without some.
 func count(n int, without ...int) []string {
-	var all []string
+	_, others := split(n, func(i int) bool { return slices.Contains(without, i) })
+	return others
+}
+
+// split is "1" to "n": those whose number holds, and the others.
+func split(n int, holds func(i int) bool) (those, others []string) {
 	for i := 1; i <= n; i++ {
-		skip := false
-		for _, w := range without {
-			skip = skip || w == i
-		}
-		if !skip {
-			all = append(all, strconv.Itoa(i))
+		if id := strconv.Itoa(i); holds(i) {
+			those = append(those, id)
+		} else {
+			others = append(others, id)
 		}
 	}
-	return all
+	return those, others
+}
+
+// wantOnce wants each of n messages once.
+func wantOnce(t testing.TB, deliveries []amqp.Delivery, n int) {
+	t.Helper()
+	got := byID(deliveries)
+	for _, id := range count(n) {
+		if got[id] != 1 {
+			t.Errorf("%s is there %d times", id, got[id])
+			return
+		}
+	}
 }
 
 // described is a queue as the management API would report it.
 func described(ref model.QueueRef, kind model.QueueType) *model.Queue {
-	return &model.Queue{QueueRef: ref, Type: kind, Durable: true, Consumers: model.Some[int64](0)}
+	return &model.Queue{
+		QueueRef: ref, Type: kind, Durable: true, Consumers: model.Some[int64](0), Arguments: model.Table{},
+	}
+}
+
+// lookAt plans a peek, and makes it.
+func lookAt(t testing.TB, c *broker.Client, q *model.Queue, want peek.Want) looked {
+	t.Helper()
+	return peekAt(t, c, planPeek(q, want))
 }
 
 func planPeek(q *model.Queue, want peek.Want) peek.Plan {
@@ -339,12 +385,10 @@ func onEachKind(t *testing.T, test func(t *testing.T, kind model.QueueType, a *a
 }
 
 func sideBySide(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
-	for _, kind := range kinds {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			test(t, kind)
-		})
-	}
+	forEachKindAlone(t, func(t *testing.T, kind model.QueueType) {
+		t.Parallel()
+		test(t, kind)
+	})
 }
 
 // forEachKindAlone is for tests that examine the whole process: its goroutines, its files.
@@ -381,6 +425,14 @@ func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sam
 	})
 }
 
+// viaExchange wants to replay n messages through an exchange, with the key "k".
+func viaExchange(from *model.Queue, n int, exchange string) plan.ActionWant {
+	return plan.ActionWant{
+		Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: target.ToExchange,
+		Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
+	}
+}
+
 func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.Run {
 	t.Helper()
 	p := plan.New(topology, want)
@@ -403,6 +455,14 @@ func execute(t testing.TB, c *broker.Client, run plan.Run) plan.Account {
 	return must.Get(c.Execute(ctx, run, nil))(t)
 }
 
+// executed is execute, and wants an outcome.
+func executed(t testing.TB, c *broker.Client, run plan.Run, want outcome) plan.Account {
+	t.Helper()
+	account := execute(t, c, run)
+	wantOutcome(t, account, want)
+	return account
+}
+
 // outcome is the comparable part of an account.
 type outcome struct {
 	Planned, Moved, Dropped, Refused, Returned, Unknown, Gone int
@@ -414,6 +474,13 @@ func wantOutcome(t testing.TB, a plan.Account, want outcome) {
 	got := outcome{a.Planned, a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped != ""}
 	diff := cmp.Diff(want, got)
 	assert.That(t, diff == "", "%s\nstopped: %s\nproblems: %v", diff, a.Stopped, a.Problems)
+}
+
+// wantMoved takes everything out of two queues, and wants these messages there, in order.
+func (a *app) wantMoved(from *model.Queue, kept []string, to *model.Queue, moved []string) {
+	a.Helper()
+	wantIDs(a, "moved", a.drain(to, len(moved)), moved)
+	wantIDs(a, "kept", a.drain(from, len(kept)), kept)
 }
 
 func wantIDs(t testing.TB, what string, got []amqp.Delivery, want []string) {

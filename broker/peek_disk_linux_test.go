@@ -28,27 +28,19 @@ func openSpools(t *testing.T) (open []string) {
 func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	a, c := newApp(t), client(t)
-	q := a.queue("q", model.Classic)
-	messages := numbered(100)
-	for i := range messages {
-		messages[i].Body = make([]byte, 100_000)
-	}
-	a.publish(q, messages...)
+	q := a.filled("q", model.Classic, sized(100, 100_000)...)
 	before := openSpools(t)
-	few := must.Get(c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 10})))(t)
-	if open := openSpools(t); len(open) != len(before) || few.Messages.Len() != 10 {
-		t.Errorf("a short look made a file: %v", open)
-	}
-	peeked := must.Get(c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 100})))(t)
+	few := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{Limit: 10})))(t)
+	assert.Equal(t, few.Messages.Len(), 10, "messages")
+	assert.List(t, openSpools(t), before, "a short look made a file")
+	peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{Limit: 100})))(t)
 	open, named := openSpools(t), namedSpools(t)
 	assert.That(t, len(open) == len(before)+1 && strings.HasSuffix(open[len(open)-1], "(deleted)") && len(named) == 0,
 		"open: %v, with a name: %v", open, named)
 	m, err := peeked.Messages.At(99, 0)
 	assert.That(t, err == nil && len(m.Body) == 100_000, "%d bytes: %v", len(m.Body), err)
 	assert.Succeeds(t, peeked.Messages.Close())
-	if open := openSpools(t); len(open) != len(before) {
-		t.Errorf("it stays open: %v", open)
-	}
+	assert.List(t, openSpools(t), before, "it stays open")
 	_, err = peeked.Messages.At(0, 0)
 	assert.That(t, err != nil, "it can be read after its end")
 }

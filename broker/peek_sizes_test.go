@@ -37,9 +37,8 @@ func forEachSize(t *testing.T, test func(t *testing.T, kind model.QueueType, n i
 func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
-		q := a.queue("q", kind)
-		a.publish(q, numbered(n)...)
-		plan := planPeek(described(q, kind), peek.Want{Limit: n + 1000})
+		q := a.filled("q", kind, numbered(n)...)
+		plan := planPeek(q, peek.Want{Limit: n + 1000})
 		for look := range 2 {
 			wantAllSeen(t, peekAt(t, c, plan), n, 0, look > 0)
 			a.await(q, n)
@@ -86,17 +85,13 @@ func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64
 func TestPeekBesideAConsumer(t *testing.T) {
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
-		q := a.queue("q", kind)
-		a.publish(q, numbered(n)...)
-		channel := a.open()
-		must.Do(t, channel.Qos(10, 0, false))
-		deliveries := must.Get(channel.Consume(q.Name, "worker", false, false, false, false, nil))(t)
+		q := a.filled("q", kind, numbered(n)...)
+		channel, deliveries := a.consumer(q, 10)
 		held := min(n, 10)
 		a.await(q, n-held)
-		described := described(q, kind)
-		described.Consumers = model.Some[int64](1)
+		q.Consumers = model.Some[int64](1)
 		for look := range 2 {
-			wantAllSeen(t, peekAt(t, c, planPeek(described, peek.Want{Limit: n + 1000})), n, held, look > 0)
+			wantAllSeen(t, lookAt(t, c, q, peek.Want{Limit: n + 1000}), n, held, look > 0)
 			a.await(q, n-held)
 		}
 		var worked []string
@@ -117,11 +112,8 @@ func TestPeekBesideAConsumer(t *testing.T) {
 func TestPeekBesideABusyConsumer(t *testing.T) {
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
-		q := a.queue("q", kind)
-		a.publish(q, numbered(n)...)
-		channel := a.open()
-		must.Do(t, channel.Qos(20, 0, false))
-		deliveries := must.Get(channel.Consume(q.Name, "worker", false, false, false, false, nil))(t)
+		q := a.filled("q", kind, numbered(n)...)
+		channel, deliveries := a.consumer(q, 20)
 		worked := make(chan map[string]int)
 		go func() {
 			seen := map[string]int{}
@@ -138,11 +130,10 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 			}
 			worked <- seen
 		}()
-		described := described(q, kind)
-		described.Consumers = model.Some[int64](1)
+		q.Consumers = model.Some[int64](1)
 		var seen map[string]int
 		for seen == nil {
-			peeked, err := c.Peek(t.Context(), planPeek(described, peek.Want{Limit: n, Timeout: time.Second}))
+			peeked, err := c.Peek(t.Context(), planPeek(q, peek.Want{Limit: n, Timeout: time.Second}))
 			var limit peek.RefusedLook
 			switch {
 			case errors.As(err, &limit): // the looks reached the delivery limit before the worker was done
@@ -185,13 +176,13 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 	messages[n-2].Body = make([]byte, 300_000) // larger than the write buffer
 	a.publish(q, messages...)
 	var want []message.Message
-	must.Get(c.Read(t.Context(), planPeek(described(q, model.Classic), peek.Want{ForAction: true}),
+	must.Get(c.Read(t.Context(), planPeek(q, peek.Want{ForAction: true}),
 		func(m *message.Message) error {
 			want = append(want, *m)
 			return nil
 		}))(t)
 	a.await(q, n)
-	got := peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{Limit: n})).Messages
+	got := lookAt(t, c, q, peek.Want{Limit: n}).Messages
 	for i := range want {
 		want[i].Redelivered = true // by Read
 		if len(want[i].Body) == 0 {
@@ -213,14 +204,9 @@ func namedSpools(t *testing.T) []string {
 // TestPeekWithoutRoomOnTheDisk keeps what is in memory, says why there is no more, and leaves the queue as it was.
 func TestPeekWithoutRoomOnTheDisk(t *testing.T) {
 	a, c := newApp(t), client(t)
-	q := a.queue("q", model.Quorum)
-	messages := numbered(200)
-	for i := range messages {
-		messages[i].Body = make([]byte, 50_000)
-	}
-	a.publish(q, messages...)
+	q := a.filled("q", model.Quorum, sized(200, 50_000)...)
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
-	peeked := peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Limit: 200}))
+	peeked := lookAt(t, c, q, peek.Want{Limit: 200})
 	n := len(peeked.Messages)
 	assert.That(t, n >= 50 && n < 100 && slices.Equal(messageIDs(peeked.Messages), count(n)), "%d messages", n)
 	assert.Contains(t, peeked.Stopped, "TMPDIR", "stopped")

@@ -1,13 +1,10 @@
 package broker_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -32,15 +29,14 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 	t.Parallel()
 	const n = 300
 	a, c := newApp(t), client(t)
-	q := a.queue("q", model.Quorum)
 	messages := numbered(n)
 	for i := range messages {
 		messages[i].Priority = uint8(i % 10)
 	}
-	a.publish(q, messages...)
+	q := a.filled("q", model.Quorum, messages...)
 	var order []string
 	for look, limit := range []int{n, 10, n, 40, n} {
-		peeked := messageIDs(peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Limit: limit})).Messages)
+		peeked := messageIDs(lookAt(t, c, q, peek.Want{Limit: limit}).Messages)
 		if look == 0 {
 			order = peeked
 		}
@@ -52,10 +48,8 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 
 func TestPeekReadsTheFirstOnly(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		q := a.queue("q", kind)
-		a.publish(q, numbered(100)...)
-		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{Limit: 7}))
-		assert.NoDiff(t, cmp.Diff(count(7), messageIDs(peeked.Messages)))
+		q := a.filled("q", kind, numbered(100)...)
+		assert.NoDiff(t, cmp.Diff(count(7), messageIDs(lookAt(t, c, q, peek.Want{Limit: 7}).Messages)))
 		for i, d := range a.drain(q, 100) {
 			assert.That(t, d.MessageId == fmt.Sprint(i+1) && d.Redelivered == (i < 7),
 				"message %d is %s, redelivered %v", i+1, d.MessageId, d.Redelivered)
@@ -66,7 +60,7 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 func TestPeekOfAnEmptyQueue(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind)
-		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{}))
+		peeked := lookAt(t, c, q, peek.Want{})
 		ready, known := peeked.Depth.Get()
 		assert.That(t, len(peeked.Messages) == 0 && known && ready == 0 && peeked.Stopped == "", "%+v", peeked)
 	})
@@ -78,7 +72,7 @@ func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Quorum)
-	look := peek.ToDecide(topology([]*model.Queue{described(q, model.Quorum)}), q, false, false)
+	look := peek.ToDecide(topology([]*model.Queue{q}), q.QueueRef, false, false)
 	read := func() (seen []string) {
 		_, err := c.Read(t.Context(), look, func(m *message.Message) error {
 			seen = append(seen, m.Properties.MessageID)
@@ -90,10 +84,8 @@ func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 	assert.Equal(t, len(read()), 0, "messages of an empty queue")
 	const n = 300
 	a.publish(q, numbered(n)...)
-	end := withoutLeader(t, node, q)
+	ended := withoutLeaderFor7s(t, q)
 	assert.Equal(t, depth.Of(t, a.channel, q.Name), 0, "messages, by the broker")
-	ended := make(chan struct{})
-	time.AfterFunc(7*time.Second, func() { end(); close(ended) })
 	assert.NoDiff(t, cmp.Diff(count(n), read()))
 	<-ended
 }
@@ -103,8 +95,7 @@ func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 func TestActionWaitsForWhatWasReturned(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	q := described(a.queue("q", model.Quorum), model.Quorum)
-	a.publish(q.QueueRef, numbered(3)...)
+	q := a.filled("q", model.Quorum, numbered(3)...)
 	channel := a.open()
 	must.Do(t, channel.Qos(1, 0, false))
 	read := 0
@@ -117,21 +108,25 @@ func TestActionWaitsForWhatWasReturned(t *testing.T) {
 	})
 	must.That(t, err == nil && read == 3, "%d read: %v", read, err)
 	time.AfterFunc(time.Second, func() { _ = channel.Close() })
-	assert.Equal(t, len(peekAt(t, c, planPeek(q, peek.Want{ForAction: true, Limit: 3})).Messages), 3, "messages")
+	assert.Equal(t, len(lookAt(t, c, q, peek.Want{ForAction: true, Limit: 3}).Messages), 3, "messages")
+}
+
+// autoDelete declares a queue that goes with its last consumer.
+func (a *app) autoDelete() *model.Queue {
+	a.Helper()
+	q := described(model.QueueRef{VHost: "/", Name: a.Name()}, model.Classic)
+	q.AutoDelete = true
+	must.Get(a.channel.QueueDeclare(q.Name, true, true, false, false, amqp.Table{"x-queue-type": "classic"}))(a)
+	return q
 }
 
 func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	name := t.Name()
-	must.Get(a.channel.QueueDeclare(name, true, true, false, false, amqp.Table{"x-queue-type": "classic"}))(t)
-	q := model.QueueRef{VHost: "/", Name: name}
+	q := a.autoDelete()
 	a.publish(q, numbered(20)...)
-	described := described(q, model.Classic)
-	described.AutoDelete = true
 	for range 2 {
-		peeked := peekAt(t, c, planPeek(described, peek.Want{}))
-		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(peeked.Messages)))
+		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(lookAt(t, c, q, peek.Want{}).Messages)))
 	}
 	assert.NoDiff(t, cmp.Diff(count(20), ids(a.drain(q, 20))))
 }
@@ -139,19 +134,15 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	q := a.queue("q", model.Classic)
-	a.publish(q, numbered(20)...)
+	q := a.filled("q", model.Classic, numbered(20)...)
 	channel := a.open()
 	must.Do(t, channel.Qos(5, 0, false))
 	must.Get(channel.Consume(q.Name, "alone", false, true, false, false, nil))(t)
 	a.await(q, 15)
-	unaware := planPeek(described(q, model.Classic), peek.Want{})
-	_, err := c.Peek(t.Context(), unaware)
+	_, err := c.Peek(t.Context(), planPeek(q, peek.Want{}))
 	assert.That(t, errors.Is(err, model.ErrConsumeRefused), "consume: %v", err)
-	described := described(q, model.Classic)
-	described.ExclusiveHeld = true
-	peeked := peekAt(t, c, planPeek(described, peek.Want{}))
-	assert.NoDiff(t, cmp.Diff(count(20)[5:], messageIDs(peeked.Messages)))
+	q.ExclusiveHeld = true
+	assert.NoDiff(t, cmp.Diff(count(20)[5:], messageIDs(lookAt(t, c, q, peek.Want{}).Messages)))
 	a.await(q, 15)
 }
 
@@ -159,10 +150,8 @@ func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		q := a.queue("q", kind, "x-single-active-consumer", true)
 		a.publish(q, numbered(20)...)
-		described := described(q, kind)
-		described.SingleActive = true
-		peeked := peekAt(t, c, planPeek(described, peek.Want{}))
-		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(peeked.Messages)))
+		q.SingleActive = true
+		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(lookAt(t, c, q, peek.Want{}).Messages)))
 		assert.NoDiff(t, cmp.Diff(count(20), ids(a.drain(q, 20))))
 	})
 }
@@ -172,33 +161,19 @@ func TestPeekOfAStream(t *testing.T) {
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Stream)
 	a.send("", q.Name, numbered(50)...)
-	plan := planPeek(described(q, model.Stream), peek.Want{Limit: 30})
 	// A stream that pauses may have reached its end, or may be stalled.
-	for range 2 {
-		a.until(func() error {
-			peeked := peekAt(t, c, plan)
+	for _, test := range []struct{ limit, n int }{{30, 30}, {30, 30}, {100, 50}} {
+		must.Await(t, "the messages are read", func() bool {
+			peeked := lookAt(t, c, q, peek.Want{Limit: test.limit})
 			assert.That(t, !peeked.Depth.Known(), "the messages of a stream are not counted")
-			if diff := cmp.Diff(count(30), messageIDs(peeked.Messages)); diff != "" {
-				return errors.New(diff)
-			}
-			return nil
+			return slices.Equal(messageIDs(peeked.Messages), count(test.n)) && (test.n < 50 || peeked.Stopped == "")
 		})
 	}
-	a.until(func() error {
-		all := peekAt(t, c, planPeek(described(q, model.Stream), peek.Want{Limit: 100}))
-		if diff := cmp.Diff(count(50), messageIDs(all.Messages)); diff != "" || all.Stopped != "" {
-			return errors.New(diff + all.Stopped)
-		}
-		return nil
-	})
-	a.until(func() error { // an export
+	must.Await(t, "they are exported", func() bool {
 		var read []string
-		_, err := c.Read(t.Context(), planPeek(described(q, model.Stream), peek.Want{Limit: 100}),
+		_, err := c.Read(t.Context(), planPeek(q, peek.Want{Limit: 100}),
 			func(m *message.Message) error { read = append(read, m.Properties.MessageID); return nil })
-		if diff := cmp.Diff(count(50), read); err != nil || diff != "" {
-			return fmt.Errorf("%w %s", err, diff)
-		}
-		return nil
+		return err == nil && slices.Equal(read, count(50))
 	})
 }
 
@@ -215,9 +190,8 @@ func TestPeekErrors(t *testing.T) {
 	_, err = c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{model.Saidf("there is no such queue")}})
 	assert.That(t, err != nil, "a refused plan ran")
 	// The client still works after each of these.
-	q := a.queue("q", model.Classic)
-	a.publish(q, numbered(1)...)
-	peeked := peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{}))
+	q := a.filled("q", model.Classic, numbered(1)...)
+	peeked := lookAt(t, c, q, peek.Want{})
 	assert.That(t, len(peeked.Messages) == 1, "%d messages", len(peeked.Messages))
 }
 
@@ -241,7 +215,7 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 			ReplyTo: "r", Expiration: "600000", MessageId: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t",
 			UserId: "guest", AppId: "a", Body: []byte{0xff, 0},
 		})
-		m := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
+		m := lookAt(t, c, q, peek.Want{}).Messages[0]
 		want := model.Table{
 			"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16),
 			"int32": int32(-32), "uint32": uint32(32),
@@ -258,7 +232,7 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 		}
 		assert.NoDiff(t, cmp.Diff(properties, m.Properties))
 		assert.That(t, bytes.Equal(m.Body, []byte{0xff, 0}) && m.Exchange == "" && m.RoutingKey == q.Name, "%+v", m)
-		again := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
+		again := lookAt(t, c, q, peek.Want{}).Messages[0]
 		assert.That(t, again.Fingerprint == m.Fingerprint, "a look changes the fingerprint")
 	})
 }
@@ -268,9 +242,9 @@ func TestPeekOfALargeBody(t *testing.T) {
 		q := a.queue("q", kind)
 		body := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16)
 		a.publish(q, amqp.Publishing{Body: body, DeliveryMode: 2})
-		whole := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
+		whole := lookAt(t, c, q, peek.Want{}).Messages[0]
 		assert.That(t, bytes.Equal(whole.Body, body) && whole.BodyBytes == len(body), "%d bytes", len(whole.Body))
-		peeked := must.Get(c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{})))(t)
+		peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{})))(t)
 		defer peeked.Messages.Close()
 		start, err := peeked.Messages.At(0, 100)
 		assert.That(t, err == nil && bytes.Equal(start.Body, body[:100]) && start.BodyBytes == len(body) &&
@@ -280,18 +254,12 @@ func TestPeekOfALargeBody(t *testing.T) {
 
 func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		q := a.queue("q", kind)
-		messages := numbered(50)
-		for i := range messages {
-			messages[i].Body = make([]byte, 10_000)
-		}
-		a.publish(q, messages...)
-		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{MaxBytes: 100_000}))
+		q := a.filled("q", kind, sized(50, 10_000)...)
+		peeked := lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
 		assert.That(t, len(peeked.Messages) == 10 && peeked.Stopped != "",
 			"%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
-		described := described(q, kind)
-		described.Ready, described.ReadyBytes = model.Some[int64](50), model.Some[int64](500_000)
-		peeked = peekAt(t, c, planPeek(described, peek.Want{MaxBytes: 100_000}))
+		q.Ready, q.ReadyBytes = model.Some[int64](50), model.Some[int64](500_000)
+		peeked = lookAt(t, c, q, peek.Want{MaxBytes: 100_000})
 		assert.That(t, len(peeked.Messages) == 10 && peeked.Stopped == "",
 			"known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		assert.NoDiff(t, cmp.Diff(count(50), ids(a.drain(q, 50))))
@@ -304,7 +272,7 @@ func TestPeekOfAMalformedDeath(t *testing.T) {
 	q := a.queue("q", model.Classic)
 	a.publish(q, amqp.Publishing{Headers: amqp.Table{"x-death": "not an array"}},
 		amqp.Publishing{Headers: amqp.Table{"x-death": []any{int32(1), amqp.Table{"queue": int32(3), "count": "many"}}}})
-	for _, m := range peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{})).Messages {
+	for _, m := range lookAt(t, c, q, peek.Want{}).Messages {
 		assert.That(t, m.DeathsError != "", "%v: nothing said", m.Headers)
 	}
 }
@@ -316,7 +284,7 @@ func TestPeekOfRealDeaths(t *testing.T) {
 			int32(1))
 		a.send("", q.Name, numbered(1)...)
 		a.await(dead, 1)
-		m := peekAt(t, c, planPeek(described(dead, kind), peek.Want{})).Messages[0]
+		m := lookAt(t, c, dead, peek.Want{}).Messages[0]
 		must.That(t, len(m.Deaths) == 1 && m.DeathsError == "", "%+v", m)
 		d := m.Deaths[0]
 		assert.That(t, d.Queue == q.Name && d.Reason == model.Expired && d.Count == 1, "%+v", d)
@@ -325,10 +293,9 @@ func TestPeekOfRealDeaths(t *testing.T) {
 
 func TestCancelledPeekGivesEverythingBack(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
-		q := a.queue("q", kind)
 		const n = 5000
-		a.publish(q, numbered(n)...)
-		plan := planPeek(described(q, kind), peek.Want{Limit: n})
+		q := a.filled("q", kind, numbered(n)...)
+		plan := planPeek(q, peek.Want{Limit: n})
 		for _, after := range []time.Duration{
 			0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
 		} {
@@ -348,34 +315,25 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Quorum, "x-single-active-consumer", true)
 	a.publish(q, numbered(20)...)
-	channel := a.open()
-	must.Do(t, channel.Qos(5, 0, false))
-	must.Get(channel.Consume(q.Name, "active", false, false, false, false, nil))(t)
+	a.consumer(q, 5)
 	a.await(q, 15)
 	// Planned without knowing that the queue has a single active consumer: a second one receives nothing.
-	peeked := peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Timeout: 200 * time.Millisecond}))
+	peeked := lookAt(t, c, q, peek.Want{Timeout: 200 * time.Millisecond})
 	assert.That(t, len(peeked.Messages) == 0 && peeked.Stopped != "",
 		"%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 }
 
-// peekerVariable turns the test binary into a process that looks at a queue until it is killed: "type url queue".
-const peekerVariable = "DLXTOP_TEST_PEEKER"
-
-func peeker() int {
-	var kind, url, queue string
-	fmt.Sscan(os.Getenv(peekerVariable), &kind, &url, &queue)
-	c, err := broker.New(broker.Options{URL: url})
+// peeker looks at a queue until it is killed.
+func peeker(o job) error {
+	c, err := broker.New(broker.Options{URL: o.URL})
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
-	q := described(model.QueueRef{VHost: "/", Name: queue}, model.QueueType(kind))
-	plan := peek.OfQueue(q, model.Settings{},
-		model.BehaviourOf(model.ParseVersion(os.Getenv(peekerVariable+"_VERSION"))), peek.Want{Limit: 100_000})
 	fmt.Println("begins")
-	_, err = c.Peek(context.Background(), plan)
+	_, err = c.Peek(context.Background(), peek.OfQueue(o.queues()[0], model.Settings{},
+		model.BehaviourOf(model.ParseVersion(o.Version)), peek.Want{Limit: 100_000}))
 	fmt.Println("ends", err)
-	return 0
+	return nil
 }
 
 // TestKilledPeek kills a process that holds messages. All of them come back unchanged, and no file that it kept on disk
@@ -385,31 +343,15 @@ func TestKilledPeek(t *testing.T) {
 	forEachKindAlone(t, func(t *testing.T, kind model.QueueType) {
 		const n = 8_000 // more than a look keeps in memory
 		a := newApp(t)
-		q := a.queue("q", kind)
 		messages := numbered(n)
 		for i := range messages {
 			messages[i].Body = fmt.Appendf(make([]byte, 0, 1024), "%01000d", i+1)
 		}
-		a.publish(q, messages...)
+		q := a.filled("q", kind, messages...)
 		person, url := person(t)
-		command := exec.Command(os.Args[0])
-		command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", peekerVariable, kind, url, q.Name),
-			peekerVariable+"_VERSION="+node.Version())
-		command.Stderr = os.Stderr
-		out, err := command.StdoutPipe()
-		if err == nil {
-			err = command.Start()
-		}
-		must.Do(t, err)
-		if lines := bufio.NewScanner(out); !lines.Scan() || lines.Text() != "begins" {
-			t.Fatal(lines.Text())
-		}
-		a.until(func() error {
-			if a.ready(q) > n/2 {
-				return errors.New("it does not hold half of them yet")
-			}
-			return nil
-		})
+		command := process(t, job{Do: "peek", Kind: kind, URL: url, From: q.Name})
+		started(t, command, "begins")
+		must.Await(t, "it holds half of them", func() bool { return a.ready(q) <= n/2 })
 		_ = command.Process.Kill()
 		_ = command.Wait()
 		a.until(func() error { return allGone(t, node, person) })
@@ -438,16 +380,12 @@ func TestPeekEndsInTime(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(3000, 20_000)
 		a, c := newApp(t), client(t)
-		q := a.queue("q", kind)
-		a.publish(q, numbered(n)...)
-		plan := planPeek(described(q, kind), peek.Want{Limit: n, Timeout: 20 * time.Millisecond})
+		q := a.filled("q", kind, numbered(n)...)
+		plan := planPeek(q, peek.Want{Limit: n, Timeout: 20 * time.Millisecond})
 		peeked := peekAt(t, c, plan)
-		if got := len(peeked.Messages); got < n && peeked.Stopped == "" ||
-			!slices.Equal(messageIDs(peeked.Messages), count(got)) {
-			t.Errorf("%d messages, stopped %q", got, peeked.Stopped)
-		} else {
-			t.Logf("%d messages: %s", got, peeked.Stopped)
-		}
+		got := len(peeked.Messages)
+		assert.That(t, (got == n || peeked.Stopped != "") && slices.Equal(messageIDs(peeked.Messages), count(got)),
+			"%d messages, stopped %q", got, peeked.Stopped)
 		a.await(q, n)
 		wantIDs(t, "the queue", a.drain(q, n), count(n))
 	})
@@ -459,20 +397,14 @@ func TestLooksInARow(t *testing.T) {
 		n := size.Of(2000, 20_000)
 		a, c := newApp(t), client(t)
 		c.SetComeback(patience) // no consumer takes them meanwhile
-		q := a.queue("q", kind)
-		messages := numbered(n)
-		for i := range messages {
-			messages[i].Body = make([]byte, 1024)
-		}
-		a.publish(q, messages...)
+		q := a.filled("q", kind, sized(n, 1024)...)
 		for look := range 6 {
-			peeked := must.Get(c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{Limit: n / 2})))(t)
-			if ready := peeked.Depth.Or(0); ready != int64(n) || peeked.Messages.Len() != n/2 {
-				t.Errorf("look %d: %d of %d messages", look+1, peeked.Messages.Len(), ready)
-			}
-			if last, err := peeked.Messages.At(n/2-1, 0); err != nil || last.Properties.MessageID != fmt.Sprint(n/2) {
-				t.Errorf("look %d: the last one is %s: %v", look+1, last.Properties.MessageID, err)
-			}
+			peeked := must.Get(c.Peek(t.Context(), planPeek(q, peek.Want{Limit: n / 2})))(t)
+			assert.That(t, peeked.Depth.Or(0) == int64(n) && peeked.Messages.Len() == n/2,
+				"look %d: %d of %d messages", look+1, peeked.Messages.Len(), peeked.Depth.Or(0))
+			last, err := peeked.Messages.At(n/2-1, 0)
+			assert.That(t, err == nil && last.Properties.MessageID == fmt.Sprint(n/2),
+				"look %d: the last one is %s: %v", look+1, last.Properties.MessageID, err)
 			peeked.Messages.Close()
 		}
 	})
@@ -483,11 +415,8 @@ func TestLooksInARow(t *testing.T) {
 func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
-	queue := a.queue("busy", model.Classic)
 	messages := size.Of(6000, 20_000)
-	a.send("", queue.Name, numbered(messages)...)
-	a.await(queue, messages)
-	c := client(t)
+	queue, c := a.filled("busy", model.Classic, numbered(messages)...), client(t)
 	for try := 1; ; try++ {
 		purged, looked := make(chan int, 1), make(chan struct{})
 		go func() {
@@ -505,7 +434,7 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 			assert.Succeeds(t, err)
 			purged <- n
 		}()
-		peeked := peekAt(t, c, planPeek(described(queue, model.Classic), peek.Want{Limit: messages}))
+		peeked := lookAt(t, c, queue, peek.Want{Limit: messages})
 		close(looked)
 		n := <-purged
 		if read := len(peeked.Messages); read > 0 && read < messages {
@@ -514,8 +443,6 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 			return
 		}
 		must.That(t, try != 10, "the queue was never emptied in the middle of a look")
-		left := a.ready(queue)
-		a.send("", queue.Name, numbered(messages-left)...)
-		a.await(queue, messages)
+		a.publish(queue, numbered(messages-a.ready(queue))...)
 	}
 }

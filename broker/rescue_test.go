@@ -21,7 +21,6 @@ import (
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -32,9 +31,18 @@ func (a *app) atTheLimit(n int) (*model.Queue, model.Settings) {
 	a.Helper()
 	const limit = 3
 	q, s := a.limited("q", limit)
-	a.publish(q.QueueRef, numbered(n)...)
-	a.deliver(q.QueueRef, n, limit)
+	a.publish(q, numbered(n)...)
+	a.deliver(q, n, limit)
 	return q, s
+}
+
+// mayRescue runs a test in parallel, if this version ever rescues something.
+func mayRescue(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	if !behaviour().ReturnCountsAsDelivery {
+		t.Skip("nothing is ever rescued")
+	}
 }
 
 func insisting(q *model.Queue, s model.Settings) peek.Plan {
@@ -43,10 +51,7 @@ func insisting(q *model.Queue, s model.Settings) peek.Plan {
 
 // The queue does not accept a copy of what is at its limit. The journal has it, and brings it back.
 func TestRescueThatIsRefused(t *testing.T) {
-	t.Parallel()
-	if !behaviour().ReturnCountsAsDelivery {
-		return // nothing is ever rescued
-	}
+	mayRescue(t)
 	n := 40
 	a := newApp(t)
 	q, s := a.atTheLimit(n)
@@ -57,37 +62,30 @@ func TestRescueThatIsRefused(t *testing.T) {
 	must.Await(t, "the queue takes no messages: a policy takes a moment", func() bool {
 		return !dial.Send(t, a.channel, "", q.Name, numbered(1)[0])
 	})
-	n = a.ready(q.QueueRef) // some of the test's own may have arrived
+	n = a.ready(q) // some of the test's own may have arrived
 	c, j := journaled(t, false)
-	before := a.ready(q.QueueRef)
+	before := a.ready(q)
 	peeked := peekAt(t, c, insisting(q, s))
 	r := peeked.Rescued
 	must.That(t, r.Lost <= 0 && r.Kept != 0 && strings.Contains(r.Why, "nack") &&
 		strings.Contains(r.Words(), fmt.Sprintf("journal undo %d", r.JournalID)), "%+v", r)
-	a.await(q.QueueRef, before-peeked.Rescued.Kept)
+	a.await(q, before-peeked.Rescued.Kept)
 	const elsewhere = `{"pattern":"^no such queue$","definition":{"max-length":1},"apply-to":"queues"}`
 	manage.Do(t, node.API(), http.MethodPut, policy, elsewhere)
 	a.until(func() error { // each undo brings back what the queue accepts again
-		if a.ready(q.QueueRef) >= n {
+		if a.ready(q) >= n {
 			return nil
 		}
 		undo(t, c, j, peeked.Rescued.JournalID, q)
 		return errors.New("not all are back")
 	})
-	seen := map[string]bool{}
-	for _, d := range a.drain(q.QueueRef, n) {
-		seen[d.MessageId] = true
-	}
-	assert.Equal(t, len(seen), 40, "of 40 messages are left")
+	assert.Equal(t, len(byID(a.drain(q, n))), 40, "of 40 messages are left")
 }
 
 // Without the right to publish, or without a writable journal, nothing is taken. Insisting nevertheless loses nothing
 // that could be kept.
 func TestRescueThatIsNotPossible(t *testing.T) {
-	t.Parallel()
-	if !behaviour().ReturnCountsAsDelivery {
-		return // nothing is ever rescued
-	}
+	mayRescue(t)
 	const n = 10
 	reader := user(t, "reader", `{"configure":".*","write":"^nothing$","read":".*"}`)
 	for _, test := range []struct {
@@ -107,24 +105,22 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 			a := newApp(t)
 			q, s := a.atTheLimit(n)
 			path := must.Get(test.journal(t.TempDir()))(t)
-			j := journal.New(journal.Options{Path: path})
-			defer j.Close()
+			j := openJournal(t, path)
 			c := newClient(t, broker.Options{URL: test.url, Journal: j})
 			var impossible *peek.RescueImpossible
 			careful := peek.OfQueue(q, limitOf(deliveryLimit), behaviour(), peek.Want{})
 			_, err := c.Peek(t.Context(), careful)
 			assert.That(t, errors.As(err, &impossible) && strings.Contains(err.Error(), test.why) &&
 				impossible.Refusal().Overridable(), "it said: %v", err)
-			must.Equal(t, a.ready(q.QueueRef), n, "are left: it was looked at")
+			must.Equal(t, a.ready(q), n, "are left: it was looked at")
 			peeked := peekAt(t, c, insisting(q, s))
 			r := peeked.Rescued
 			assert.That(t, r.Copied == test.copied && r.Kept == test.kept && r.Lost <= 0 && r.Why != "", "%+v", r)
-			a.await(q.QueueRef, test.copied)
+			a.await(q, test.copied)
 			if test.kept > 0 {
-				guest := journaledBy(t, j, false)
-				undo(t, guest, j, peeked.Rescued.JournalID, q)
+				undo(t, journaledBy(t, j, false), j, peeked.Rescued.JournalID, q)
 			}
-			wantAll(t, a, q.QueueRef, n)
+			wantAll(t, a, q, n)
 		})
 	}
 }
@@ -132,16 +128,12 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 // TestRescueInTheLastMoment cuts the connection while messages at their limit are held: RabbitMQ drops them, and the
 // journal has them.
 func TestRescueInTheLastMoment(t *testing.T) {
-	t.Parallel()
-	if !behaviour().ReturnCountsAsDelivery {
-		return // nothing is ever rescued
-	}
+	mayRescue(t)
 	const n = 10
 	a := newApp(t)
 	q, s := a.atTheLimit(n)
 	cable, address := newCable(t, 0)
-	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
-	defer j.Close()
+	j := openJournal(t, journalPath(t))
 	c := newClient(t, broker.Options{URL: address, Journal: j})
 	plan := peek.OfQueue(q, s, behaviour(), peek.Want{ForAction: true, Insist: true})
 	read, err := c.Read(context.Background(), plan, func(m *message.Message) error {
@@ -152,17 +144,14 @@ func TestRescueInTheLastMoment(t *testing.T) {
 	})
 	assert.That(t, err != nil && read.Rescued.Kept == n && read.Rescued.Lost == 0, "%v %+v", err, read.Rescued)
 	a.until(func() error { return cable.gone(t, node, "guest") })
-	a.await(q.QueueRef, n-read.Rescued.Kept)
+	a.await(q, n-read.Rescued.Kept)
 	undo(t, c, j, read.Rescued.JournalID, q)
-	wantAll(t, a, q.QueueRef, n)
+	wantAll(t, a, q, n)
 }
 
 // A message at the end of its queue is not brought back once more.
 func TestUndoOfARescue(t *testing.T) {
-	t.Parallel()
-	if !behaviour().ReturnCountsAsDelivery {
-		return // nothing is ever rescued
-	}
+	mayRescue(t)
 	const n = 5
 	a := newApp(t)
 	q, s := a.atTheLimit(n)
@@ -172,26 +161,23 @@ func TestUndoOfARescue(t *testing.T) {
 	plan := planUndo(t, c, j, peeked.Rescued.JournalID, q)
 	const want = "there is nothing to undo; 5 rescued: the end of the queue got a copy of each"
 	assert.Equal(t, plan.Refusal.Words(), want, "it")
-	wantAll(t, a, q.QueueRef, n)
+	wantAll(t, a, q, n)
 }
 
 // A copy has the headers of its original byte for byte, including those that amqp091-go does not read.
 func TestRescueOfOddHeaders(t *testing.T) {
-	t.Parallel()
-	if !behaviour().ReturnCountsAsDelivery {
-		return // nothing is ever rescued
-	}
+	mayRescue(t)
 	a, raw, tables := newApp(t), newRaw(t, node), oddTables()
 	q, s := a.limited("q", 0) // each message is at its limit from the beginning
 	for id, table := range tables {
 		raw.publish("", q.Name, id, table, []byte("body of "+id))
 	}
-	a.await(q.QueueRef, len(tables))
+	a.await(q, len(tables))
 	c, _ := journaled(t, false)
 	peeked := peekAt(t, c, insisting(q, s))
 	r := peeked.Rescued
 	must.That(t, r.Copied+r.Kept == len(tables) && r.Kept <= 1 && r.Lost <= 0, "%+v", r)
-	a.await(q.QueueRef, peeked.Rescued.Copied)
+	a.await(q, peeked.Rescued.Copied)
 	for _, m := range raw.drain(q.Name) {
 		published, got := sorted(t, tables[m.id], counters...), sorted(t, m.table, counters...)
 		own := m.id == "L" || m.id == "a name twice" // quorum queues deliver these differently, copied or not
@@ -210,7 +196,7 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	}
 	a := newAppOn(t, n)
 	q, s := a.limited("q", deliveryLimit)
-	a.publish(q.QueueRef, numbered(3)...)
+	a.publish(q, numbered(3)...)
 	watermark := func(value, then string) {
 		t.Helper()
 		must.Get(n.Control(context.Background(), "eval", "vm_memory_monitor:set_vm_memory_high_watermark("+value+
@@ -278,7 +264,7 @@ func lostIsReported(t *testing.T, n *demo.Node) {
 // findings say of a loop relies on that.
 func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
 	const limit, many = 3, 30
-	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	counts := behaviour().ReturnCountsAsDelivery
 	for _, test := range []struct {
 		name string
 		back func(amqp.Delivery) error
@@ -291,7 +277,6 @@ func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
 			a := newApp(t)
 			q := a.queue("limited", model.Quorum, "x-delivery-limit", int64(limit))
 			a.publish(q, amqp.Publishing{MessageId: "1"})
-			a.await(q, 1)
 			returned := 0
 			for ; returned < many; returned++ {
 				d, there, err := a.channel.Get(q.Name, false)

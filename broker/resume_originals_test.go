@@ -29,12 +29,12 @@ func forgottenReplay(t *testing.T, n int) (s *undoRace, c *broker.Client, j *jou
 		return nil
 	}))
 	forgotten := there
-	for _, d := range s.drain(s.from.QueueRef, s.ready(s.from.QueueRef)) {
+	for _, d := range s.drain(s.from, s.ready(s.from)) {
 		if !slices.ContainsFunc(forgotten, func(p amqp.Publishing) bool { return p.MessageId == d.MessageId }) {
 			there = append(there, asPublished(d))
 		}
 	}
-	s.publish(s.from.QueueRef, there...)
+	s.publish(s.from, there...)
 	return s, c, j, id
 }
 
@@ -43,8 +43,8 @@ func (s *undoRace) wantResumedWhole(t *testing.T, c *broker.Client, run resume.R
 	t.Helper()
 	account, err := c.Resume(t.Context(), run, nil)
 	assert.That(t, err == nil && account.Stopped == "", "%+v %v", account, err)
-	s.await(s.from.QueueRef, 0)
-	wantOnce(t, s.drain(s.to.QueueRef, n), n)
+	s.await(s.from, 0)
+	wantOnce(t, s.drain(s.to, n), n)
 }
 
 // Originals that the plan saw, and that another look holds during the run, do not count as gone. The next resume takes
@@ -54,21 +54,15 @@ func TestResumeOfHeldOriginals(t *testing.T) {
 	const n = 600
 	s, c, j, id := forgottenReplay(t, n)
 	topology := topology([]*model.Queue{s.from, s.to})
-	planned := func(id int64) (resume.Plan, resume.Run) {
-		want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
-		made, err := resume.Of(topology, want)
-		must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
-		return made, made.On(topology, want)
-	}
-	made, run := planned(id)
+	made, run := planResume(t, c, j, id, topology)
 	must.That(t, made.Acks() > 0, "%+v", made)
-	held := s.drain(s.from.QueueRef, s.ready(s.from.QueueRef))
+	held := s.drain(s.from, s.ready(s.from))
 	account, err := c.Resume(t.Context(), run, nil)
 	assert.That(t, err == nil && strings.Contains(account.Stopped, "another look holds them"), "%+v %v", account, err)
 	for _, d := range held {
-		s.publish(s.from.QueueRef, asPublished(d))
+		s.publish(s.from, asPublished(d))
 	}
-	_, run = planned(lastRecord(t, j).ID)
+	_, run = planResume(t, c, j, lastRecord(t, j).ID, topology)
 	s.wantResumedWhole(t, c, run, n)
 }
 
@@ -77,16 +71,14 @@ func TestResumeOfSomeForgotten(t *testing.T) {
 	t.Parallel()
 	const n = 600
 	s, c, j, id := forgottenReplay(t, n)
-	for i, d := range s.drain(s.from.QueueRef, s.ready(s.from.QueueRef)) {
+	for i, d := range s.drain(s.from, s.ready(s.from)) {
 		if i < 3 || i >= 12 {
-			s.publish(s.from.QueueRef, asPublished(d))
+			s.publish(s.from, asPublished(d))
 		}
 	}
-	topology := topology([]*model.Queue{s.from, s.to})
-	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
-	made, err := resume.Of(topology, want)
-	must.That(t, err == nil && made.Done == 9 && made.Acks() > 3, "%+v %v", made, err)
-	s.wantResumedWhole(t, c, made.On(topology, want), n)
+	made, run := planResume(t, c, j, id, topology([]*model.Queue{s.from, s.to}))
+	must.That(t, made.Done == 9 && made.Acks() > 3, "%+v", made)
+	s.wantResumedWhole(t, c, run, n)
 }
 
 // Messages that a consumer holds may come back. A resume and an undo planned meanwhile do not count them as gone.
@@ -95,9 +87,8 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 	const n = 600
 	s, c, j, id := forgottenReplay(t, n)
 	topology := topology([]*model.Queue{s.from, s.to})
-	ready, channel := s.ready(s.from.QueueRef), s.open()
-	must.Do(t, channel.Qos(ready, 0, false))
-	held := must.Get(channel.Consume(s.from.Name, "", false, false, false, false, nil))(t)
+	ready := s.ready(s.from)
+	channel, held := s.consumer(s.from, ready)
 	for range ready {
 		<-held
 	}
@@ -107,20 +98,15 @@ func TestPlanOfHeldOriginals(t *testing.T) {
 	made, err := resume.Of(topology, want)
 	assert.That(t, err == nil && made.Refusal.Overridable() && strings.Contains(made.Refusal.Words(), "may hold some"),
 		"%v %v", err, made.Refusal.Words())
-	want.Insist = true
-	made, err = resume.Of(topology, want)
-	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
+	made, _ = planResume(t, c, j, id, topology)
 	assert.Equal(t, made.Done, 0, "are taken for done")
 	_, err = plan.UndoWant{
-		Record: record, User: c.User(), Broker: c.Address(),
-		Entries: func(each func(*plan.Entry) error) error { return j.Entries(t.Context(), id, each) },
+		Record: record, User: c.User(), Broker: c.Address(), Entries: entriesOf(j, id),
 	}.Looked(topology, want.Reads)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "may hold them"), "%v", err)
 	must.Do(t, channel.Close())
-	s.await(s.from.QueueRef, ready)
+	s.await(s.from, ready)
 
-	want.Insist = false
-	made, err = resume.Of(topology, want)
-	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
-	s.wantResumedWhole(t, c, made.On(topology, want), n)
+	_, run := planResume(t, c, j, id, topology, func(w *resume.Want) { w.Insist = false })
+	s.wantResumedWhole(t, c, run, n)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -46,22 +44,31 @@ func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain
 	}
 }
 
+// planResume plans to resume a record on a topology, and wants that to be possible. change changes what is wanted.
+func planResume(
+	t *testing.T, c *broker.Client, j *journal.Journal, id int64, topology *model.Topology, change ...func(*resume.Want),
+) (resume.Plan, resume.Run) {
+	t.Helper()
+	want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), id))(t))
+	for _, do := range change {
+		do(&want)
+	}
+	made, err := resume.Of(topology, want)
+	must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
+	return made, made.On(topology, want)
+}
+
 // resumed resumes a record as the program does, on a topology of these queues.
 func resumed(
-	ctx context.Context,
-	c *broker.Client,
-	j *journal.Journal,
-	id int64,
-	api, version string,
-	queues ...*model.Queue,
-) (resume.Plan, plan.Account, error) {
+	ctx context.Context, c *broker.Client, j *journal.Journal, id int64, api, version string, queues []*model.Queue,
+) (p resume.Plan, account plan.Account, err error) {
 	chain, err := j.Chain(ctx, id)
 	if err != nil {
-		return resume.Plan{}, plan.Account{}, err
+		return p, account, err
 	}
 	source, err := mgmt.New(mgmt.Options{URL: api})
 	if err != nil {
-		return resume.Plan{}, plan.Account{}, err
+		return p, account, err
 	}
 	defer source.Close()
 	var refs []model.QueueRef
@@ -69,61 +76,47 @@ func resumed(
 		refs = append(refs, q.QueueRef)
 	}
 	if err := c.AwaitGone(ctx, &chain[len(chain)-1], source.Connections, refs...); err != nil {
-		return resume.Plan{}, plan.Account{}, err
+		return p, account, err
 	}
 	want := resumeWant(ctx, c, j, chain)
 	topology := topologyOf(version, queues)
-	p, err := resume.Of(topology, want)
-	if err != nil || p.Refusal.Refused() {
-		return p, plan.Account{}, err
+	if p, err = resume.Of(topology, want); err != nil || p.Refusal.Refused() {
+		return p, account, err
 	}
-	account, err := c.Resume(ctx, p.On(topology, want), nil)
+	account, err = c.Resume(ctx, p.On(topology, want), nil)
 	return p, account, err
 }
 
-// resumer resumes the last record of a journal. The victim's variable says which journal.
-func resumer(kind, url, from, to, path string) int {
-	j := journal.New(journal.Options{Path: path})
-	c, err := broker.New(broker.Options{URL: url, Journal: j})
+// resumer resumes the last record of a journal.
+func resumer(o job) error {
+	c, j, err := o.client()
 	if err != nil {
-		fmt.Println(err)
-		return 1
+		return err
 	}
-	queues := namedQueues(kind, from, to)
 	records, err := j.Records(context.Background(), 1)
 	if err != nil || len(records) == 0 {
-		fmt.Println("no record", err)
-		return 1
+		return fmt.Errorf("no record: %v", err)
 	}
 	fmt.Println("begins")
-	made, account, err := resumed(context.Background(), c, j, records[0].ID, os.Getenv(victimVariable+"_API"),
-		os.Getenv(victimVariable+"_VERSION"), queues...)
+	made, account, err := resumed(context.Background(), c, j, records[0].ID, o.API, o.Version, o.queues())
 	why := ""
 	if len(made.Undecided) > 0 {
 		why = made.Undecided[0].Why
 	}
 	fmt.Printf("ends %d done, %d arrived, %d unsent, %d undecided %q; moved %d; %v %q %q\n", made.Done, made.Acks(),
 		made.Unsent, len(made.Undecided), why, account.Moved+account.Dropped, err, made.Refusal.Words(), account.Stopped)
-	return 0
+	return nil
 }
 
 // killedRun is an action that is killed, and resumed until it is complete.
 type killedRun struct {
-	*app
-	operation plan.Operation
-	kind      model.QueueType
-	n         int
-	from, to  *model.Queue
-	path      string
+	*undoRace
+	n int
 }
 
 func newKilledRun(t *testing.T, operation plan.Operation, kind model.QueueType, n int) *killedRun {
-	a := newApp(t)
-	k := &killedRun{
-		app: a, operation: operation, kind: kind, n: n, path: filepath.Join(t.TempDir(), "journal.db"),
-		from: described(a.queue("failed", kind), kind), to: described(a.queue("worker", kind), kind),
-	}
-	k.publish(k.from.QueueRef, k.messages()...)
+	k := &killedRun{newUndoRace(t, operation, kind), n}
+	k.publish(k.from, k.messages()...)
 	return k
 }
 
@@ -139,42 +132,37 @@ func (k *killedRun) messages() []amqp.Publishing {
 }
 
 // run runs one process, and kills it this long after it began.
-func (k *killedRun) run(t *testing.T, operation plan.Operation, moment time.Duration) (ran time.Duration, said string) {
-	command := victimOf(operation, k.kind, node.AMQP(), k.from.Name, k.to.Name, k.path)
-	command.Env = append(command.Env, victimVariable+"_API="+node.API())
-	return runVictim(t, moment, command)
+func (k *killedRun) run(t *testing.T, do string, moment time.Duration) (ran time.Duration, said string) {
+	return runVictim(t, moment, process(t, job{
+		Do: do, Operation: k.operation, Kind: k.kind, URL: node.AMQP(), From: k.from.Name, To: k.to.Name, Journal: k.path,
+	}))
 }
 
 // whole checks that each message is where it belongs, once.
 func (k *killedRun) whole(t *testing.T) (twice, lost int) {
 	t.Helper()
-	where := k.to.QueueRef
-	if k.operation == plan.Drop { // and comes back when all of it is undone
-		j := journal.New(journal.Options{Path: k.path})
-		defer j.Close()
-		c := journaledBy(t, j, false)
-		records := must.Get(j.Records(t.Context(), 0))(t)
-		k.await(k.from.QueueRef, 0)
-		for _, r := range slices.Backward(records) {
+	where, left := k.to, 0
+	switch k.operation {
+	case plan.Drop: // and comes back when all of it is undone
+		c, j := k.client()
+		k.await(k.from, 0)
+		for _, r := range slices.Backward(recordsOf(t, j)) {
 			if made := planUndo(t, c, j, r.ID, k.from); !made.Refusal.Refused() {
 				undo(t, c, j, r.ID, k.from)
 			}
 		}
-		where = k.from.QueueRef
-	} else if k.operation == sparing {
-		k.await(k.from.QueueRef, (k.n-1)/twinEvery)
-	} else {
-		k.await(k.from.QueueRef, 0)
+		where, left = k.from, k.n
+	case sparing:
+		left = (k.n - 1) / twinEvery
 	}
-	want, got := map[string]int{}, map[string]int{}
+	k.await(k.from, left)
+	want := map[string]int{}
 	for _, m := range k.messages() {
 		if want[m.MessageId]++; k.operation == sparing {
 			want[m.MessageId] = 1
 		}
 	}
-	for _, d := range k.drain(where, k.ready(where)) {
-		got[d.MessageId]++
-	}
+	got := byID(k.drain(where, k.ready(where)))
 	for id, n := range want {
 		twice += max(got[id]-n, 0)
 		lost += max(n-got[id], 0)
@@ -194,7 +182,7 @@ func TestResumed(t *testing.T) {
 		sideBySide(t, func(t *testing.T, kind model.QueueType) {
 			t.Run(string(operation), func(t *testing.T) {
 				calibrated := newKilledRun(t, operation, kind, n)
-				took, said := calibrated.run(t, operation, time.Minute)
+				took, said := calibrated.run(t, "act", time.Minute)
 				must.That(t, strings.HasPrefix(said, "ends"), "%v", said)
 				calibrated.whole(t)
 				var killed, twice, lost int
@@ -221,17 +209,17 @@ func (k *killedRun) killAndResume(t *testing.T, r *rand.Rand, took *time.Duratio
 	if r.IntN(2) == 0 {
 		moments = append(moments, seed.Within(r, *took))
 	}
-	operation := k.operation
+	do := "act"
 	for tries := 0; tries < 6; tries++ {
 		moment := time.Minute
 		if len(moments) > 0 {
 			moment, moments = moments[0], moments[1:]
 		}
-		ran, said := k.run(t, operation, moment)
+		ran, said := k.run(t, do, moment)
 		switch {
 		case said == "":
 			kills++
-		case operation != "resume" && strings.HasPrefix(said, "ends"):
+		case do != "resume" && strings.HasPrefix(said, "ends"):
 			t.Logf("it ended before it was killed")
 			*took = min(*took, ran)
 		default:
@@ -240,24 +228,18 @@ func (k *killedRun) killAndResume(t *testing.T, r *rand.Rand, took *time.Duratio
 		if said != "" {
 			break
 		}
-		if records, err := k.records(); err != nil || len(records) == 0 {
-			continue // it was killed before it began
+		if len(k.records(t)) > 0 { // it was not killed before it began
+			do = "resume"
 		}
-		operation = "resume"
 	}
-	if records, _ := k.records(); len(records) > 0 && records[0].Unfinished() {
+	if records := k.records(t); len(records) > 0 && records[0].Unfinished() {
 		t.Errorf("it was not resumed: %+v", records[0])
 	}
 	twice, lost = k.whole(t)
 	return kills, twice, lost
 }
 
-func (k *killedRun) records() ([]plan.Record, error) {
-	j := journal.New(journal.Options{Path: k.path})
-	defer j.Close()
-	records, err := j.Records(context.Background(), 0)
-	return records, errors.Join(err)
-}
+func (k *killedRun) records(t *testing.T) []plan.Record { return recordsOf(t, openJournal(t, k.path)) }
 
 // dying is a journal whose program is as good as killed from some moment on: later writes are lost.
 type dying struct {
@@ -290,19 +272,17 @@ func (d *dying) Finish(int64, []plan.Settled, plan.Account) error { return d.Jou
 // lastRecord is the newest record of a journal.
 func lastRecord(t *testing.T, j *journal.Journal) plan.Record {
 	t.Helper()
-	records, err := j.Records(t.Context(), 1)
-	must.That(t, err == nil && len(records) == 1, "%v %v", err, records)
+	records := recordsOf(t, j)
+	must.That(t, len(records) > 0, "no record")
 	return records[0]
 }
 
 // wantResumed resumes the last record, and wants it to be complete.
 func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan, plan.Account) {
 	t.Helper()
-	j := journal.New(journal.Options{Path: path})
-	defer j.Close()
-	c := journaledBy(t, j, false)
-	id := lastRecord(t, j).ID
-	made, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues...)
+	j := openJournal(t, path)
+	c, id := journaledBy(t, j, false), lastRecord(t, j).ID
+	made, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues)
 	must.That(t, err == nil && !made.Refusal.Refused() && account.Stopped == "",
 		"%v %q %+v", err, made.Refusal.Words(), account)
 	unfinished, err := j.Unfinished(t.Context())
@@ -321,13 +301,9 @@ func TestResumeOfAnUndo(t *testing.T) {
 			t.Run(string(operation), func(t *testing.T) {
 				const n = 700
 				s := newUndoRace(t, operation, kind)
-				s.publish(s.from.QueueRef, numbered(n)...)
+				s.publish(s.from, numbered(n)...)
 				c, j := s.client()
-				p := dropPlan(t, s.from, plan.Selection{}, n)
-				if operation == plan.Replay {
-					p = replayTo(t, s.from, s.to, plan.Selection{})
-				}
-				done := execute(t, c, p)
+				done := s.act(c, n)
 				undo := planUndo(t, c, j, done.JournalID, s.from, s.to)
 
 				ctx, cancel := context.WithCancel(t.Context())
@@ -340,25 +316,10 @@ func TestResumeOfAnUndo(t *testing.T) {
 				resumed, account := wantResumed(t, s.path, s.from, s.to)
 				t.Logf("%d done, %d arrived, %d unsent, %d undecided; %d moved", resumed.Done, resumed.Acks(), resumed.Unsent,
 					len(resumed.Undecided), account.Moved)
-				s.await(s.to.QueueRef, 0)
-				wantOnce(t, s.drain(s.from.QueueRef, n), n)
+				s.await(s.to, 0)
+				wantOnce(t, s.drain(s.from, n), n)
 			})
 		})
-	}
-}
-
-// wantOnce wants each of n messages once.
-func wantOnce(t *testing.T, deliveries []amqp.Delivery, n int) {
-	t.Helper()
-	got := map[string]int{}
-	for _, d := range deliveries {
-		got[d.MessageId]++
-	}
-	for _, id := range count(n) {
-		if got[id] != 1 {
-			t.Errorf("%s is there %d times", id, got[id])
-			return
-		}
 	}
 }
 
@@ -367,8 +328,7 @@ func TestResumeOfAnImport(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 900
 		a := newApp(t)
-		q := described(a.queue("q", kind), kind)
-		path := filepath.Join(t.TempDir(), "journal.db")
+		q, path := a.queue("q", kind), journalPath(t)
 		file := func(_ string, each func(*message.Message) error) error {
 			for i := range n {
 				m := message.Message{
@@ -392,24 +352,21 @@ func TestResumeOfAnImport(t *testing.T) {
 				return each(m)
 			})
 		}, nil))(t)
-		j := journal.New(journal.Options{Path: path})
-		defer j.Close()
-		c := journaledBy(t, j, false)
-		chain, err := j.Chain(t.Context(), lastRecord(t, j).ID)
-		must.That(t, err == nil && chain[0].Unfinished(), "%+v %v", chain, err)
-		want := resumeWant(t.Context(), c, j, chain)
+		j := openJournal(t, path)
+		c, last := journaledBy(t, j, false), lastRecord(t, j)
+		must.That(t, last.Unfinished(), "%+v", last)
+		want := resumeWant(t.Context(), c, j, must.Get(j.Chain(t.Context(), last.ID))(t))
 		want.File = func(_ string, each func(*message.Message) error) error {
 			return file("", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
 		}
 		other, err := resume.Of(topology([]*model.Queue{q}), want)
 		assert.That(t, err == nil && strings.Contains(other.Refusal.Words(), "was changed since"),
 			"another file: %q %v", other.Refusal.Words(), err)
-		want.File = file
-		resumed, err := resume.Of(topology([]*model.Queue{q}), want)
-		must.That(t, err == nil && !resumed.Refusal.Refused() && len(resumed.Undecided) == 0, "%+v %v", resumed, err)
-		account, err := c.Resume(t.Context(), resumed.On(nil, want), nil)
+		resumed, run := planResume(t, c, j, last.ID, topology([]*model.Queue{q}), func(w *resume.Want) { w.File = file })
+		must.Equal(t, len(resumed.Undecided), 0, "are undecided")
+		account, err := c.Resume(t.Context(), run, nil)
 		assert.That(t, err == nil && account.Stopped == "" && account.Moved == resumed.Planned(), "%+v %v", account, err)
-		wantOnce(t, a.drain(q.QueueRef, n), n)
+		wantOnce(t, a.drain(q, n), n)
 	})
 }
 
@@ -418,33 +375,25 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 600
 		s, d := diedReplay(t, kind, n)
-		type planned struct {
-			c   *broker.Client
-			run resume.Run
-		}
-		var both []planned
+		errs := make(chan error, 2)
+		var both []func()
 		for range 2 {
 			c, j := s.client()
-			chain := must.Get(j.Chain(t.Context(), d))(t)
-			want := resumeWant(t.Context(), c, j, chain)
-			topology := topology([]*model.Queue{s.from, s.to})
-			made, err := resume.Of(topology, want)
-			must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
-			both = append(both, planned{c, made.On(topology, want)})
-		}
-		errs := make(chan error, 2)
-		for _, p := range both {
-			go func() {
-				_, err := p.c.Resume(context.Background(), p.run, nil)
+			_, run := planResume(t, c, j, d, topology([]*model.Queue{s.from, s.to}))
+			both = append(both, func() {
+				_, err := c.Resume(context.Background(), run, nil)
 				errs <- err
-			}()
+			})
+		}
+		for _, run := range both {
+			go run()
 		}
 		var refused *plan.ClaimedError
 		one, two := <-errs, <-errs
 		assert.That(t, (one == nil || two == nil) && errors.As(errors.Join(one, two), &refused) &&
 			refused.State == plan.ClaimResumed, "%v, %v", one, two)
-		s.await(s.from.QueueRef, 0)
-		wantOnce(t, s.drain(s.to.QueueRef, n), n)
+		s.await(s.from, 0)
+		wantOnce(t, s.drain(s.to, n), n)
 	})
 }
 
@@ -452,7 +401,7 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int64) {
 	t.Helper()
 	s = newUndoRace(t, plan.Replay, kind)
-	s.publish(s.from.QueueRef, numbered(n)...)
+	s.publish(s.from, numbered(n)...)
 	made := replayTo(t, s.from, s.to, plan.Selection{})
 	made.Mark = true
 	ctx, cancel := context.WithCancel(t.Context())
@@ -471,33 +420,27 @@ func TestResumeWithAConsumer(t *testing.T) {
 	for _, choice := range []resume.Choice{"", resume.PublishAgain, resume.LeaveThem} {
 		t.Run(string(choice), func(t *testing.T) {
 			s, c, j, id := forgottenReplay(t, 600)
-			chain := must.Get(j.Chain(t.Context(), id))(t)
 			consumed := *s.to
 			consumed.Consumers = model.Some[int64](1)
-			taken := s.drain(s.to.QueueRef, s.ready(s.to.QueueRef))
-			want := resumeWant(t.Context(), c, j, chain)
-			topology := topology([]*model.Queue{s.from, &consumed})
-			want.Choice = choice
-			made, err := resume.Of(topology, want)
-			must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
-			account, err := c.Resume(t.Context(), made.On(topology, want), nil)
+			taken := s.drain(s.to, s.ready(s.to))
+			made, run := planResume(t, c, j, id, topology([]*model.Queue{s.from, &consumed}),
+				func(w *resume.Want) { w.Choice = choice })
+			account, err := c.Resume(t.Context(), run, nil)
 			must.That(t, err == nil && account.Stopped == "", "%v %v", account, err)
 			t.Logf("%d taken; %d done, %d unsent, %d undecided; %d moved", len(taken), made.Done, made.Unsent,
 				len(made.Undecided), account.Moved)
-			left := s.ready(s.from.QueueRef)
+			left := s.ready(s.from)
 			switch choice {
 			case "":
 				assert.That(t, len(made.Undecided) > 0 && left == len(made.Undecided),
 					"%d are left, %d undecided", left, len(made.Undecided))
-				if r, err := j.Record(t.Context(), id); err != nil || r.Uncertain() != len(made.Undecided) || r.Unfinished() {
-					t.Errorf("%+v %v", r, err)
-				}
+				r, err := j.Record(t.Context(), id)
+				assert.That(t, err == nil && r.Uncertain() == len(made.Undecided) && !r.Unfinished(), "%+v %v", r, err)
 			case resume.PublishAgain:
 				assert.Equal(t, left, 0, "are left")
 			case resume.LeaveThem:
-				if r, err := j.Record(t.Context(), id); err != nil || r.Uncertain() != 0 || left == 0 {
-					t.Errorf("%d are left, %+v %v", left, r, err)
-				}
+				r, err := j.Record(t.Context(), id)
+				assert.That(t, err == nil && r.Uncertain() == 0 && left > 0, "%d are left, %+v %v", left, r, err)
 			}
 		})
 	}

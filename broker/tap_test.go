@@ -3,6 +3,7 @@ package broker_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,8 +25,7 @@ func topologyNow(t testing.TB) *model.Topology {
 	t.Helper()
 	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
 	defer source.Close()
-	s := must.Get(source.Snapshot(t.Context()))(t)
-	return model.NewTopology(s)
+	return model.NewTopology(must.Get(source.Snapshot(t.Context()))(t))
 }
 
 // tapping is a running tap, and what it has shown.
@@ -84,20 +84,23 @@ func startTapOf(a *app, c *broker.Client, slow func(), exchanges ...string) *tap
 }
 
 // fanout is an exchange with a queue bound to it.
-func fanout(t *testing.T, name string) (a *app, x string, worker model.QueueRef) {
+func fanout(t *testing.T, name string) (a *app, x string, worker *model.Queue) {
 	a = newApp(t)
 	x, worker = a.exchange(name, "fanout", false, nil), a.queue("worker", model.Classic)
 	a.bind(worker, x, "", nil)
 	return a, x, worker
 }
 
-// untilCounted waits until the counts of a tap are right.
-func (tap *tapping) untilCounted(try func() error) {
+// awaitCounts waits until the counts of a tap are right.
+func (tap *tapping) awaitCounts(what string, right func(trace.TapCounts) bool) {
 	tap.Helper()
 	tap.until(func() error {
 		tap.mu.Lock()
 		defer tap.mu.Unlock()
-		return try()
+		if !right(tap.counts) {
+			return fmt.Errorf("not yet: %s: %+v", what, tap.counts)
+		}
+		return nil
 	})
 }
 
@@ -116,20 +119,13 @@ func (tap *tapping) awaitEnd() error {
 func (tap *tapping) seen() []trace.Passed {
 	tap.mu.Lock()
 	defer tap.mu.Unlock()
-	return append([]trace.Passed(nil), tap.rows...)
+	return slices.Clone(tap.rows)
 }
 
 // awaitRows waits until this many messages were seen.
 func (tap *tapping) awaitRows(n int) []trace.Passed {
 	tap.Helper()
-	tap.until(func() error {
-		if got := len(tap.seen()); got < n {
-			tap.mu.Lock()
-			defer tap.mu.Unlock()
-			return fmt.Errorf("%d messages were seen, want %d: %+v", got, n, tap.counts)
-		}
-		return nil
-	})
+	tap.awaitCounts(fmt.Sprintf("%d messages are seen", n), func(trace.TapCounts) bool { return len(tap.rows) >= n })
 	return tap.seen()
 }
 
@@ -157,7 +153,7 @@ func (a *app) exchange(suffix, kind string, internal bool, arguments amqp.Table)
 	return name
 }
 
-func (a *app) bind(queue model.QueueRef, exchange, key string, arguments amqp.Table) {
+func (a *app) bind(queue *model.Queue, exchange, key string, arguments amqp.Table) {
 	a.Helper()
 	must.Do(a, a.channel.QueueBind(queue.Name, key, exchange, false, arguments))
 }
@@ -215,29 +211,12 @@ func TestTapSeesWhatIsHandedOn(t *testing.T) {
 // awaitNoTap waits until the broker has no queue and no binding of a tap.
 func awaitNoTap(t testing.TB) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
-		s, err := source.Snapshot(t.Context())
-		source.Close()
-		must.Do(t, err)
-		left := ""
-		for _, q := range s.Queues {
-			if strings.HasPrefix(q.Name, model.TapPrefix) {
-				left = "the queue " + q.Name
-			}
-		}
-		for _, b := range s.Bindings {
-			if strings.HasPrefix(b.Destination, model.TapPrefix) {
-				left = "a binding of " + b.Destination
-			}
-		}
-		if left == "" {
-			return
-		}
-		must.That(t, !time.Now().After(deadline), "there is still %s", left)
-		time.Sleep(20 * time.Millisecond)
-	}
+	ofTap := func(name string) bool { return strings.HasPrefix(name, model.TapPrefix) }
+	must.Await(t, "the broker has no queue and no binding of a tap", func() bool {
+		s := topologyNow(t).Snapshot
+		return !slices.ContainsFunc(s.Queues, func(q model.Queue) bool { return ofTap(q.Name) }) &&
+			!slices.ContainsFunc(s.Bindings, func(b model.Binding) bool { return ofTap(b.Destination) })
+	})
 }
 
 // A tap may also see what no queue receives: dead letters that are lost.
@@ -276,24 +255,12 @@ func TestTapCountsWhatItMisses(t *testing.T) {
 	tap := startTap(a, client(t), topology, plan, func() { <-busy })
 	a.send(x, "", numbered(n)...)
 	a.await(worker, n)
-	tap.untilCounted(func() error {
-		if tap.counts.Missed == 0 {
-			return fmt.Errorf("it says nothing of what it misses: %+v", tap.counts)
-		}
-		return nil
-	})
+	tap.awaitCounts("it says what it misses", func(c trace.TapCounts) bool { return c.Missed > 0 })
 	close(busy)
-	tap.untilCounted(func() error {
-		if sum := tap.counts.Seen + tap.counts.Missed; sum != n {
-			return fmt.Errorf("%d of %d messages are accounted for: %+v", sum, n, tap.counts)
-		}
-		return nil
-	})
+	tap.awaitCounts("all are accounted for", func(c trace.TapCounts) bool { return c.Seen+c.Missed == n })
 	counts := tap.end()
-	if int(counts.Seen) != len(tap.seen()) || counts.Seen+counts.Missed != n || counts.AtLeast ||
-		counts.Missed < n-100-2*500 {
-		t.Errorf("%d rows, %+v", len(tap.seen()), counts)
-	}
+	assert.That(t, int(counts.Seen) == len(tap.seen()) && counts.Seen+counts.Missed == n && !counts.AtLeast &&
+		counts.Missed >= n-100-2*500, "%d rows, %+v", len(tap.seen()), counts)
 	t.Log(counts.MissedWords())
 	a.await(worker, n)
 }
@@ -364,12 +331,7 @@ func TestTapWithoutRights(t *testing.T) {
 	plan.MaxMessages = 10
 	tap := startTap(a, of("tap-least", least), topology, plan, func() { <-busy })
 	a.send(x, "", numbered(1000)...)
-	tap.untilCounted(func() error {
-		if tap.counts.MissedWords() == "" {
-			return fmt.Errorf("it says nothing of what it misses")
-		}
-		return nil
-	})
+	tap.awaitCounts("it says what it misses", func(c trace.TapCounts) bool { return c.MissedWords() != "" })
 	close(busy)
 	tap.end()
 	awaitNoTap(t)
@@ -413,7 +375,6 @@ func TestTapThatIsStoppedBehind(t *testing.T) {
 	a.send(x, "", numbered(n)...)
 	a.await(worker, n)
 	counts := tap.end()
-	if int(counts.Seen) != len(tap.seen()) || counts.Seen+counts.Missed != n {
-		t.Errorf("%d shown, %+v", len(tap.seen()), counts)
-	}
+	assert.That(t, int(counts.Seen) == len(tap.seen()) && counts.Seen+counts.Missed == n, "%d shown, %+v",
+		len(tap.seen()), counts)
 }

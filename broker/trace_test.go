@@ -2,7 +2,6 @@ package broker_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,9 +104,7 @@ func TestTapChangesNothing(t *testing.T) {
 	worker := a.queue("worker", model.Classic)
 	a.bind(buffer, front, "in", nil)
 	a.bind(worker, dlx, "work", nil)
-	consumer := a.open()
-	must.Do(t, consumer.Qos(1000, 0, false))
-	deliveries := must.Get(consumer.Consume(worker.Name, "", false, false, false, false, nil))(t)
+	_, deliveries := a.consumer(worker, 1000)
 	tap := startTapOf(a, client(t), nil, dlx, front)
 
 	published := publishAt(a, front, n, rate)
@@ -124,12 +121,7 @@ func TestTapChangesNothing(t *testing.T) {
 		}
 	}
 	must.Do(t, <-published)
-	tap.untilCounted(func() error {
-		if sum := tap.counts.Seen + tap.counts.Missed; sum != int64(2*n) {
-			return fmt.Errorf("%d of %d are accounted for: %+v", sum, 2*n, tap.counts)
-		}
-		return nil
-	})
+	tap.awaitCounts("all are accounted for", func(c trace.TapCounts) bool { return c.Seen+c.Missed == int64(2*n) })
 	counts := tap.end()
 	next := map[bool]int{}
 	for _, row := range tap.seen() {
@@ -220,17 +212,12 @@ func TestTapOfBadMessages(t *testing.T) {
 }
 
 // probed declares front -> buffer -> dlx -> worker, and plans a probe through it.
-func probed(a *app, dlx string, ttl int64, want trace.ProbeWant) (trace.ProbePlan, model.QueueRef) {
+func probed(a *app, dlx string, ttl int64, want trace.ProbeWant) (trace.ProbePlan, *model.Queue) {
 	a.Helper()
-	front := a.exchange("front", "direct", false, nil)
+	front, worker := a.exchange("front", "direct", false, nil), a.queue("worker", model.Classic)
+	key := worker.Name
 	if dlx != "" {
-		dlx = a.exchange(dlx, "direct", false, nil)
-	}
-	worker := a.queue("worker", model.Classic)
-	key := "work"
-	if dlx == "" {
-		key = worker.Name
-	} else {
+		dlx, key = a.exchange(dlx, "direct", false, nil), "work"
 		a.bind(worker, dlx, key, nil)
 	}
 	arguments := []any{"x-dead-letter-exchange", dlx, "x-dead-letter-routing-key", key}
@@ -241,15 +228,14 @@ func probed(a *app, dlx string, ttl int64, want trace.ProbeWant) (trace.ProbePla
 	return planProbe(a, worker, want), worker
 }
 
-func planProbe(a *app, worker model.QueueRef, want trace.ProbeWant) trace.ProbePlan {
+func planProbe(a *app, worker *model.Queue, want trace.ProbeWant) trace.ProbePlan {
 	a.Helper()
 	topology := topologyNow(a)
-	flow, ok := topology.FlowOf(worker)
+	flow, ok := topology.FlowOf(worker.QueueRef)
 	must.That(a, ok, "there is no flow")
 	want.ID, want.Flow = trace.NewProbeID(), flow
 	want.Consumers = func(ref model.QueueRef) model.Opt[int64] {
-		counts := must.Get(client(a).Count(a.Context(), []model.QueueRef{ref}))(a)
-		return counts[ref].Consumers
+		return must.Get(client(a).Count(a.Context(), []model.QueueRef{ref}))(a)[ref].Consumers
 	}
 	return trace.PlanProbe(topology, want)
 }
@@ -270,7 +256,7 @@ func TestProbe(t *testing.T) {
 	a := newApp(t)
 	plan, worker := probed(a, "dlx", 500, trace.ProbeWant{})
 	must.That(t, strings.HasSuffix(plan.Entrance.Exchange, ".front") && plan.Entrance.RoutingKey == "in" &&
-		len(plan.Reaches) == 1 && plan.Reaches[0].Queue == worker, "%+v", plan)
+		len(plan.Reaches) == 1 && plan.Reaches[0].Queue == worker.QueueRef, "%+v", plan)
 	a.publish(worker, numbered(3)...)
 	result := probe(a, plan)
 	waited, known := result.Waited.Get()
@@ -279,7 +265,7 @@ func TestProbe(t *testing.T) {
 	assert.That(t, result.Arrived && known && waited+entered.After >= 490*time.Millisecond &&
 		entered.Where == plan.Buffer.Name && reached.Where == worker.Name && reached.After >= waited && result.Left == "",
 		"%+v", result)
-	a.await(plan.Buffer, 0)
+	a.await(described(plan.Buffer, model.Classic), 0)
 	got := ids(a.drain(worker, 3))
 	assert.That(t, strings.Join(got, " ") == "1 2 3", "the worker's own messages are %v", got)
 }
@@ -307,7 +293,7 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 	refused := planProbe(a, worker, trace.ProbeWant{})
 	assert.That(t, refused.NeedsConsumers && strings.Contains(refused.Refusal.Words(), "worker (1 consumer)"),
 		"it says %q", refused.Refusal.Words())
-	a.await(plan.Buffer, 0)
+	a.await(described(plan.Buffer, model.Classic), 0)
 	agreed := planProbe(a, worker, trace.ProbeWant{ToConsumers: true})
 	result := probe(a, agreed)
 	assert.That(t, result.Arrived, "%+v", result)
@@ -326,11 +312,11 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 	t.Run("held up", func(t *testing.T) {
 		a := newApp(t)
 		plan, worker := probed(a, "dlx", 0, trace.ProbeWant{Timeout: 1500 * time.Millisecond})
-		a.publish(plan.Buffer, amqp.Publishing{MessageId: "long", Expiration: "60000"})
+		a.publish(described(plan.Buffer, model.Classic), amqp.Publishing{MessageId: "long", Expiration: "60000"})
 		result := probe(a, planProbe(a, worker, trace.ProbeWant{Timeout: 1500 * time.Millisecond}))
 		assert.That(t, !result.Arrived && strings.Contains(result.Verdict, "where 2 messages wait") &&
 			strings.Contains(result.Verdict, "behind others") && result.Left == plan.Buffer.Name, "%+v", result)
-		a.await(plan.Buffer, 2) // nothing has passed the one in front
+		a.await(described(plan.Buffer, model.Classic), 2) // nothing has passed the one in front
 	})
 	t.Run("a longer TTL than the wait", func(t *testing.T) {
 		a := newApp(t)
@@ -338,7 +324,7 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 		result := probe(a, plan)
 		assert.That(t, !result.Arrived && strings.Contains(result.Verdict, "its TTL has not run out") && result.Left == "",
 			"%+v", result)
-		a.await(plan.Buffer, 0)
+		a.await(described(plan.Buffer, model.Classic), 0)
 	})
 	t.Run("lost at the DLX", func(t *testing.T) {
 		a := newApp(t)

@@ -31,9 +31,32 @@ import (
 // journaled is a client with its own journal.
 func journaled(t testing.TB, full bool) (*broker.Client, *journal.Journal) {
 	t.Helper()
-	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
-	t.Cleanup(func() { j.Close() })
+	j := openJournal(t, journalPath(t))
 	return journaledBy(t, j, full), j
+}
+
+// journalPath is where a new journal may be.
+func journalPath(t testing.TB) string { return filepath.Join(t.TempDir(), "journal.db") }
+
+// openJournal opens a journal, as one more program.
+func openJournal(t testing.TB, path string) *journal.Journal {
+	j := journal.New(journal.Options{Path: path})
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+// recordsOf are all records of a journal, the newest first.
+func recordsOf(t testing.TB, j *journal.Journal) []plan.Record {
+	t.Helper()
+	return must.Get(j.Records(context.Background(), 0))(t)
+}
+
+// eachEntry iterates over everything that a journal has of messages.
+func eachEntry(t testing.TB, j *journal.Journal, each func(*plan.Record, *plan.Entry)) {
+	t.Helper()
+	for _, r := range recordsOf(t, j) {
+		must.Do(t, entriesOf(j, r.ID)(func(e *plan.Entry) error { each(&r, e); return nil }))
+	}
 }
 
 func journaledBy(t testing.TB, j ports.Recorder, full bool) *broker.Client {
@@ -120,47 +143,26 @@ func randomTable(r *rand.Rand, depth int) amqp.Table {
 
 func randomValue(r *rand.Rand, depth int) any {
 	n := r.Uint64()
-	switch r.IntN(18) {
-	case 0:
-		return nil
-	case 1:
-		return n%2 == 0
-	case 2:
-		return int8(n)
-	case 3:
-		return byte(n)
-	case 4:
-		return int16(n)
-	case 5:
-		return uint16(n)
-	case 6:
-		return int32(n)
-	case 7:
-		return uint32(n)
-	case 8:
-		return int64(n)
-	case 9:
-		return math.Float32frombits(uint32(n) &^ 0x7f800000) // NaN does not equal itself
-	case 10:
-		return math.Float64frombits(n &^ 0x7ff0000000000000)
-	case 11:
-		return amqp.Decimal{Scale: uint8(n), Value: int32(n >> 8)}
-	case 12:
-		return fmt.Appendf(nil, "%c%x", rune(n%256), n)
-	case 13:
-		return time.Unix(int64(n>>30), 0)
-	case 14, 15:
-		if depth > 0 {
-			return randomTable(r, depth-1)
-		}
-	case 16:
+	simple := []any{
+		nil, n%2 == 0, int8(n), byte(n), int16(n), uint16(n), int32(n), uint32(n), int64(n),
+		math.Float32frombits(uint32(n) &^ 0x7f800000), // NaN does not equal itself
+		math.Float64frombits(n &^ 0x7ff0000000000000),
+		amqp.Decimal{Scale: uint8(n), Value: int32(n >> 8)},
+		fmt.Appendf(nil, "%c%x", rune(n%256), n), time.Unix(int64(n>>30), 0), fmt.Sprintf("%x\xff\x00", n),
+	}
+	switch choice := r.IntN(len(simple) + 3); {
+	case choice < len(simple):
+		return simple[choice]
+	case choice == len(simple):
 		list := []any{}
 		for range r.IntN(4) * min(depth, 1) {
 			list = append(list, randomValue(r, depth-1))
 		}
 		return list
+	case depth > 0:
+		return randomTable(r, depth-1)
 	}
-	return fmt.Sprintf("%x\xff\x00", n)
+	return simple[len(simple)-1]
 }
 
 // wantSame compares messages with those of an untouched queue, in everything that a publisher can set.
@@ -206,22 +208,19 @@ func TestUndoOfADrop(t *testing.T) {
 		n := size.Of(500, 10_000)
 		a := newApp(t)
 		c, j := journaled(t, false)
-		from, untouched := described(a.queue("failed", kind), kind), a.queue("untouched", kind)
 		messages := randomMessages(t, n)
-		a.publish(from.QueueRef, messages...)
-		a.publish(untouched, messages...)
-		account := execute(t, c, dropPlan(t, from, plan.Selection{}, n))
-		wantOutcome(t, account, outcome{Planned: n, Dropped: n})
-		a.await(from.QueueRef, 0)
+		from, untouched := a.filled("failed", kind, messages...), a.filled("untouched", kind, messages...)
+		account := executed(t, c, dropPlan(t, from, plan.Selection{}, n), outcome{Planned: n, Dropped: n})
+		a.await(from, 0)
 
 		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: n, Moved: n})
-		a.await(from.QueueRef, n)
+		a.await(from, n)
 		again := planUndo(t, c, j, account.JournalID, from)
 		assert.That(t, strings.Contains(again.Refusal.Words(), "nothing to undo"), "a second undo: %+v", again)
-		wantSame(t, a.drain(untouched, n), a.drain(from.QueueRef, n))
-		records, err := j.Records(t.Context(), 0)
-		assert.That(t, err == nil && len(records) == 2 && records[0].Undoes == account.JournalID &&
-			records[0].Told() == fmt.Sprintf("%d brought back", n) && records[1].Undone == n, "%+v %v", records, err)
+		wantSame(t, a.drain(untouched, n), a.drain(from, n))
+		records := recordsOf(t, j)
+		assert.That(t, len(records) == 2 && records[0].Undoes == account.JournalID &&
+			records[0].Told() == fmt.Sprintf("%d brought back", n) && records[1].Undone == n, "%+v", records)
 	})
 }
 
@@ -233,27 +232,22 @@ func TestUndoOfAReplay(t *testing.T) {
 				n, taken := size.Of(200, 10_000), 50
 				a := newApp(t)
 				c, j := journaled(t, full)
-				from, to, untouched := described(a.queue("failed", kind), kind),
-					described(a.queue("worker", kind), kind), a.queue("untouched", kind)
 				messages := randomMessages(t, n)
-				a.publish(from.QueueRef, messages...)
-				a.publish(untouched, messages...)
-				a.publish(to.QueueRef, numbered(200)...) // sent messages are behind others
+				from, untouched := a.filled("failed", kind, messages...), a.filled("untouched", kind, messages...)
+				to := a.filled("worker", kind, numbered(200)...) // sent messages are behind others
 				made := replayTo(t, from, to, plan.Selection{})
 				made.Mark = true
-				account := execute(t, c, made)
-				wantOutcome(t, account, outcome{Planned: n, Moved: n})
-				a.publish(to.QueueRef, numbered(3)...)
+				account := executed(t, c, made, outcome{Planned: n, Moved: n})
+				a.publish(to, numbered(3)...)
 
-				channel := a.open() // a consumer takes the first of them, and everything that was there before
-				for range 200 + taken {
-					_, ok, err := channel.Get(to.Name, true)
+				for range 200 + taken { // a consumer takes the first of them, and everything that was there before
+					_, ok, err := a.channel.Get(to.Name, true)
 					must.That(t, ok && err == nil, "%v %v", ok, err)
 				}
 				account = undo(t, c, j, account.JournalID, from, to)
 				wantOutcome(t, account, outcome{Planned: n, Moved: n - taken, Gone: taken})
-				wantSame(t, a.drain(untouched, n)[taken:], a.drain(from.QueueRef, n-taken))
-				wantIDs(t, "of others", a.drain(to.QueueRef, 3), count(3))
+				wantSame(t, a.drain(untouched, n)[taken:], a.drain(from, n-taken))
+				wantIDs(t, "of others", a.drain(to, 3), count(3))
 			})
 		}
 	})
@@ -293,7 +287,7 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 		for _, p := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
 			_, err := unusable.Execute(t.Context(), p, nil)
 			assert.That(t, errors.Is(err, plan.ErrJournal), "%s: %v", p.Operation, err)
-			a.await(from.QueueRef, n)
+			a.await(from, n)
 		}
 		_, j := journaled(t, false)
 		left := n
@@ -303,10 +297,10 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 			assert.That(t, done != 0 && done <= 2*500 && strings.Contains(account.Stopped, "disk is full") && account.Refused+
 				account.Returned+account.Unknown <= 0, "%s: %+v", made.Operation, account)
 			left -= done
-			a.await(from.QueueRef, left)
+			a.await(from, left)
 		}
-		records, err := j.Records(t.Context(), 0)
-		assert.That(t, err == nil && len(records) == 2 && !records[0].Unfinished(), "%+v %v", records, err)
+		records := recordsOf(t, j)
+		assert.That(t, len(records) == 2 && !records[0].Unfinished(), "%+v", records)
 	})
 }
 
@@ -320,6 +314,6 @@ func TestOutcomesThatCannotBeWritten(t *testing.T) {
 		c := journaledBy(t, &failing{Recorder: j, left: n, outcomes: true}, false)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
 		assert.That(t, account.Moved != n && strings.Contains(account.Stopped, "disk is full"), "%+v", account)
-		a.await(from.QueueRef, n-account.Moved)
+		a.await(from, n-account.Moved)
 	})
 }

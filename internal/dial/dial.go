@@ -3,6 +3,12 @@ package dial
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"net"
 	"testing"
 	"time"
@@ -124,6 +130,27 @@ func Silent(t testing.TB) string {
 	listener := Listen(t)
 	t.Cleanup(func() { listener.Close() })
 	return listener.Addr().String()
+}
+
+// Certificate makes an untrusted certificate for names and addresses, valid for this long, and its key, both as PEM.
+func Certificate(t testing.TB, validFor time.Duration, names ...string) (certificate, private []byte) {
+	t.Helper()
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotAfter: time.Now().Add(validFor),
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
+	ofKey := must.Get(x509.MarshalECPrivateKey(key))(t)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: ofKey})
 }
 
 // Unused returns an address on which nothing listens.
