@@ -20,6 +20,7 @@ import (
 	"unicode"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/manual"
@@ -135,17 +136,8 @@ func functionsPage() string {
 
 // The example configuration that `dlxtop config` prints names every theme.
 func TestExampleNamesThemes(t *testing.T) {
-	var out, errs bytes.Buffer
-	program := cli.Program{
-		In: strings.NewReader(""), Out: &out, Err: &errs,
-		Env: func(name string) string {
-			return map[string]string{"HOME": "/home/you"}[name]
-		},
-	}
-	status := program.Run(t.Context(), []string{"config"})
-	must.That(t, status == cli.ExitDone, "exit status %d: %s", status, errs.String())
 	for _, theme := range ui.Themes() {
-		assert.That(t, strings.Contains(out.String(), `"`+theme+`"`), "the example does not name the theme %s", theme)
+		assert.Contains(t, config.Example, `"`+theme+`"`)
 	}
 }
 
