@@ -184,7 +184,6 @@ func matchesName(pattern string, ref model.QueueRef) bool {
 	return model.MatchesGlob(pattern, ref.Name) || model.MatchesGlob(pattern, ref.String())
 }
 
-// noSuchName is the error of a pattern that matches none of these.
 func noSuchName(pattern string, of int, what string) error {
 	return usage("--queues %s: none of the %s has such a name", model.Printable(pattern), model.Plural(of, what))
 }

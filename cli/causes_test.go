@@ -72,7 +72,6 @@ func (v *vhost) causes(want func(causesContract) bool, args ...string) (found ca
 	return found
 }
 
-// causeOf is the cause with this text.
 func causeOf(t *testing.T, found causesContract, text string) causeContract {
 	t.Helper()
 	at := slices.IndexFunc(found.Causes, func(c causeContract) bool { return c.Text == text })

@@ -118,7 +118,6 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 	return group.Wait()
 }
 
-// dashboardOn opens the dashboard on the node.
 func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look appearance, node Node) error {
 	dir, err := os.MkdirTemp("", "dlxtop-demo-journal-")
 	if err != nil {

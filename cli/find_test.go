@@ -44,7 +44,6 @@ type (
 	}
 )
 
-// known reports whether a number is known and equals want.
 func known(is *int, want int) bool { return is != nil && *is == want }
 
 // found parses the output of `dlxtop find`: a line for each hit, and one at the end.
@@ -58,7 +57,6 @@ func found(t *testing.T, r result) ([]hitContract, foundContract) {
 	return hits, end
 }
 
-// packed is a text in gzip.
 func packed(text string) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -228,7 +226,6 @@ func TestFindWhile(t *testing.T) {
 	})
 }
 
-// closedPipe accepts nothing.
 type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

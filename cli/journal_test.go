@@ -60,7 +60,6 @@ func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 	return taken
 }
 
-// records are the last n of the journal.
 func (v *vhost) records(n int) []recordWire {
 	v.t.Helper()
 	return decode[struct{ Records []recordWire }](v.t, v.run("journal", "-n", fmt.Sprint(n))).Records
@@ -178,14 +177,12 @@ func wantImportKept(t *testing.T, v *vhost) {
 // elsewhere is a journal of actions on another cluster.
 type elsewhere struct{ cli.Journal }
 
-// Record implements cli.Journal.
 func (e elsewhere) Record(ctx context.Context, id int64) (plan.Record, error) {
 	r, err := e.Journal.Record(ctx, id)
 	r.Cluster = "another@one"
 	return r, err
 }
 
-// Chain implements cli.Journal.
 func (e elsewhere) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 	chain, err := e.Journal.Chain(ctx, id)
 	for i := range chain {
@@ -212,7 +209,6 @@ func TestJournalOfAnotherCluster(t *testing.T) {
 	assert.Equal(t, v.count("failed"), 3)
 }
 
-// resumeContract is the JSON of a resume.
 type resumeContract struct {
 	accountContract
 	Resume struct {
@@ -276,7 +272,6 @@ func TestResume(t *testing.T) {
 	assert.That(t, v.count("worker") == 0, "the worker has some of them still")
 }
 
-// TestResumeOfAnEarlyDrop resumes only with selected messages.
 func TestResumeOfAnEarlyDrop(t *testing.T) {
 	v := newVHost(t, "failed", "worker")
 	v.fill("failed", 150)
@@ -313,7 +308,6 @@ func TestResumeIsRefused(t *testing.T) {
 	v.run("journal", "resume", id, "--yes").ends(t, cli.ExitRefused, "was undone")
 }
 
-// TestResumeOfAnImport resumes an import of a file.
 func TestResumeOfAnImport(t *testing.T) {
 	v := newVHost(t, "from", "to")
 	const n = 3000
@@ -352,7 +346,6 @@ func (o *ownJournal) act(args ...string) (id string) {
 	return fmt.Sprint(decode[accountContract](o.t, r).JournalID)
 }
 
-// change runs SQL statements on the file.
 func (o *ownJournal) change(steps ...string) {
 	o.t.Helper()
 	db := must.Get(sql.Open("sqlite", o.path))(o.t)

@@ -96,7 +96,6 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 	return p
 }
 
-// result is the result of a run.
 type result struct {
 	status      int
 	out, stderr string
@@ -153,7 +152,6 @@ func run(t *testing.T, args ...string) result {
 	return r
 }
 
-// runChanged runs a command line of a program modified by the test.
 func runChanged(ctx context.Context, change func(*cli.Program), args ...string) result {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
@@ -162,7 +160,6 @@ func runChanged(ctx context.Context, change func(*cli.Program), args ...string) 
 	return result{status, out.String(), errs.String(), args}
 }
 
-// changedBroker is a program with a modified broker.
 func changedBroker(change func(cli.Broker) cli.Broker) func(*cli.Program) {
 	return func(p *cli.Program) {
 		open := p.Broker
@@ -207,7 +204,6 @@ func behindProxy(t *testing.T, serve func(proxy http.Handler, w http.ResponseWri
 	return server.URL
 }
 
-// openPTY opens a pseudo-terminal until the test ends.
 func openPTY(t *testing.T) (master, tty *os.File) {
 	t.Helper()
 	master, tty, err := pty.Open()
@@ -237,7 +233,6 @@ func newNamedVHost(t *testing.T, name string, queues ...string) *vhost {
 	return v
 }
 
-// url is the AMQP URL of the vhost.
 func (v *vhost) url() string { return node.AMQP() + url.PathEscape(v.name) }
 
 // run runs a command on the vhost, with JSON output unless -o says otherwise.
@@ -256,7 +251,6 @@ func withJSON(args []string) []string {
 	return args
 }
 
-// declare declares a durable queue.
 func (v *vhost) declare(name string, arguments amqp.Table) {
 	v.t.Helper()
 	must.Get(v.channel.QueueDeclare(name, true, false, false, false, arguments))(v.t)
@@ -292,7 +286,6 @@ func (v *vhost) count(queue string) int {
 	return depth.Of(v.t, v.channel, queue)
 }
 
-// counts are those of several queues.
 func (v *vhost) counts(queues ...string) map[string]int {
 	v.t.Helper()
 	counts := map[string]int{}
@@ -302,13 +295,11 @@ func (v *vhost) counts(queues ...string) map[string]int {
 	return counts
 }
 
-// take takes everything out of a queue.
 func (v *vhost) take(queue string) []amqp.Delivery {
 	v.t.Helper()
 	return dial.Take(v.t, v.channel, queue)
 }
 
-// ids are the message ids of deliveries.
 func ids(deliveries []amqp.Delivery) string {
 	var names []string
 	for _, d := range deliveries {

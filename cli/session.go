@@ -192,7 +192,6 @@ func (s *session) explain(ctx context.Context, err error) error {
 	return brokerErr
 }
 
-// isKind reports whether err is a ConnectError of one of these kinds.
 func isKind(err error, kinds ...model.ConnectKind) bool {
 	var connect *model.ConnectError
 	return errors.As(err, &connect) && slices.Contains(kinds, connect.Kind)

@@ -19,7 +19,6 @@ func (v *vhost) put(queue string, headers amqp.Table) {
 	v.publish("", queue, amqp.Publishing{Body: []byte("{}"), DeliveryMode: amqp.Persistent, Headers: headers})
 }
 
-// death is an entry of x-death.
 func death(queue, reason, exchange, key string) amqp.Table {
 	return amqp.Table{
 		"queue": queue, "reason": reason, "exchange": exchange, "count": int64(1), "routing-keys": []any{key},

@@ -26,12 +26,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// runProgram runs a command of a program modified by the test.
 func (v *vhost) runProgram(change func(*cli.Program), args ...string) result {
 	return runChanged(v.t.Context(), change, v.asJSON(args)...)
 }
 
-// journalAt is a program with its own journal.
 func journalAt(path string) func(*cli.Program) {
 	return func(p *cli.Program) {
 		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: path}) }
@@ -41,7 +39,6 @@ func journalAt(path string) func(*cli.Program) {
 // cut is a broker whose looks show only the first message.
 type cut struct{ cli.Broker }
 
-// Read implements cli.Broker.
 func (c cut) Read(
 	ctx context.Context, look peek.Plan, each func(*message.Message) error,
 ) (peek.Read, error) {
@@ -79,7 +76,6 @@ type rewritten struct {
 	reads   int
 }
 
-// Read implements cli.Files.
 func (c *rewritten) Read(ctx context.Context, path string, each func(*message.Message) error) error {
 	if c.reads++; c.reads == 2 {
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {

@@ -103,7 +103,6 @@ func (j *Journal) read(ctx context.Context, work func(*sql.DB) error) error {
 	return j.explain("read", err)
 }
 
-// within runs work in one transaction.
 func (j *Journal) within(ctx context.Context, in *database, attempt string, work func(*sql.Tx) error) error {
 	return j.explain(attempt, in.within(ctx, work))
 }

@@ -47,7 +47,6 @@ func begin(t *testing.T, j *journal.Journal, r plan.Record) int64 {
 	return must.Get(j.Begin(t.Context(), r))(t)
 }
 
-// dropped are entries of dropped messages at these positions.
 func dropped(positions ...int) []plan.Entry {
 	var entries []plan.Entry
 	for _, p := range positions {

@@ -210,7 +210,6 @@ func TestLooksThatEnded(t *testing.T) {
 	want(0, 0)
 }
 
-// undoOf is the record of an undo.
 func undoOf(id int64) plan.Record {
 	r := record(plan.Undo)
 	r.Undoes = id

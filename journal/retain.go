@@ -36,7 +36,6 @@ func (j *Journal) retain(ctx context.Context) error {
 	return j.explain("forget old records of", err)
 }
 
-// forget deletes the records that a query finds.
 func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values ...any) (n int, err error) {
 	var ids []int64
 	if err := eachRow(ctx, db, query, values, func(scan func(...any) error) error {
