@@ -100,27 +100,13 @@ func Scenario(t testing.TB) (queues []string) {
 	t.Helper()
 	scenario := must.Get(demo.ScenarioNamed("pubsub"))(t)
 	must.Do(t, scenario.Declare(t.Context(), Node.AMQP()))
-	t.Cleanup(func() { remove(t, scenario.Queues()) })
-	return scenario.Queues()
-}
-
-// remove deletes queues, so that the next test does not find messages that this one left.
-func remove(t testing.TB, queues []string) {
-	connection, err := dial.AMQP(Node.AMQP())
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer connection.Close()
-	channel, err := connection.Channel()
-	for _, queue := range queues {
-		if err == nil {
-			_, err = channel.QueueDelete(queue, false, false, false)
+	t.Cleanup(func() { // so that the next test does not find messages that this one left
+		channel := dial.Channel(t, Node.AMQP())
+		for _, queue := range scenario.Queues() {
+			must.Get(channel.QueueDelete(queue, false, false, false))(t)
 		}
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	})
+	return scenario.Queues()
 }
 
 // Buffer is written by one goroutine and read by another. It embeds no bytes.Buffer: os/exec would call its ReadFrom,
