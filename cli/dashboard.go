@@ -207,7 +207,7 @@ func (p *Program) firstStart(
 	ctx context.Context, flags *connectionFlags, look appearance, why error,
 ) (*session, error) {
 	var connect *model.ConnectError
-	if p.Ask == nil || !errors.As(why, &connect) {
+	if !errors.As(why, &connect) {
 		return nil, why
 	}
 	if there := contexts(p.Env); len(there) > 0 {

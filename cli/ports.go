@@ -106,7 +106,7 @@ type Program struct {
 	Files Files
 	// Dashboard returns the context to switch to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
-	// Ask shows a form until its last text was tried with success, or the user leaves it; nil: there is none.
+	// Ask shows a form until its last text was tried with success, or the user leaves it.
 	Ask func(ctx context.Context, f ports.Form) error
 	// Frame writes one screen of the dashboard.
 	Frame     func(ctx context.Context, d Dashboard, f ports.Frame) error
@@ -115,7 +115,7 @@ type Program struct {
 	Themes    []string // themes of the dashboard
 	// CheckTheme refuses a theme's colours, or its name, with one sentence.
 	CheckTheme func(name string, colours map[string]string) error
-	// CheckKey refuses a key that an action cannot have, with one sentence; nil accepts all.
+	// CheckKey refuses a key that an action cannot have, with one sentence.
 	CheckKey func(name string) error
 
 	given []string // the arguments of the current run

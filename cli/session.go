@@ -75,7 +75,7 @@ func (p *Program) openConnection(connection config.Connection) (*session, error)
 		return nil, err
 	}
 	var journal Journal
-	if p.Journal != nil && !connection.NoJournal {
+	if !connection.NoJournal {
 		journal = p.Journal(connection.JournalDir)
 	}
 	broker, err := p.Broker(connection, journal, func(ctx context.Context) (*model.Topology, error) {

@@ -306,12 +306,11 @@ func reasonOf(err error) error {
 	return err
 }
 
-// ReadActions are the actions, each with a unique key. checkKey refuses a key that an action cannot have; nil accepts
-// all.
+// ReadActions are the actions, each with a unique key. checkKey refuses a key that an action cannot have.
 func (f *File) ReadActions(checkKey func(name string) error) (all []filter.Action, err error) {
 	for i, c := range f.Actions {
 		action, err := filter.NewAction(c.Key, c.Name, c.URL, c.Command, c.Shell)
-		if err == nil && checkKey != nil {
+		if err == nil {
 			err = checkKey(c.Key)
 		}
 		if err == nil && slices.ContainsFunc(all, func(a filter.Action) bool { return a.Key == c.Key }) {
