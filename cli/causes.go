@@ -290,12 +290,15 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 		}
 	}
 	for _, e := range r.earlier {
-		p.say("as of %s: %s of %s: %s", seenAt(model.Some(e.at)), messagesWords(model.Some(int64(e.Messages))),
+		p.say("as of %s: %s of %s: %s", seenAt(model.Some(e.at)), model.Plural(e.Messages, "message"),
 			model.Printable(e.Queue), model.Printable(e.Why))
 	}
 	for _, missed := range r.notRead {
-		p.say("not read: %s of %s: %s", messagesWords(missed.Messages), model.Printable(missed.Queue),
-			model.Printable(missed.Why))
+		messages := "the messages"
+		if n, known := missed.Messages.Get(); known {
+			messages = model.Plural(n, "message")
+		}
+		p.say("not read: %s of %s: %s", messages, model.Printable(missed.Queue), model.Printable(missed.Why))
 	}
 	coarse := map[cause.Level]bool{}
 	for i := range list {
@@ -310,22 +313,10 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	case r.unknown:
 		p.say("%s read in %s", model.Plural(r.groups.Read(), "message"), model.Plural(queues, "failed queue"))
 	default:
-		p.say("%s of %s in %s read", model.Count(int64(r.groups.Read())), messagesWords(model.Some(r.ready)),
+		p.say("%s of %s in %s read", model.Count(int64(r.groups.Read())), model.Plural(r.ready, "message"),
 			model.Plural(queues, "failed queue"))
 	}
 	return nil
-}
-
-// messagesWords are "88,310 messages".
-func messagesWords(n model.Opt[int64]) string {
-	switch n, known := n.Get(); {
-	case !known:
-		return "the messages"
-	case n == 1:
-		return "1 message"
-	default:
-		return model.Count(n) + " messages"
-	}
 }
 
 func causesOf(r *reading, list []cause.Group) causesJSON {

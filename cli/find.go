@@ -192,7 +192,7 @@ func (w *foundWriter) follow(search *find.Search, stop func()) {
 		}
 		if w.line.terminal && more {
 			w.line.draw(fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(progress.Queues),
-				model.Plural(progress.Of, "queue"), messagesWords(model.Some(progress.Read)), model.Count(progress.Rate()),
+				model.Plural(progress.Of, "queue"), model.Plural(progress.Read, "message"), model.Count(progress.Rate()),
 				model.Count(int64(progress.Hits)), model.Printable(progress.Now.String())))
 		}
 	}
@@ -258,7 +258,7 @@ func (p *Program) showFound(r find.Result, said int, output *format) error {
 	}
 	p.sayNotRead(r.NotRead[said:])
 	words := fmt.Sprintf("%s found in %s read of %s, %s", model.Plural(r.Hits, "message"),
-		messagesWords(model.Some(r.Read)), model.Plural(r.Queues, "queue"), model.ShortDuration(r.Took))
+		model.Plural(r.Read, "message"), model.Plural(r.Queues, "queue"), model.ShortDuration(r.Took))
 	if n := len(r.NotRead); n > 0 {
 		words += "; not read: " + model.Plural(n, "queue")
 	}

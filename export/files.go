@@ -5,6 +5,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,27 +41,22 @@ func (f Files) Create(path string, messages Messages) (n int, err error) {
 	case err != nil:
 		return 0, fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
 	}
-	defer func() {
-		if err == nil {
-			if e := file.Sync(); e != nil { // after a drop it may be the only copy
-				err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
-			}
-		}
-		if e := file.Close(); err == nil && e != nil {
-			err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
-		}
-		// Link, unlike Rename, does not overwrite a file that was created meanwhile.
-		if err == nil {
-			if err = os.Link(part, path); err != nil && !errors.Is(err, fs.ErrExist) {
-				err = os.Rename(part, path) // a file system without links
-			}
-			if err != nil {
-				err = fmt.Errorf("%w cannot be given its name: %w", message.ErrFile, err)
-			}
-		}
-		_ = os.Remove(part)
-	}()
-	return f.Write(file, messages)
+	defer func() { _ = os.Remove(part) }()
+	if n, err = f.Write(file, messages); err != nil {
+		_ = file.Close()
+		return n, err
+	}
+	if err := cmp.Or(file.Sync(), file.Close()); err != nil { // after a drop it may be the only copy
+		return n, fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
+	}
+	// Link, unlike Rename, does not overwrite a file that was created meanwhile.
+	if err = os.Link(part, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(part, path) // a file system without links
+	}
+	if err != nil {
+		return n, fmt.Errorf("%w cannot be given its name: %w", message.ErrFile, err)
+	}
+	return n, nil
 }
 
 // Write writes messages to a stream.

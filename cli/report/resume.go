@@ -59,10 +59,6 @@ func (p Printer) Found(resuming *resume.Plan) {
 	for _, words := range resuming.Found() {
 		p.Say("%s", model.Printable(words))
 	}
-	p.tellUndecided(resuming)
-}
-
-func (p Printer) tellUndecided(resuming *resume.Plan) {
 	for i, u := range resuming.Undecided {
 		if i == shownUndecided {
 			p.Say("and %s more undecided", model.Count(len(resuming.Undecided)-i))
