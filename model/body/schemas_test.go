@@ -149,9 +149,7 @@ func TestSchemasAreChosen(t *testing.T) {
 		assert.That(t, v.Title == test.title, "%+v: %q, %q", test, v.Title, v.Problem)
 	}
 	both := append(schemasOf(t, "shop.Empty", "mail", ""), schemasOf(t, "shop.Order", "", "")...)
-	if v := both.Read(orders, messageOf(body, "application/protobuf", "")); v.Title != "protobuf shop.Order" {
-		t.Errorf("%+v", v)
-	}
+	assert.Equal(t, both.Read(orders, messageOf(body, "application/protobuf", "")).Title, "protobuf shop.Order")
 	packed := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(gzipped(body), "", "gzip"))
 	assert.That(t, strings.HasPrefix(packed.Title, "gzip → protobuf shop.Order"), "%+v", packed)
 }
@@ -390,22 +388,19 @@ func TestTypesAsTheLibrary(t *testing.T) {
 		for i := range all.Len() {
 			of := all.Get(i)
 			own := types.messages[string(of.FullName())]
-			if own == nil || own.entry != of.IsMapEntry() || len(own.fields) != of.Fields().Len() {
-				t.Errorf("%s is %v", of.FullName(), own)
-				continue
-			}
+			must.That(t, own != nil && own.entry == of.IsMapEntry() && len(own.fields) == of.Fields().Len(), "%s is %v",
+				of.FullName(), own)
 			if !own.entry {
 				want = append(want, own.name)
 			}
 			for i := range of.Fields().Len() {
 				f := of.Fields().Get(i)
 				have := own.fields[f.Number()]
-				if have == nil || have.name != string(f.Name()) || have.kind != f.Kind() || have.isMap() != f.IsMap() ||
-					have.repeated != (f.IsList() || f.IsMap()) || (have.of != nil) != (f.Message() != nil) ||
-					have.of != nil && have.of.name != string(f.Message().FullName()) ||
-					f.Enum() != nil && len(have.names) == 0 {
-					t.Errorf("%s is %v", f.FullName(), have)
-				}
+				assert.That(t, have != nil && have.name == string(f.Name()) && have.kind == f.Kind() &&
+					have.isMap() == f.IsMap() && have.repeated == (f.IsList() || f.IsMap()) &&
+					(have.of != nil) == (f.Message() != nil) &&
+					(have.of == nil || have.of.name == string(f.Message().FullName())) &&
+					(f.Enum() == nil || len(have.names) > 0), "%s is %v", f.FullName(), have)
 			}
 			same(of.Messages())
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -373,12 +374,9 @@ func TestCompareIsComplete(t *testing.T) {
 			}
 			assert.That(t, !r.Same || r.Left.String() == r.Right.String() && r.HasLeft && r.HasRight, "not the same: %+v", r)
 		}
-		if strings.Join(left, "") != strings.Join(a, "") || strings.Join(right, "") != strings.Join(b, "") {
-			t.Errorf("%v and %v are shown as\n%s", a, b, drawn(rows))
-		}
-		if most := longestCommon(a, b); same != most || !near {
-			t.Errorf("%d lines are equal, could be %d:\n%s", same, most, drawn(rows))
-		}
+		assert.That(t, slices.Equal(left, a) && slices.Equal(right, b), "%v and %v are shown as\n%s", a, b, drawn(rows))
+		most := longestCommon(a, b)
+		assert.That(t, same == most && near, "%d lines are equal, could be %d:\n%s", same, most, drawn(rows))
 	})
 }
 

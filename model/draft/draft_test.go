@@ -43,10 +43,7 @@ func TestDraftComesBackAsItWas(t *testing.T) {
 				text = d.Text() // an editor that removes the final newline changes the body
 			}
 			got, err := Parse(text)
-			if err != nil {
-				t.Errorf("%q: %v\n%s", body, err, text)
-				continue
-			}
+			must.That(t, err == nil, "%q: %v\n%s", body, err, text)
 			diff := cmp.Diff(d.Headers, got.Headers)
 			assert.That(t, diff == "" && bytes.Equal(d.Body, got.Body) && d.Same(&got) && len(d.Differences(&got)) == 0,
 				"%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
@@ -54,9 +51,8 @@ func TestDraftComesBackAsItWas(t *testing.T) {
 				"%q: it counts as changed: %+v", body, got)
 		}
 	}
-	if d := draftOf("a\x1b[2Jb"); bytes.ContainsRune(d.Text(), '\x1b') {
-		t.Error("an escape sequence is in the document")
-	}
+	d := draftOf("a\x1b[2Jb")
+	assert.That(t, !bytes.ContainsRune(d.Text(), '\x1b'), "an escape sequence is in the document")
 }
 
 func TestDraftErrorsNameTheLine(t *testing.T) {

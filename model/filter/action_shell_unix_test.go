@@ -30,10 +30,7 @@ func TestQuotedValuesInShells(t *testing.T) {
 			}
 			must.Do(t, err)
 			words, err := a.Command(&message.Message{Properties: message.Properties{MessageID: value}})
-			if err != nil {
-				t.Errorf("%q: %v", value, err)
-				continue
-			}
+			must.That(t, err == nil, "%q: %v", value, err)
 			said, err := exec.Command(words[0], words[1:]...).CombinedOutput()
 			want := "key:" + value + "\n"
 			assert.That(t, err == nil && string(said) == want, "%s of %q says %q, %v", shell, value, said, err)

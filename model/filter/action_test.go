@@ -21,10 +21,7 @@ func TestActionURL(t *testing.T) {
 	} {
 		m := message.Message{Headers: model.Table{"trace": value}, Body: []byte(`{"user":{"id":12345678901234567}}`)}
 		text, err := a.URL(&m)
-		if err != nil {
-			t.Errorf("%q: %v", value, err)
-			continue
-		}
+		must.That(t, err == nil, "%q: %v", value, err)
 		u, err := url.Parse(text)
 		assert.That(t, err == nil && u.Host == "t.example" && u.Path == "/trace/"+value && u.Fragment == "x" &&
 			u.Query().Get("at") == "12345678901234567" && len(u.Query()) == 1, "%q: %s", value, text)
@@ -51,9 +48,9 @@ func TestActionCommand(t *testing.T) {
 	m := message.Message{
 		Properties: message.Properties{MessageID: hostile}, Headers: model.Table{"a": hostile, "b.c": int64(-5)},
 	}
-	if _, err := a.Command(&m); err == nil || !strings.Contains(err.Error(), "headers.b.c begins with -") {
-		t.Errorf("a value that would be an option: %v", err)
-	}
+	_, err = a.Command(&m)
+	assert.That(t, err != nil && strings.Contains(err.Error(), "headers.b.c begins with -"),
+		"a value that would be an option: %v", err)
 	m.Headers["b.c"] = int64(5)
 	words, err := a.Command(&m)
 	want := []string{"tool", "--id=" + hostile, "two words", "--", "", hostile + ":x", "5"}

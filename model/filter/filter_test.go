@@ -124,10 +124,7 @@ func TestFilterMatch(t *testing.T) {
 		"=true ? false : true or true":                       false,
 	} {
 		f, err := Parse(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
+		must.That(t, err == nil, "%s: %v", text, err)
 		assert.Equal(t, f.Match(m), want, "%s", text)
 		assert.Equal(t, f.Text, text, "text")
 	}
@@ -171,10 +168,7 @@ func TestFilterErrors(t *testing.T) {
 		strings.Repeat("1+", 2000) + "1 == 1": "the filter cannot be read",
 	} {
 		f, err := ParseExpression(expression)
-		if err == nil || f != nil {
-			t.Errorf("%.40q: no error", expression)
-			continue
-		}
+		must.That(t, err != nil && f == nil, "%.40q: no error", expression)
 		assert.That(t, strings.HasPrefix(err.Error(), want) && !strings.ContainsAny(err.Error(), "\n\x1b"),
 			"%.40q: %q, want %q", expression, err, want)
 	}
@@ -202,10 +196,7 @@ func TestFilterIsBounded(t *testing.T) {
 		"json == nil or json == json and any(json, any(json, any(json, # == 5)))",
 	} {
 		f, err := ParseExpression(expression)
-		if err != nil {
-			t.Errorf("%.60s: %v", expression, err)
-			continue
-		}
+		must.That(t, err == nil, "%.60s: %v", expression, err)
 		f.steps = 200_000 // the real bound takes seconds
 		began := time.Now()
 		assert.That(t, !f.Match(m), "%.60s: matched", expression)
@@ -242,9 +233,8 @@ func TestFilterEndsWithItsContext(t *testing.T) {
 		f := must.Get(ParseExpression(expression))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		assert.That(t, f.Within(ctx).Match(m), "%s does not match", expression)
-		if stop(); f.Within(ctx).Match(m) {
-			t.Errorf("%s matches", expression)
-		}
+		stop()
+		assert.That(t, !f.Within(ctx).Match(m), "%s matches", expression)
 	}
 }
 
@@ -311,12 +301,10 @@ func TestPlaceOfATextIsNamed(t *testing.T) {
 		assert.Equal(t, got, want, "%q is at", text)
 	}
 	expression, _ := Parse("=deaths > 3")
-	if place, ok := expression.Where(m); !ok || place.Kind != Matched {
-		t.Errorf("an expression is at %+v, %v", place, ok)
-	}
-	if _, ok := expression.InBody(m.Body); ok {
-		t.Error("an expression is in a body")
-	}
+	place, ok := expression.Where(m)
+	assert.That(t, ok && place.Kind == Matched, "an expression is at %+v, %v", place, ok)
+	_, ok = expression.InBody(m.Body)
+	assert.That(t, !ok, "an expression is in a body")
 }
 
 // A text is found whatever its case, and as JSON escapes it; the place shows the original.
@@ -414,9 +402,9 @@ func TestCompleteExpression(t *testing.T) {
 		assert.That(t, from == test.from && strings.Join(found, " ") == test.found,
 			"%q: %q at %d, not %q at %d", test.text, found, from, test.found, test.from)
 	}
-	if _, found := Complete(" ", nil); !slices.Contains(found, "deaths") || slices.Contains(found, "len(") {
-		t.Errorf("an empty expression can become %q", found)
-	}
+	_, found := Complete(" ", nil)
+	assert.That(t, slices.Contains(found, "deaths") && !slices.Contains(found, "len("),
+		"an empty expression can become %q", found)
 }
 
 // Each completion is a valid expression that applies to the message.
@@ -441,12 +429,10 @@ func TestSavedFilterMatchesByItsName(t *testing.T) {
 	m := message.Message{Properties: message.Properties{AppID: "me"}}
 	f, err := saved.Filter(" =@mine ")
 	assert.That(t, err == nil && f.Match(&m) && f.Expression() == `app_id == "me"`, "%+v, %v", f, err)
-	if f, err := saved.Expression("@often"); err != nil || f.Match(&m) {
-		t.Errorf("%+v, %v", f, err)
-	}
-	if f, err := saved.Filter("@mine"); err != nil || f.Expression() != "" {
-		t.Errorf("plain text that begins so is %+v, %v", f, err)
-	}
+	f, err = saved.Expression("@often")
+	assert.That(t, err == nil && !f.Match(&m), "%+v, %v", f, err)
+	f, err = saved.Filter("@mine")
+	assert.That(t, err == nil && f.Expression() == "", "plain text that begins so is %+v, %v", f, err)
 	for text, want := range map[string]string{
 		"@other":  "there is no saved filter @other: [filters] in the configuration file has @mine, @often",
 		"@mine o": "there is no saved filter @mine o",
@@ -490,10 +476,7 @@ func TestDocumentedExpressions(t *testing.T) {
 		`failure_kind == "TimeoutError" or age > 1`: true,
 	} {
 		f, err := ParseExpression(expression)
-		if err != nil {
-			t.Errorf("%s: %v", expression, err)
-			continue
-		}
+		must.That(t, err == nil, "%s: %v", expression, err)
 		assert.That(t, f.Match(m) == want, "%s: %t", expression, !want)
 	}
 }

@@ -155,13 +155,8 @@ func (p *deathParser) count(v any) int64 {
 }
 
 func (p *deathParser) keys(v any) []string {
-	var list []any
-	switch v := v.(type) {
-	case []any:
-		list = v
-	case []string:
-		return v
-	default:
+	list, ok := v.([]any)
+	if !ok {
 		p.complain("routing-keys is %s, not an array", kindOf(v))
 		if s, ok := model.AsText(v); ok {
 			return []string{s}

@@ -124,9 +124,8 @@ func TestResetAsWished(t *testing.T) {
 	got, resets := m.Reset(ResetWish{KeepTries: true})
 	assert.That(t, got.Headers["retries"] == int32(2) && got.Headers["error"] == nil &&
 		resets[0] == (Reset{"Celery", CounterKept, "retries", "retries", 2, 2}), "%v %v", got.Headers, resets)
-	if got, resets := m.Reset(ResetWish{MarksOnly: true}); got != &m || resets != nil {
-		t.Error(resets)
-	}
+	got, resets = m.Reset(ResetWish{MarksOnly: true})
+	assert.That(t, got == &m && resets == nil, "%v", resets)
 	m = Message{Headers: rascalHeaders()}
 	recovery := m.Headers["rascal"].(model.Table)["recovery"].(model.Table)
 	recovery["shop:user:save"] = model.Table{"immediateNack": true, "forwarded": int32(1)}
@@ -189,11 +188,9 @@ func TestTaskTriesAndTimes(t *testing.T) {
 	left, ok := m.RetriesLeft()
 	assert.That(t, left == 1 && ok, "%v", left)
 	celery.Headers["eta"], celery.Headers["expires"] = "2026-11-22T07:00:05", int64(7) // without a zone; of another type
-	if eta, _, ok := celery.Eta(); ok {
-		t.Error(eta)
-	}
-	at, ok := celery.Expires()
-	assert.That(t, !ok, "%v", at)
+	eta, _, due := celery.Eta()
+	expires, ends := celery.Expires()
+	assert.That(t, !due && !ends, "due %v, expires %v", eta, expires)
 }
 
 func TestReplayMark(t *testing.T) {

@@ -375,10 +375,9 @@ func TestDeliveryTime(t *testing.T) {
 				strings.Join(imported.Strips, " ") == test.strips, "an import strips %s, says %s", imported.Strips, says)
 			want.Mend = programmed(t, `.headers["x-opt-delivery-time"] = 4102444800000`)
 			edited := newRun(topology, want)
-			if words := warnedOf(edited.Warnings); edited.Refusal.Refused() != (test.strips != "") ||
-				test.keep && !strings.Contains(words, test.warning) {
-				t.Errorf("an edit: %s, %s", edited.Refusal.Words(), words)
-			}
+			assert.That(t, edited.Refusal.Refused() == (test.strips != "") && (!test.keep ||
+				strings.Contains(warnedOf(edited.Warnings), test.warning)), "an edit: %s, %s", edited.Refusal.Words(),
+				warnedOf(edited.Warnings))
 			assert.That(t, strings.Join(run.Strips, " ") == test.strips && strings.Contains(words, test.warning) &&
 				(test.warning != "" || !strings.Contains(words, "x-opt-delivery")), "strips %s, says %s", run.Strips, words)
 			p, err := run.Publishing(&m)

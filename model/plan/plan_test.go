@@ -33,9 +33,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 	want.User = "guest"
 	plan := newRun(build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), want)
 	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
-	if want := (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}); plan.Ways[0].Address != want {
-		t.Errorf("goes to %v because of %s, want %v", plan.Ways[0].Address, plan.Ways[0].Why, want)
-	}
+	assert.Equal(t, plan.Ways[0].Address, model.Address{Exchange: "master", RoutingKey: "ucenter@user"}, "it goes to")
 	assert.NoDiff(t, cmp.Diff(
 		[]Recipient{{Queue: build.Ref("ucenter@user"), Consumers: model.Some[int64](1), Messages: 1}},
 		plan.Recipients, cmp.AllowUnexported(model.Opt[int64]{})))
@@ -227,9 +225,8 @@ func TestSplitTarget(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", both...)
 	want := wantTo(t, topology, "f", "exchange:api")
 	want.Fixed.RoutingKey = "v1/order"
-	if p := New(topology, want); p.To() != `exchange:api --key v1/order` {
-		t.Errorf("the plan says %s", p.To())
-	}
+	p := New(topology, want)
+	assert.Equal(t, p.To(), `exchange:api --key v1/order`, "the plan")
 }
 
 func selected(t *testing.T, s Selection, messages []message.Message) (picked []int, p *Picker) {
@@ -374,9 +371,7 @@ func TestMoveIsRefused(t *testing.T) {
 	}
 	want := moveWant("ok", deadMessage())
 	want.From = build.Ref("s")
-	if plan := newRun(topology, want); !strings.Contains(plan.Refusal.Words(), "stream") {
-		t.Errorf("out of a stream: %q", plan.Refusal.Words())
-	}
+	assert.Contains(t, newRun(topology, want).Refusal.Words(), "stream", "out of a stream")
 }
 
 func TestMoveTargets(t *testing.T) {

@@ -81,11 +81,9 @@ func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	p, err = run.Publishing(&m)
 	assert.That(t, err == nil && p.Headers["retries"] == int32(2) && run.Resets[0].Words() == "keeps retries 2",
 		"%v %v %v", err, p.Headers, run.Resets)
-	if in := run.Intent(1); !in.KeepTries {
-		t.Error("a resume would reset them")
-	} else if text, err := json.Marshal(in); err != nil || !strings.Contains(string(text), `"keep_tries":true`) {
-		t.Error(string(text), err)
-	}
+	in := run.Intent(1)
+	assert.That(t, in.KeepTries, "a resume would reset them")
+	assert.Contains(t, string(must.Get(json.Marshal(in))(t)), `"keep_tries":true`)
 }
 
 // A replay to a worker removes Rascal's mark, which would make the worker nack it at once; so does a move, unless the
@@ -312,10 +310,8 @@ func TestSecondFailureElsewhere(t *testing.T) {
 		build.Queue("wait", build.TTL(1000), build.DLX("x")), build.Bind("dlx", "wait", "wait"))...)
 	moved := New(topology, moveOf("failed", "main", rejectedBy("main", "x", "k")))
 	assert.Contains(t, moved.Refusal.Words(), "fail again in main are lost", "a move")
-	if p := ForImport(topology, ImportWant{To: build.Ref("main"), Sizes: []int64{1}}); !p.Refusal.Refused() ||
-		!p.Refusal.Overridable() {
-		t.Errorf("an import: %q", p.Refusal.Words())
-	}
+	imported := ForImport(topology, ImportWant{To: build.Ref("main"), Sizes: []int64{1}})
+	assert.That(t, imported.Refusal.Refused() && imported.Refusal.Overridable(), "an import: %q", imported.Refusal.Words())
 	edit := wantTo(t, topology, "failed", "exchange:x/k", rejectedBy("main", "x", "k"))
 	edit.Mend = programmed(t, `.exchange = "" | .routing_key = "main"`)
 	assert.That(t, New(topology, edit).Again != nil, "an edit: not refused")
