@@ -81,7 +81,6 @@ func (r *javaReader) remembered() any {
 	return r.handles[at]
 }
 
-// content is one value of the stream.
 func (r *javaReader) content(depth int) *serial.Value {
 	r.Spend(depth)
 	switch kind := r.Take(1)[0]; kind {

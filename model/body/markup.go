@@ -92,7 +92,6 @@ func (l *layout) characters(source []byte, bare bool) bool {
 // attribute matches a name with its value, and the space before it.
 var attribute = regexp.MustCompile(`(?s)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')`)
 
-// tag writes a tag with its parts.
 func (l *layout) tag(source []byte) {
 	text := string(source)
 	begin := 1

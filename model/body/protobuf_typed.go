@@ -104,7 +104,6 @@ func (t *typed) mapped(entries []wireField, field *fieldType, depth int) *serial
 	return all
 }
 
-// value is one value of a field.
 func (t *typed) value(f wireField, field *fieldType, depth int) *serial.Value {
 	serial.Check(f.kind == wireOf(field.kind) ||
 		field.isMessage() && (f.kind == protowire.BytesType || f.kind == protowire.StartGroupType)) // editions allow both

@@ -57,7 +57,6 @@ var plainEncodings = map[string]bool{
 	"7bit": true, "iso-8859-1": true, "application/json": true, "string": true,
 }
 
-// unpack removes one layer after another.
 func (d *document) unpack() {
 	for range maxLayers {
 		if !d.declared() && !d.compressed() && !d.base64() && !d.registered() {

@@ -7,7 +7,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Format is the format of a body.
 type Format string
 
 // The formats. Text and Hex are for what is not recognized.
@@ -46,19 +45,16 @@ func (v *View) LinesIn(width int) []Line {
 	return v.Lines
 }
 
-// Line is a line of a view.
 type Line struct {
 	Depth int // in containers, from 0; the lines that open and close a container have its own depth
 	Spans []Span
 }
 
-// Span is a part of a line.
 type Span struct {
 	Kind Kind
 	Text string
 }
 
-// Kind is the kind of a span.
 type Kind int
 
 // The kinds. Plain is the zero Kind.
@@ -71,7 +67,6 @@ const (
 	Note         // said by dlxtop, not part of the body
 )
 
-// String is the line as text.
 func (l Line) String() string {
 	if len(l.Spans) == 1 {
 		return l.Spans[0].Text

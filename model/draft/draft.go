@@ -23,7 +23,6 @@ func (d *Draft) Message() message.Message {
 	}
 }
 
-// Same reports whether two drafts publish the same.
 func (d *Draft) Same(other *Draft) bool { return d.fingerprint() == other.fingerprint() }
 
 func (d *Draft) fingerprint() message.Fingerprint {
@@ -114,7 +113,6 @@ func shown(text string) string {
 // Property is one property before and after, as text; "" when it is absent.
 type Property struct{ Name, Was, Is string }
 
-// Properties compares all properties.
 func Properties(was, is *message.Properties) []Property {
 	fields := make([]Property, 0, 13)
 	after := is.Fields()

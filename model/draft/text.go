@@ -55,7 +55,6 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.err) }
 
-// Unwrap returns the error without the line.
 func (e *lineError) Unwrap() error { return e.err }
 
 // Parse parses a document that Text wrote and the user edited. An error is one sentence with the line.
@@ -162,7 +161,6 @@ func offsetOf(err error, head []byte) int64 {
 	return int64(bytes.Index(head, []byte(name)))
 }
 
-// FieldError is about one field of a draft.
 type FieldError struct{ Field, Words string }
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Words }

@@ -197,7 +197,6 @@ func (s *shellText) read(text string) {
 	}
 }
 
-// end ends a word.
 func (s *shellText) end() {
 	word := s.word.String()
 	s.word.Reset()

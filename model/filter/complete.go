@@ -87,7 +87,6 @@ func Paths(m *message.Message) []string {
 	return paths[:min(len(paths), mostPaths)]
 }
 
-// HeaderPaths are headers as written in expressions.
 func HeaderPaths(names []string) []string {
 	paths := make([]string, len(names))
 	for i, name := range names {

@@ -8,7 +8,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Field is a name in expressions.
 type Field struct {
 	Name  string // "routing_key"
 	What  string
@@ -97,5 +96,4 @@ var fields = []Field{
 
 func Fields() []Field { return fields }
 
-// Functions are the names of functions in expressions.
 func Functions() []string { return slices.Clone(builtins) }

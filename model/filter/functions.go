@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// function is a function of the expression language.
 type function struct {
 	least, most int // number of arguments
 	takes       [][]kind

@@ -108,7 +108,6 @@ func tokensOf(s string) (tokens []token) {
 	return append(tokens, token{text: "EOF", at: max(len(s)-1, 0)})
 }
 
-// unquote is a text without its quotes.
 func unquote(t token) string {
 	quote, rest := t.text[0], t.text[1:len(t.text)-1]
 	if quote == '`' {

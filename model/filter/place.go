@@ -114,7 +114,6 @@ func escapedRunes(text string) string {
 	return string(b)
 }
 
-// in reports whether a text contains it.
 func (n *needle) in(s string) bool {
 	_, _, ok := n.index(s)
 	return ok

@@ -226,7 +226,6 @@ func startChild() (c *child, err error) {
 	return c, nil
 }
 
-// end kills the process, and waits for it.
 func (c *child) end() {
 	_ = c.command.Process.Kill()
 	_ = c.command.Wait()

@@ -40,7 +40,6 @@ func (p *Problem) Costly() bool {
 	return p.Kind == Endless || p.Kind == Slow || p.Kind == Large || p.Kind == NotRun
 }
 
-// Error describes it in one sentence.
 func (p *Problem) Error() string {
 	said := map[Kind]string{
 		Failed:  "failed: " + p.Detail,

@@ -62,7 +62,6 @@ func syntaxError(text string, err *gojq.ParseError) error {
 	return fmt.Errorf("this is not a jq program: %s, behind %s", detail(err.Error()), message.Excerpt(before))
 }
 
-// MarshalJSON writes the text of the program.
 func (p *Program) MarshalJSON() ([]byte, error) { return json.Marshal(message.TextOf(p.Text)) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -172,7 +171,6 @@ var ended = func() chan struct{} {
 	return c
 }()
 
-// Done counts its calls.
 func (b *bounded) Done() <-chan struct{} {
 	if b.steps++; b.steps > mostSteps {
 		return ended

@@ -107,7 +107,6 @@ func (o *jsonObject) value(m *JSONPart) []byte {
 	return o.text[m.From:m.To]
 }
 
-// with is the text with some values replaced.
 func (o *jsonObject) with(values map[*JSONPart][]byte) []byte {
 	var out []byte
 	at := 0

@@ -23,7 +23,6 @@ type Fingerprint [16]byte
 // Store it with fingerprints that outlive the program. Kind 1 hashed a body of any size together with the rest.
 const FingerprintKind = 2
 
-// String returns the fingerprint in hexadecimal.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
 // MarshalText writes what String shows.
@@ -68,7 +67,6 @@ func (m *Message) sum(w *fingerprinter, body []byte) Fingerprint {
 	return w.Sum(body)
 }
 
-// DropBody drops the body to free its memory.
 func (m *Message) DropBody() { m.Body, m.hashed = nil, nil }
 
 // hashedBody is the hash of a large body, with that body: a message may get another one.
@@ -142,7 +140,6 @@ func (w *fingerprinter) sumApart(size int, sum *[sha256.Size]byte) Fingerprint {
 	return w.end()
 }
 
-// end is the fingerprint of everything written.
 func (w *fingerprinter) end() Fingerprint {
 	defer fingerprints.Put(w)
 	sum := sha256.Sum256(w.written)

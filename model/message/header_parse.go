@@ -41,7 +41,6 @@ func parseTable(fields map[string]any) (model.Table, error) {
 
 var errTwice = errors.New("it is there twice")
 
-// HeaderError is what is wrong with a header.
 type HeaderError struct {
 	Name string
 	err  error
@@ -56,7 +55,6 @@ func (e *HeaderError) Error() string {
 	return fmt.Sprintf("header %s: %s", Excerpt(e.Name), err)
 }
 
-// PropertyError is what is wrong with a property.
 type PropertyError struct {
 	Name string // as JSON has it
 	err  error
@@ -64,7 +62,6 @@ type PropertyError struct {
 
 func (e *PropertyError) Error() string { return e.Name + ": " + e.err.Error() }
 
-// Unwrap returns the error about its value.
 func (e *PropertyError) Unwrap() error { return e.err }
 
 // Excerpt is the beginning of a foreign text, for an error.

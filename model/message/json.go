@@ -28,7 +28,6 @@ type MessageJSON struct {
 	Framework    *frameworkJSON `json:"framework,omitempty"`  // what the framework that published it says
 }
 
-// DeathJSON is an entry of x-death as JSON.
 type DeathJSON struct {
 	Queue              string       `json:"queue"`                         // that it left
 	Reason             model.Reason `json:"reason"`                        // expired, rejected, maxlen or delivery_limit
@@ -69,7 +68,6 @@ func (m *Message) frameworkJSON() *frameworkJSON {
 	return out
 }
 
-// JSON is the message as MessageJSON.
 func (m *Message) JSON() MessageJSON {
 	out := m.headJSON()
 	out.Body, out.BodyEncoding = EncodeBody(m.Body)

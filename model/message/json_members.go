@@ -66,7 +66,6 @@ type JSONPart struct {
 	Begin, From, To int    // where it begins, and where its value begins and ends
 }
 
-// Name is the name of a member.
 func (p JSONPart) Name() (name string) {
 	_ = json.Unmarshal(p.Quoted, &name)
 	return name

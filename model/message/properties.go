@@ -101,7 +101,6 @@ func (p *Properties) Shown(f *Property) string {
 	return timeJSON(*f.Time)
 }
 
-// Clear removes properties.
 func (p *Properties) Clear(set PropertySet) {
 	for _, f := range p.Fields() {
 		if !set.Has(f.Flag) {

@@ -62,7 +62,6 @@ type resetter struct {
 
 func (r *resetter) now() *Message { return cmp.Or(r.changed, r.m) }
 
-// own returns the copy to change.
 func (r *resetter) own() *Message {
 	if r.changed == nil {
 		r.changed = new(*r.m)
@@ -249,7 +248,6 @@ func (r *resetter) bodyCounter(c *counter) {
 	}
 }
 
-// removeMember removes a member from a JSON body.
 func (r *resetter) removeMember(name string) {
 	if object, at := r.member(name); at != nil {
 		r.note(ErrorRemoved, "", name, 0)

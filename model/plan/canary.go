@@ -80,7 +80,6 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 	p.warnOfCanary()
 }
 
-// warnOfCanary warns of what the canary cannot see.
 func (p *Plan) warnOfCanary() {
 	idle := len(p.Recipients) > 0
 	for _, r := range p.Recipients {

@@ -15,7 +15,6 @@ type Released struct {
 	bodies map[[sha256.Size]byte]int
 }
 
-// Add records a published message.
 func (r *Released) Add(p *message.Publishing) {
 	if r.bodies == nil {
 		r.bodies = map[[sha256.Size]byte]int{}
@@ -26,7 +25,6 @@ func (r *Released) Add(p *message.Publishing) {
 	}
 }
 
-// AddID records a message_id.
 func (r *Released) AddID(id string) {
 	if r.ids == nil {
 		r.ids = map[string]int{}
@@ -44,7 +42,6 @@ type ComeBacks struct {
 	Count    int
 }
 
-// ComeBacks begins a pass.
 func (r *Released) ComeBacks() *ComeBacks {
 	return &ComeBacks{released: r, ids: maps.Clone(r.ids), bodies: maps.Clone(r.bodies)}
 }

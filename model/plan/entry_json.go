@@ -41,7 +41,6 @@ type sentJSON struct {
 	Removed     []message.Text      `json:"removed_headers,omitempty"`
 }
 
-// JSON is the entry as EntryJSON.
 func (e *Entry) JSON() EntryJSON {
 	out := EntryJSON{
 		Position: e.Position, MessageID: message.TextOf(e.MessageID), Fingerprint: e.Fingerprint,

@@ -80,7 +80,6 @@ func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {
 	return f, same == m.Properties && bytes.Equal(p.Body, m.Body)
 }
 
-// equalValue compares header values.
 func equalValue(a, b any) bool {
 	switch a.(type) {
 	case string, int64, int32, bool:

@@ -165,7 +165,6 @@ func (g *Guard) Read(t *model.Topology) (changes []Change, unread string) {
 	return changes, ""
 }
 
-// Changed reports whether a reading found changes.
 func (g *Guard) Changed() bool { return g.changed != nil }
 
 // Strays are the queues that messages may have reached since the topology last agreed with the plan, as far as the

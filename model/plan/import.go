@@ -7,7 +7,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// ImportWant is what to import, and where.
 type ImportWant struct {
 	To        model.QueueRef
 	Sizes     []int64 // of the bodies in bytes, one for each message

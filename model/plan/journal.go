@@ -92,7 +92,6 @@ func (r *Record) Uncertain() int {
 	return r.Account.Unknown
 }
 
-// Told is the outcome in words.
 func (r *Record) Told() string {
 	a := &r.Account
 	var counts []string
@@ -285,7 +284,6 @@ type Sent struct {
 	Removed []string // headers of Former that are no longer there
 }
 
-// Settled is the outcome of one entry.
 type Settled struct {
 	Position int
 	Outcome  Outcome

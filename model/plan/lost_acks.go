@@ -48,7 +48,6 @@ func Last[T any](list []T, next T) []T {
 	return append(list, next)
 }
 
-// See takes in a message of the queue.
 func (l *LostAcks) See(m *message.Message) {
 	if l == nil {
 		return
@@ -95,7 +94,6 @@ func (l *LostAcks) Back() (back []message.Fingerprint, sure bool) {
 
 func (l *LostAcks) lastRecorded(n int) []message.Fingerprint { return l.recorded[len(l.recorded)-n:] }
 
-// alone reports whether a message has no twin.
 func (l *LostAcks) alone(f message.Fingerprint) bool { return l.times[f] == 1 && l.there[f] == 1 }
 
 // inOrder is how many of the last recorded messages the queue has in that order, ahead of all their twins.

@@ -211,7 +211,6 @@ func (n *mending) stays(why model.Objection) {
 	}
 }
 
-// write stores the results in the plan.
 func (n *mending) write(p *Plan) {
 	if n.mended == nil {
 		return

@@ -34,13 +34,11 @@ func refuseLosses(refusal *Refusal, warnings *[]Warning, o lost, insisted bool) 
 // NotMended: the program that changes messages fails on this one.
 type NotMended struct{ Why *mend.Problem }
 
-// Words are the reason.
 func (o NotMended) Words() string { return o.Why.Error() }
 
 // Double: a copy of it is replayed, or was, from this queue.
 type Double struct{ Queue model.QueueRef }
 
-// Words say what to do about it.
 func (o Double) Words() string {
 	return model.Sayf("a copy from %s is replayed to the same queue, or was, or may have been: to process both, replay "+
 		"doubles, too (--doubles)", o.Queue)
@@ -114,10 +112,8 @@ func maybeThere(n int) model.Said {
 		"all the same, which may make duplicates", messages(n)).Insisting(thereTwice)
 }
 
-// NothingLeft: there is nothing to undo.
 type NothingLeft struct{ Skips []Skip }
 
-// Words are the reasons.
 func (o NothingLeft) Words() string {
 	words := "there is nothing to undo"
 	for _, skip := range o.Skips {

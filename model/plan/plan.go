@@ -16,7 +16,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// Operation is what a plan does.
 type Operation string
 
 const (

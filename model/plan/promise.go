@@ -13,7 +13,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// Reread reads the topology again.
 type Reread func(ctx context.Context) (*model.Topology, error)
 
 // Promise is what a user agrees to with a plan: where messages go and which queues they reach, what is stripped from
@@ -66,12 +65,10 @@ type Change struct {
 	Queue   model.QueueRef // the queue that the way newly reaches, or no longer does
 }
 
-// Words are the change in one sentence.
 func (c *Change) Words() string { return c.Says }
 
 func change(format string, values ...any) Change { return Change{Says: model.Sayf(format, values...)} }
 
-// ChangesWords join the sentences of changes.
 func ChangesWords(changes []Change) string {
 	words := make([]string, len(changes))
 	for i, c := range changes {

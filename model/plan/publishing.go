@@ -11,7 +11,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/target"
 )
 
-// strips reports whether a header is removed.
 func (p *Plan) strips(key string) bool {
 	return message.IsBrokerHeader(key) && !(p.KeepDeaths && message.IsDeathHeader(key)) ||
 		key == message.DeliveryTimeHeader && p.Delays && !p.KeepDelay
@@ -64,7 +63,6 @@ func (p *Plan) noteChanges(m *message.Message, asked *draft.Draft, strips, keeps
 	}
 }
 
-// Adds are the headers that the plan adds.
 func (p *Plan) Adds() []string {
 	if p.Mark {
 		return []string{message.ReplayHeader}
@@ -107,10 +105,8 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	return out, nil
 }
 
-// Unpublished is why a message is not published.
 type Unpublished struct{ model.Objection }
 
-// Error returns the objection's words.
 func (u *Unpublished) Error() string { return u.Words() }
 
 // publishing is what is published for an opened message, without a mark.

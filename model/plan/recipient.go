@@ -18,7 +18,6 @@ type Recipient struct {
 	Rejects bool
 }
 
-// RecipientOf is a recipient from the topology.
 func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 	r := Recipient{Queue: ref}
 	if q, exists := t.Queue(ref); exists {

@@ -238,7 +238,6 @@ func (n *resetNotes) answered(queue string) bool {
 	return there
 }
 
-// write stores the results in the plan.
 func (n *resetNotes) write() {
 	for _, key := range n.order {
 		n.plan.Resets = append(n.plan.Resets, *n.resets[key])

@@ -128,7 +128,6 @@ type Claim struct {
 	Known []int64
 }
 
-// ClaimState is why a claim is refused.
 type ClaimState string
 
 // The states, as sentences about the other action and the record.
@@ -146,7 +145,6 @@ type ClaimedError struct {
 	State  ClaimState
 }
 
-// Error names the other action in one sentence.
 func (e *ClaimedError) Error() string { return fmt.Sprintf(string(e.State), e.By, e.Record) }
 
 // Attempt is an undo of one entry whose outcome is unknown.

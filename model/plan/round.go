@@ -53,7 +53,6 @@ func (r rounds) of(t *model.Topology, m *message.Message, worker model.QueueRef)
 	return max(once, all)
 }
 
-// retryBuffers are the retry buffers of a worker.
 func retryBuffers(t *model.Topology, worker model.QueueRef) (buffers []*model.Buffer) {
 	for _, flow := range t.FlowsOf(worker) {
 		for _, b := range flow.Buffers {

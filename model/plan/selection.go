@@ -22,10 +22,8 @@ type Selection struct {
 	Except map[message.Fingerprint]int
 }
 
-// Nobody selects no message.
 func Nobody() Selection { return Selection{Fingerprints: map[message.Fingerprint]int{}} }
 
-// Chosen selects exactly these messages.
 func Chosen(messages []message.Message) Selection {
 	s := Selection{Fingerprints: make(map[message.Fingerprint]int, len(messages))}
 	for i := range messages {
@@ -91,7 +89,6 @@ func (p *Picker) Pick(m *message.Message) bool {
 
 func (p *Picker) Picked() int { return p.picked }
 
-// Done reports whether nothing more can be picked.
 func (p *Picker) Done() bool {
 	chosen := p.left != nil || p.selection.Limit > 0
 	return chosen && p.picked >= p.wanted

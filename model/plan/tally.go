@@ -183,7 +183,6 @@ func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	return warnings
 }
 
-// write adds the counted warnings to the plan.
 func (t *tally) write(now time.Time) {
 	p := t.plan
 	if other := t.other.otherKey; other.Messages > 0 {

@@ -60,7 +60,6 @@ func (p *UndoPlan) Expected() []Warning {
 // Claim is what the undo claims before it publishes from the journal.
 func (p *UndoPlan) Claim() Claim { return Claim{Positions: p.Positions, Known: p.Known} }
 
-// UndoWant is what to undo.
 type UndoWant struct {
 	Record  Record
 	Entries func(func(*Entry) error) error // calls the function with each entry of the record
@@ -237,7 +236,6 @@ func (b *undoBuilder) noteLoss(e *Entry) {
 	}
 }
 
-// skip records messages that are not undone.
 func (b *undoBuilder) skip(why Skip, messages int) {
 	same := func(s Skip) bool {
 		return s.Kind == why.Kind && s.By == why.By && slices.Equal(s.Queues, why.Queues)

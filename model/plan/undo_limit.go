@@ -58,10 +58,8 @@ var goneWords = map[GoneWhy]struct{ happened, next, warning string }{
 	},
 }
 
-// Words say what may have happened to them.
 func (g GoneWhy) Words() string { return goneWords[g].happened }
 
-// Next is what can be done about it.
 func (g GoneWhy) Next() string { return goneWords[g].next }
 
 // goneWhy decides what may have happened to messages that are no longer in a queue. A queue that drops its oldest

@@ -33,12 +33,10 @@ type UndoNotLooked struct {
 	Err      error
 }
 
-// Error implements error.
 func (e *UndoNotLooked) Error() string {
 	return fmt.Sprintf("look whether messages are there already: %v", e.Err)
 }
 
-// Unwrap is why the look failed.
 func (e *UndoNotLooked) Unwrap() error { return e.Err }
 
 // Refusal is the overridable refusal that follows: it is unknown what is there.

@@ -15,7 +15,6 @@ type Warning struct {
 	Stay  Refusal // why some messages stay
 }
 
-// Words are the warning in one sentence.
 func (w Warning) Words() string { return w.Says }
 
 func warning(format string, values ...any) Warning {

@@ -62,7 +62,6 @@ func (c *targetCopies) expect(f message.Fingerprint, by *pending) {
 	c.expected = append(c.expected, by)
 }
 
-// see examines one message of the target.
 func (c *targetCopies) see(m *message.Message) {
 	c.seen++
 	p, known := c.arrivals[m.Fingerprint]

@@ -24,7 +24,6 @@ const (
 	whyArrived why = "it has arrived: its original is acknowledged first"
 )
 
-// decision is what follows from the inquiry.
 type decision struct {
 	*resumption
 	*tally

@@ -98,7 +98,6 @@ const (
 	no
 )
 
-// pending is a message whose outcome is unknown.
 type pending struct {
 	record   int64
 	position int

@@ -81,7 +81,6 @@ func (p *Plan) Promise() plan.Promise {
 	return promise
 }
 
-// Want is what to resume.
 type Want struct {
 	// the record with all that resume each other, from the first one on
 	Chain   []plan.Record

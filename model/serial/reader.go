@@ -44,7 +44,6 @@ func (r *Reader) Spend(depth int) {
 	}
 }
 
-// Take reads the next n bytes.
 func (r *Reader) Take(n uint64) []byte {
 	Check(n <= uint64(len(r.Rest)))
 	b := r.Rest[:n]

@@ -26,7 +26,6 @@ type Member struct {
 	From, To int // its position in PHP's text
 }
 
-// Kind is the kind of a value.
 type Kind int
 
 // The kinds. Text of a Literal is as in JSON.
@@ -44,7 +43,6 @@ const maxDepth = 64
 // Of is a literal as in JSON.
 func Of(literal string) *Value { return &Value{Text: literal} }
 
-// OfText is a text.
 func OfText(s string) *Value { return &Value{Kind: Text, Text: s} }
 
 func OfInt(n int64) *Value { return Of(strconv.FormatInt(n, 10)) }
