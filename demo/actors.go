@@ -24,7 +24,10 @@ func closeConnection(conn *amqp.Connection) {
 	_ = conn.CloseDeadline(time.Now().Add(2 * time.Second))
 }
 
-type publisher struct{ channel *amqp.Channel }
+type publisher struct {
+	conn    *amqp.Connection
+	channel *amqp.Channel
+}
 
 func newPublisher(conn *amqp.Connection) (*publisher, error) {
 	channel, err := conn.Channel()
@@ -34,7 +37,7 @@ func newPublisher(conn *amqp.Connection) (*publisher, error) {
 	if err := channel.Confirm(false); err != nil {
 		return nil, fmt.Errorf("ask for confirms: %w", err)
 	}
-	return &publisher{channel}, nil
+	return &publisher{conn, channel}, nil
 }
 
 // publish returns when the broker has confirmed the message.

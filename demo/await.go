@@ -15,9 +15,6 @@ import (
 // giveUp is an error that makes until stop trying.
 type giveUp struct{ error }
 
-// Unwrap is for errors.Is and errors.As.
-func (g giveUp) Unwrap() error { return g.error }
-
 // until tries repeatedly, with pauses, until there is no error, a giveUp, or ctx ends; then the error contains ctx's
 // and the last attempt's.
 func until(ctx context.Context, pause time.Duration, try func(context.Context) error) error {
@@ -26,8 +23,7 @@ func until(ctx context.Context, pause time.Duration, try func(context.Context) e
 		if err == nil {
 			return nil
 		}
-		var final giveUp
-		if errors.As(err, &final) {
+		if final, ok := errors.AsType[giveUp](err); ok {
 			return final.error
 		}
 		if !wait(ctx, pause) {

@@ -3,8 +3,8 @@ package demo
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -22,7 +22,7 @@ func StartCluster(ctx context.Context, size int, o Options) (nodes []*Node, err 
 }
 
 func startCluster(ctx context.Context, server string, size int, o Options, ports []int) ([]*Node, error) {
-	cookie := newCookie()
+	cookie := rand.Text()
 	started := make([]*Node, size)
 	failures := make([]error, size)
 	boot := func(i int, first string) {
@@ -48,9 +48,9 @@ func startCluster(ctx context.Context, server string, size int, o Options, ports
 // StopCluster ends the nodes of a cluster, the first one last: it runs the port mapper for all.
 func StopCluster(nodes []*Node) error {
 	var failures []error
-	for i := len(nodes) - 1; i >= 0; i-- {
-		if nodes[i] != nil {
-			failures = append(failures, nodes[i].Stop())
+	for _, node := range slices.Backward(nodes) {
+		if node != nil {
+			failures = append(failures, node.Stop())
 		}
 	}
 	return errors.Join(failures...)
@@ -58,9 +58,3 @@ func StopCluster(nodes []*Node) error {
 
 // Name is the node's name in its cluster.
 func (n *Node) Name() string { return n.layout.nodeName() }
-
-func newCookie() string {
-	cookie := make([]byte, 16)
-	_, _ = rand.Read(cookie) // it never fails
-	return hex.EncodeToString(cookie)
-}

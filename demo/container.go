@@ -36,7 +36,6 @@ func newContainer(l layout) (*container, error) {
 	return &container{layout: l, dog: dog}, nil
 }
 
-// String says what the node runs in.
 func (c *container) String() string { return "Docker, " + image }
 
 // dockerRun is the command line that creates and starts the node's container. The image lets guest in from other

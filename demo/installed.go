@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,17 +24,17 @@ type installed struct {
 
 // newInstalled prepares a node; l.dir exists, and is removed with the node, or here on an error.
 func newInstalled(server string, l layout) (*installed, error) {
+	i := &installed{server: server, layout: l}
 	err := l.write()
 	if err == nil {
-		var dog *watchdog
-		if dog, err = startWatchdog(l.dir); err == nil {
-			return &installed{server: server, layout: l, dog: dog}, nil
-		}
+		i.dog, err = startWatchdog(l.dir)
 	}
-	return nil, errors.Join(err, os.RemoveAll(l.dir))
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(l.dir))
+	}
+	return i, nil
 }
 
-// String is the script that starts the node.
 func (i *installed) String() string { return i.server }
 
 func (i *installed) start(ctx context.Context) error {
@@ -109,10 +110,7 @@ var serverPlaces = []string{
 // findServer returns the path of the server script: the named one, else that of the environment, else an installed one.
 // The error is errNoServer when none exists, and another when a named one cannot be run.
 func findServer(named string) (string, error) {
-	if named == "" {
-		named = os.Getenv(serverVariable)
-	}
-	if named != "" {
+	if named = cmp.Or(named, os.Getenv(serverVariable)); named != "" {
 		path, err := exec.LookPath(named)
 		if err != nil {
 			return "", fmt.Errorf("the RabbitMQ server script %s (option or %s) cannot be run: %w", named, serverVariable, err)
@@ -123,7 +121,7 @@ func findServer(named string) (string, error) {
 	if home := os.Getenv("RABBITMQ_HOME"); home != "" {
 		places = append([]string{filepath.Join(home, "sbin", "rabbitmq-server")}, places...)
 	}
-	if path, ok := firstExecutable(places); ok {
+	if path := firstExecutable(places); path != "" {
 		return path, nil
 	}
 	if path, err := exec.LookPath("rabbitmq-server"); err == nil && path != "/usr/sbin/rabbitmq-server" {
@@ -149,20 +147,20 @@ func findEpmd() string {
 			places = append([]string{filepath.Join(bin, "epmd"), filepath.Join(bin, "..", "erts-*", "bin", "epmd")}, places...)
 		}
 	}
-	path, _ := firstExecutable(places)
-	return path
+	return firstExecutable(places)
 }
 
-func firstExecutable(patterns []string) (string, bool) {
+// firstExecutable is "" when there is none.
+func firstExecutable(patterns []string) string {
 	for _, pattern := range patterns {
 		matches, _ := filepath.Glob(pattern) // the patterns are valid constants
 		for _, path := range matches {
 			if stat, err := os.Stat(path); err == nil && stat.Mode().IsRegular() && stat.Mode()&0o111 != 0 {
-				return path, true
+				return path
 			}
 		}
 	}
-	return "", false
+	return ""
 }
 
 // dockerWorks reports whether there is a docker command whose engine answers within some seconds.

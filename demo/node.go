@@ -4,6 +4,7 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -85,7 +86,7 @@ func newLayout(o Options, amqp, api, dist, epmd int) layout {
 	return layout{
 		plugins: append([]string{"rabbitmq_management"}, o.Plugins...), settings: o.Settings,
 		name: fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
-		amqp: amqp, api: api, dist: dist, epmdP: epmd, cookie: newCookie(),
+		amqp: amqp, api: api, dist: dist, epmdP: epmd, cookie: rand.Text(),
 	}
 }
 

@@ -118,27 +118,21 @@ func stopEpmd(port int) {
 
 func (p *process) kill() {
 	_ = killGroup(p.group)
-	p.wait()
+	<-p.exited
+	if p.epmd != nil {
+		<-p.epmd
+	}
 }
 
 // shutDown asks the broker to end, so that it writes what it holds, and kills it if it has not done so in time.
 func (p *process) shutDown(patience time.Duration) {
 	// Only the server: the port mapper has nothing to write.
 	_ = terminate(p.group)
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	select {
 	case <-p.exited:
-	case <-timer.C:
+	case <-time.After(patience):
 	}
 	p.kill()
-}
-
-func (p *process) wait() {
-	<-p.exited
-	if p.epmd != nil {
-		<-p.epmd
-	}
 }
 
 func (p *process) running() bool {
@@ -156,10 +150,7 @@ func tail(path string) string {
 		return "(no log: " + err.Error() + ")"
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) > 15 {
-		lines = lines[len(lines)-15:]
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines[max(len(lines)-15, 0):], "\n")
 }
 
 // watchdogScript ends everything that belongs to a node as soon as its standard input ends: when Stop closes it, and
@@ -191,10 +182,8 @@ done
 
 // watchdog is the process that outlives its parent just long enough to clean up.
 type watchdog struct {
-	command *exec.Cmd
-	pipe    io.WriteCloser
-	ended   sync.Once
-	err     error
+	pipe io.Writer
+	end  func() error // makes it clean up, and waits for that
 }
 
 func startWatchdog(dir string) (*watchdog, error) {
@@ -208,7 +197,13 @@ func startWatchdog(dir string) (*watchdog, error) {
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("start the node's watchdog: %w", err)
 	}
-	return &watchdog{command: command, pipe: pipe}, nil
+	return &watchdog{pipe, sync.OnceValue(func() error {
+		_ = pipe.Close()
+		if err := command.Wait(); err != nil {
+			return fmt.Errorf("the node's watchdog: %w", err)
+		}
+		return nil
+	})}, nil
 }
 
 // guard registers a process group or container that the watchdog must end, before that is started.
@@ -217,14 +212,4 @@ func (w *watchdog) guard(what string, which any) error {
 		return fmt.Errorf("command the node's watchdog: %w", err)
 	}
 	return nil
-}
-
-func (w *watchdog) end() error {
-	w.ended.Do(func() {
-		_ = w.pipe.Close()
-		if err := w.command.Wait(); err != nil {
-			w.err = fmt.Errorf("the node's watchdog: %w", err)
-		}
-	})
-	return w.err
 }

@@ -96,29 +96,27 @@ func pubsub() Scenario {
 				{"master.failed", s.failedQueue(), s.failedQueue()},
 			},
 		})
-		scenario.workers = append(scenario.workers, worker{s.name, s.work})
+		scenario.workers = append(scenario.workers, workerOf(s.name, 150*time.Millisecond, s.work))
 		scenario.filled[s.failedQueue()] = s.seeds
 	}
 	return scenario
 }
 
-func (s service) work(ctx context.Context, conn *amqp.Connection) error {
-	return workerOf(s.name, 150*time.Millisecond, func(ctx context.Context, p *publisher, d amqp.Delivery) error {
-		tries := deathCount(d.Headers)
-		luck := fate(s.name, d.MessageId)
-		fails := luck < s.poisoned || luck < s.poisoned+s.shaky && tries == 0
-		if fails {
-			full, err := s.backlogFull(conn)
-			if err != nil {
-				return err
-			}
-			fails = !full
+func (s service) work(ctx context.Context, p *publisher, d amqp.Delivery) error {
+	tries := deathCount(d.Headers)
+	luck := fate(s.name, d.MessageId)
+	fails := luck < s.poisoned || luck < s.poisoned+s.shaky && tries == 0
+	if fails {
+		full, err := s.backlogFull(p.conn)
+		if err != nil {
+			return err
 		}
-		if !fails {
-			return d.Ack(false)
-		}
-		return s.fail(ctx, p, d, tries)
-	}).work(ctx, conn)
+		fails = !full
+	}
+	if !fails {
+		return d.Ack(false)
+	}
+	return s.fail(ctx, p, d, tries)
 }
 
 // backlogFull reports whether enough has failed. From 4.0 the retry queue fills, because the count of tries never

@@ -53,7 +53,6 @@ func (s Scenario) Queues() []string {
 	return names
 }
 
-// Exchanges returns the names of the exchanges that the scenario declares.
 func (s Scenario) Exchanges() []string {
 	var names []string
 	for _, exchange := range s.topology.exchanges {
