@@ -206,10 +206,10 @@ func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row, whole boo
 	case r.Same:
 		return beside(shell.Dressed(s, r.Left, each), shell.Dressed(s, r.Right, each), "   ", each)
 	case !r.HasRight:
-		only := shell.InkedLines([]shell.Inked{{Text: left, Style: s.Danger}}, each)
+		only := shell.InkedLines([]term.Field{{Text: left, Style: s.Danger}}, each)
 		return beside(only, nil, s.Warning.Render(" < "), each)
 	case !r.HasLeft:
-		return beside(nil, shell.InkedLines([]shell.Inked{{Text: right, Style: s.Good}}, each), s.Warning.Render(" > "), each)
+		return beside(nil, shell.InkedLines([]term.Field{{Text: right, Style: s.Good}}, each), s.Warning.Render(" > "), each)
 	}
 	before, after := CommonEnds(left, right)
 	if !whole {
@@ -220,8 +220,8 @@ func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row, whole boo
 		shell.InkedLines(changed(s, right, before, after, s.Good), each), s.Warning.Render(" | "), each)
 }
 
-func changed(s *term.Styles, line string, before, after int, style term.Style) []shell.Inked {
-	return []shell.Inked{
+func changed(s *term.Styles, line string, before, after int, style term.Style) []term.Field {
+	return []term.Field{
 		{Text: line[:before], Style: s.Text},
 		{Text: line[before : len(line)-after], Style: style},
 		{Text: line[len(line)-after:], Style: s.Text},

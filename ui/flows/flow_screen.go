@@ -77,12 +77,11 @@ func (s FlowScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 	case (s.causes.reading.Asks || key.Matches(msg, s.causes.bindings()...)) && s.causes.reading.Press(msg):
 	case term.Is(msg, k.Open):
 		return s, shell.Push(messages.NewScreen(s.env, s.opened()))
+	case key.Matches(msg, k.Failed, k.Causes) && len(s.Flow.Failed) == 0:
+		return s, shell.Notice("this flow has no failed queue", true)
 	case term.Is(msg, k.Failed):
 		return s, s.openFailed()
 	case term.Is(msg, k.Causes):
-		if len(s.Flow.Failed) == 0 {
-			return s, shell.Notice("this flow has no failed queue", true)
-		}
 		return s, shell.Push(causes.NewFailedScreen(s.env, s.Worker))
 	case term.Is(msg, k.Tap):
 		return s, trace.TapFlow(s.env, s.latest.Topology, s.Flow, s.Cursor)
@@ -118,9 +117,6 @@ func (s FlowScreen) opened() model.QueueRef {
 
 // openFailed opens the failed queue under the cursor, otherwise the first one with messages.
 func (s FlowScreen) openFailed() tea.Cmd {
-	if len(s.Flow.Failed) == 0 {
-		return shell.Notice("this flow has no failed queue", true)
-	}
 	open := s.Flow.Failed[0].Queue
 	for _, m := range slices.Backward(s.Flow.Failed) {
 		if shell.ReadyOf(s.latest.Topology, m.Queue).Or(0) > 0 {
@@ -229,11 +225,9 @@ func (s FlowScreen) chartOf(width, height int) []string {
 	}
 	now := s.env.Shown
 	points := s.live.watch.Trace(s.Cursor, now, columns)
-	if s.latest.History != nil { // what was polled before this screen was open
-		for i, depth := range s.latest.History.Ready(now, columns, s.Cursor) {
-			if depth >= 0 && !points[i].Depth.Known() {
-				points[i].Depth = model.Some(depth)
-			}
+	for i, depth := range s.latest.History.Ready(now, columns, s.Cursor) { // polled before this screen was open
+		if depth >= 0 && !points[i].Depth.Known() {
+			points[i].Depth = model.Some(depth)
 		}
 	}
 	chart := picture.Chart{Queue: s.Cursor, Points: points, Span: shell.HistorySpan}
@@ -241,7 +235,6 @@ func (s FlowScreen) chartOf(width, height int) []string {
 	return chart.Lines(s.env.Styles, height)
 }
 
-// Reopening implements reopening.
 func (s FlowScreen) Reopening() func() shell.Screen {
 	e, worker, cursor := s.env, s.Worker, s.Cursor
 	return func() shell.Screen {
@@ -274,12 +267,15 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 		how := term.Field{Text: model.Printable(bufferHow(b)), Style: s.Text}
 		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})
 	}
-	consumers := term.Field{Text: "?", Style: s.Muted}
+	consumers := s.Muted.Field("?")
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
-		if consumers = shell.ConsumersField(s, q.Consumers); q.Polled() {
-			consumers = term.Field{Text: "polled", Style: s.Text}
-		} else if q.Consumers.Or(1) == 0 {
-			consumers.Text = "no consumers !"
+		switch n, known := q.Consumers.Get(); {
+		case q.Polled():
+			consumers = s.Text.Field("polled")
+		case known && n == 0:
+			consumers = s.Danger.Field("no consumers !")
+		case known:
+			consumers = s.Text.Field(model.Plural(n, "consumer"))
 		}
 		if again := picture.Again(q); again != "" {
 			consumers.Text += "  " + again

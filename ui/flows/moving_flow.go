@@ -186,9 +186,6 @@ func (l *liveFlow) counted(msg shell.CountedMsg) (changed bool) {
 
 // keep passes on what is known of the heads of the queues: it stays true when this flow is no longer counted.
 func (l *liveFlow) keep(h *shell.History) {
-	if h == nil {
-		return
-	}
 	for _, ref := range l.watch.Queues() {
 		if head, ok := l.watch.HeadArrived(ref); ok {
 			h.Saw(ref, head)

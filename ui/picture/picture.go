@@ -364,10 +364,8 @@ func (b *builder) entrance(members []*model.Buffer) Station {
 }
 
 func (b *builder) exchange(name string) (*model.Exchange, bool) {
-	for i := range b.Topology.Snapshot.Exchanges {
-		if x := &b.Topology.Snapshot.Exchanges[i]; x.VHost == b.flow.VHost && x.Name == name {
-			return x, true
-		}
+	if x, ok := b.Topology.Exchange(model.ExchangeRef{VHost: b.flow.VHost, Name: name}); ok {
+		return x, true
 	}
 	return &model.Exchange{}, name == ""
 }

@@ -53,16 +53,6 @@ func (c *KeptChoices) Hide(msg HideMsg) {
 	}
 }
 
-// changing rewrites the text of the file of choices. It keeps what another dlxtop has written since.
-func changing(how func(*KeptChoices)) func([]byte) ([]byte, error) {
-	return func(text []byte) ([]byte, error) {
-		c := ChoicesIn(text)
-		how(&c)
-		changed, err := json.MarshalIndent(c, "", "  ")
-		return append(changed, '\n'), err
-	}
-}
-
 type (
 	// ChoicesMsg brings the choices of earlier starts.
 	ChoicesMsg struct{ Choices KeptChoices }
@@ -88,12 +78,19 @@ func (e *Env) LoadChoices() tea.Cmd {
 	})
 }
 
+// Keep changes the file of choices. It keeps what another dlxtop has written since.
 func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 	if e.Choices == nil {
 		return nil
 	}
 	return e.Command(KeepingTime, func(context.Context) tea.Msg {
-		if _, err := e.Choices.Change(changing(how)); err != nil {
+		_, err := e.Choices.Change(func(text []byte) ([]byte, error) {
+			c := ChoicesIn(text)
+			how(&c)
+			changed, err := json.MarshalIndent(c, "", "  ")
+			return append(changed, '\n'), err
+		})
+		if err != nil {
 			return UnkeptMsg{err}
 		}
 		return nil

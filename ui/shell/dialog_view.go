@@ -72,7 +72,6 @@ func (l *DialogLines) label(text string) string {
 	return l.Styles.Muted.Render(term.Fit(text, LabelWidth, false, false))
 }
 
-// SayFirst is Say with a maximum number of lines.
 func (l *DialogLines) SayFirst(most int, label, text string, look term.Style) {
 	from := l.Say(label, text, look)
 	l.Lines = l.Lines[:min(len(l.Lines), from+most)]
@@ -92,7 +91,6 @@ func (l *DialogLines) Stress(label, text string, look term.Style) {
 	}
 }
 
-// Warn shows warnings, those about losses in red.
 func (l *DialogLines) Warn(warnings []plan.Warning) {
 	for _, w := range warnings {
 		mark, look := term.MarkWarning, l.Styles.Warning

@@ -27,14 +27,12 @@ func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field
 	return some.Field(model.Count(v))
 }
 
-// Numbers is a sortable column of counts.
 func Numbers[T any](c term.Column[T], s *term.Styles, some *term.Style, of func(T) model.Opt[int64]) term.Column[T] {
 	c.Cell = func(item T) term.Field { return NumberField(s, of(item), *some) }
 	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
 	return c
 }
 
-// Rates is a sortable column of rates.
 func Rates[T any](c term.Column[T], s *term.Styles, of func(T) model.Opt[float64]) term.Column[T] {
 	c.Cell = func(item T) term.Field { return rateField(s, of(item)) }
 	c.Compare = func(a, b T) int { return CompareOpt(of(a), of(b)) }
@@ -60,17 +58,6 @@ func rateField(s *term.Styles, r model.Opt[float64]) term.Field {
 		return s.Good.Field(model.Count(int64(v + 0.5)))
 	}
 	return s.Good.Field(strconv.FormatFloat(v, 'f', 1, 64))
-}
-
-func ConsumersField(s *term.Styles, n model.Opt[int64]) term.Field {
-	v, ok := n.Get()
-	switch {
-	case !ok:
-		return s.Muted.Field("?")
-	case v == 0:
-		return s.Danger.Field("none !")
-	}
-	return s.Text.Field(model.Plural(int(v), "consumer"))
 }
 
 // CompareOpt sorts unknown values below known ones.

@@ -54,9 +54,7 @@ func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
 		failed[i] = m.Queue
 	}
 	r.Failed = SumOf(failed, func(ref model.QueueRef) model.Opt[int64] { return ReadyOf(t, ref) })
-	if msg.History != nil {
-		r.Trend = msg.History.Ready(now, TrendSteps, waits...)
-	}
+	r.Trend = msg.History.Ready(now, TrendSteps, waits...)
 	consumers, known := r.Consumers.Get()
 	switch {
 	case r.Mark == term.MarkError, known && consumers == 0 && !r.Polled:
@@ -121,42 +119,39 @@ func BufferWords(flow *model.Flow) string {
 	var words []string
 	for _, role := range []model.Role{model.DelayedBuffer, model.RetryBuffer} {
 		var ttls []time.Duration
-		n, perMessage := 0, false
+		perMessage := false
 		for _, b := range flow.Buffers {
-			if b.Role != role {
-				continue
-			}
-			n++
-			if longest, ok := b.MaxTTL.Get(); ok && len(b.Levels) > 0 {
+			longest, hasLongest := b.MaxTTL.Get()
+			ttl, hasTTL := b.TTL.Get()
+			switch {
+			case b.Role != role:
+			case hasLongest && len(b.Levels) > 0:
 				words = append(words, string(role)+" to "+model.ShortDuration(RoundUp(longest)))
-				n--
-			} else if ttl, ok := b.TTL.Get(); ok {
+			case hasTTL:
 				ttls = append(ttls, ttl)
-			} else {
+			default:
 				perMessage = true
 			}
 		}
-		if n == 0 {
-			continue
-		}
 		slices.Sort(ttls)
 		ttls = slices.Compact(ttls)
-		word := string(role)
-		if perMessage && len(ttls) == 0 && role == model.DelayedBuffer {
-			words = append(words, "per message")
-			continue
+		var one []string
+		if len(ttls) > 0 || role == model.RetryBuffer {
+			one = append(one, string(role))
 		}
 		if len(ttls) > 4 {
-			word += " " + model.ShortDuration(ttls[0]) + "…" + model.ShortDuration(ttls[len(ttls)-1])
+			one = append(one, model.ShortDuration(ttls[0])+"…"+model.ShortDuration(ttls[len(ttls)-1]))
 		} else {
 			for _, ttl := range ttls {
-				word += " " + model.ShortDuration(ttl)
+				one = append(one, model.ShortDuration(ttl))
 			}
 		}
 		if perMessage {
-			word += " per message"
+			one = append(one, "per message")
 		}
-		words = append(words, word)
+		if perMessage || len(ttls) > 0 {
+			words = append(words, strings.Join(one, " "))
+		}
 	}
 	if flow.DelayedRetry.Set {
 		words = append(words, "retry in itself")

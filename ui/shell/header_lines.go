@@ -66,7 +66,6 @@ func tableNames(t model.Table) []string {
 	return names
 }
 
-// tableLines are the entries of a table, each on one line.
 func tableLines(t model.Table) []Named {
 	names := tableNames(t)
 	lines := make([]Named, 0, len(names))
@@ -87,8 +86,7 @@ func TreeLines(t model.Table) []Named {
 		indent := strings.Repeat("  ", depth)
 		switch v := v.(type) {
 		case string: // a stack trace keeps its lines
-			w := valueWriter{left: traceLimit}
-			if text := model.PrintableLines(w.fits(v)); len(text) > 1 {
+			if text := model.PrintableLines(message.WholeRunes(v, traceLimit)); len(text) > 1 {
 				lines = append(lines, Named{indent + name, ""})
 				for _, line := range text[:min(len(text), treeLimit-len(lines))] {
 					lines = append(lines, Named{indent, line})
@@ -130,96 +128,53 @@ func TreeLines(t model.Table) []Named {
 
 // valueText is one header's value on one line, printable and bounded.
 func valueText(v any) string {
-	w := valueWriter{left: valueLimit}
-	w.value(v, 0)
-	if w.left <= 0 {
-		w.b.WriteString("…")
+	text := unbounded(v, 0)
+	if cut := message.WholeRunes(text, valueLimit); len(cut) < len(text) {
+		return cut + "…"
 	}
-	return w.b.String()
+	return text
 }
 
-// valueWriter writes until its room is used up: a hostile header can be as large as a frame allows.
-type valueWriter struct {
-	b    strings.Builder
-	left int
-}
-
-// text writes text from a message.
-func (w *valueWriter) text(s string) { w.b.WriteString(model.Printable(w.fits(s))) }
-
-// mark writes what stands between values.
-func (w *valueWriter) mark(s string) { w.b.WriteString(w.fits(s)) }
-
-// fits is the beginning of a text for which there is room.
-func (w *valueWriter) fits(s string) string {
-	room := max(w.left, 0)
-	w.left -= len(s)
-	return message.WholeRunes(s, room)
-}
-
-func (w *valueWriter) value(v any, depth int) {
-	if w.left <= 0 {
-		return
-	}
+// unbounded is a value as printable text, as long as a frame allows.
+func unbounded(v any, depth int) string {
 	switch v := v.(type) {
 	case nil:
-		w.text("null")
+		return "null"
 	case string:
-		w.text(v)
+		return model.Printable(v)
 	case []byte:
 		if utf8.Valid(v) {
-			w.text(string(v))
-		} else {
-			w.text("0x" + hex.EncodeToString(v[:min(len(v), w.left/2+1)]))
+			return model.Printable(string(v))
 		}
+		return "0x" + hex.EncodeToString(v)
 	case time.Time:
-		w.text(v.Local().Format(time.DateTime))
+		return v.Local().Format(time.DateTime)
 	case model.Decimal:
-		w.text(fmt.Sprintf("%de-%d", v.Value, v.Scale))
+		return fmt.Sprintf("%de-%d", v.Value, v.Scale)
 	case []any:
-		w.list(v, depth)
+		if depth >= valueDepth {
+			return "[…]"
+		}
+		elements := make([]string, len(v))
+		for i, e := range v {
+			elements[i] = unbounded(e, depth+1)
+		}
+		return "[" + strings.Join(elements, ", ") + "]"
 	case model.Repeated:
-		w.mark(fmt.Sprintf("%d values ", len(v)))
-		w.list(v, depth)
+		return fmt.Sprintf("%d values ", len(v)) + unbounded([]any(v), depth)
 	case model.RawValue:
-		w.text("unreadable, 0x" + hex.EncodeToString(append([]byte{v.Type}, v.Bytes[:min(len(v.Bytes), w.left/2+1)]...)))
-	case model.Table:
-		w.table(v, depth)
+		return "unreadable, 0x" + hex.EncodeToString(append([]byte{v.Type}, v.Bytes...))
 	case map[string]any:
-		w.table(v, depth)
-	default:
-		w.text(fmt.Sprint(v))
-	}
-}
-
-// within writes this many values between brackets.
-func (w *valueWriter) within(open, end string, values, depth int, write func(i int)) {
-	if depth >= valueDepth {
-		w.mark(open + "…" + end)
-		return
-	}
-	w.mark(open)
-	for i := range values {
-		if w.left <= 0 {
-			return
+		return unbounded(model.Table(v), depth)
+	case model.Table:
+		if depth >= valueDepth {
+			return "{…}"
 		}
-		if i > 0 {
-			w.mark(", ")
+		var entries []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			entries = append(entries, model.Printable(name)+": "+unbounded(v[name], depth+1))
 		}
-		write(i)
+		return "{" + strings.Join(entries, ", ") + "}"
 	}
-	w.mark(end)
-}
-
-func (w *valueWriter) list(v []any, depth int) {
-	w.within("[", "]", len(v), depth, func(i int) { w.value(v[i], depth+1) })
-}
-
-func (w *valueWriter) table(v map[string]any, depth int) {
-	names := slices.Sorted(maps.Keys(v))
-	w.within("{", "}", len(names), depth, func(i int) {
-		w.text(names[i])
-		w.mark(": ")
-		w.value(v[names[i]], depth+1)
-	})
+	return model.Printable(fmt.Sprint(v))
 }

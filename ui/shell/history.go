@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -50,10 +51,7 @@ func (h *History) Record(at time.Time, t *model.Topology, flows []model.Flow, mo
 			}
 			samples := h.queues[ref]
 			if samples == nil {
-				samples = make([]sample, len(h.times)-1, len(h.times)+4)
-				for j := range samples {
-					samples[j] = sample{-1, true}
-				}
+				samples = slices.Repeat([]sample{{-1, true}}, len(h.times)-1)
 			} else {
 				samples = samples[old:]
 			}

@@ -129,7 +129,6 @@ func exitWords(s *term.Styles, e model.Exit) string {
 	return words
 }
 
-// behind appends words to others, if there are others.
 func behind(first, between, words string) string {
 	if first == "" {
 		return words

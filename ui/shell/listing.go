@@ -57,7 +57,6 @@ func (l *Listing[K, T]) Handle(msg tea.Msg) bool {
 	return false
 }
 
-// Title names the screen and its hidden columns.
 func (l Listing[K, T]) Title() string { return l.name }
 
 func (l Listing[K, T]) Typing() bool { return l.Filter.Typing }
@@ -94,10 +93,8 @@ func (l Listing[K, T]) Keys() []key.Binding {
 // Rests marks it as a screen that handles RestMsg.
 func (l Listing[K, T]) Rests() {}
 
-// Clicked implements Clickable.
 func (l Listing[K, T]) Clicked() bool { return l.again }
 
-// Columns implements Columned.
 func (l Listing[K, T]) Columns() (titles, hidden []string) {
 	if !l.Hides {
 		return nil, nil
@@ -105,5 +102,4 @@ func (l Listing[K, T]) Columns() (titles, hidden []string) {
 	return l.Table.Hideable()
 }
 
-// Listed implements Columned.
 func (l Listing[K, T]) Listed(width, height int) string { return l.List.View(width, height, nil) }

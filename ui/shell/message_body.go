@@ -86,20 +86,15 @@ func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 
 // Dressed is a line of a body with its parts styled, broken at the width, at any character.
 func Dressed(s *term.Styles, l body.Line, width int) []string {
-	parts := make([]Inked, len(l.Spans))
+	parts := make([]term.Field, len(l.Spans))
 	for i, span := range l.Spans {
-		parts[i] = Inked{span.Text, bodyStyle(s, span.Kind)}
+		parts[i] = bodyStyle(s, span.Kind).Field(span.Text)
 	}
 	return InkedLines(parts, width)
 }
 
-type Inked struct {
-	Text  string
-	Style term.Style
-}
-
 // InkedLines are the parts of a line, broken at the width: each piece is styled separately.
-func InkedLines(parts []Inked, width int) []string {
+func InkedLines(parts []term.Field, width int) []string {
 	var whole strings.Builder
 	for _, p := range parts {
 		whole.WriteString(p.Text)

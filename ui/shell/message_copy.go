@@ -16,7 +16,6 @@ import (
 // copyLimit is how many bytes go to the clipboard: terminals truncate or ignore longer sequences.
 const copyLimit = 74_000
 
-// ToClipboard is where sequences for the terminal's clipboard are written.
 func (e *Env) ToClipboard() io.Writer {
 	if e.Clipboard == nil {
 		return os.Stdout

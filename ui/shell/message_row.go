@@ -308,7 +308,6 @@ func Parts(rows []*MessageRow, one *MessageRow) readParts {
 	return read
 }
 
-// Take takes over what was read.
 func (p readParts) Take() {
 	for r, preview := range p.previews {
 		r.Preview = preview

@@ -32,7 +32,6 @@ type Broker interface {
 // LostMsg says that an AMQP connection was lost.
 type LostMsg struct{ Why error }
 
-// AwaitLoss waits until an AMQP connection is lost.
 func AwaitLoss(e *Env) tea.Cmd {
 	if e.Broker == nil {
 		return nil

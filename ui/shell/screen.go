@@ -61,7 +61,6 @@ type TopologyMsg struct {
 	Held     map[model.QueueRef]bool        // queues that dlxtop looked at while these counts may have been taken
 }
 
-// Moment is what a picture is drawn from now.
 func (m TopologyMsg) Moment(now time.Time) picture.Moment {
 	at := picture.Moment{Topology: m.Topology, Moves: m.Moves, Findings: m.Findings, Now: now}
 	at.Head = func(b *model.Buffer) picture.HeadState { return m.Head(b, now) }
@@ -169,7 +168,6 @@ type Scroll struct {
 	top, room, width int
 }
 
-// Key handles keys that scroll.
 func (s *Scroll) Key(k *KeyMap, msg tea.KeyMsg) {
 	s.top = Scrolled(k, msg, s.top, len(s.Lines), s.room)
 }

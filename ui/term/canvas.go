@@ -29,7 +29,6 @@ func (s *Styles) Tone(t Tone) Style {
 	}[t]
 }
 
-// Span is a piece of text in this tone.
 func (t Tone) Span(text string) Span { return Span{text, t} }
 
 // Span is a piece of printable text with its meaning.

@@ -9,7 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Field is one cell of a table: plain printable text and its style. It is cut by cells, never by bytes.
+// Field is plain printable text and its style: one cell of a table, or a piece of a line. It is cut by cells, never by
+// bytes.
 type Field struct {
 	Text  string
 	Style Style
@@ -68,23 +69,25 @@ type Table[K comparable, T any] struct {
 	Chosen map[K]struct{}
 	anchor *K // where the range begins that v selects; nil: none
 
-	hidden   []string // titles of columns
-	drawn    *frame
-	pictured *pictured[K]
-	clicked  *K // the cursor was put here by a click; nil: it was moved since
+	hidden  []string // titles of columns
+	drawn   *frame[K]
+	clicked *K // the cursor was put here by a click; nil: it was moved since
 }
 
-// frame is what the last View drew: page keys move by that.
-type frame struct {
+// frame is what the last View drew. Page keys move by that, and a click refers to what was seen, whatever a refresh
+// brought since.
+type frame[K comparable] struct {
 	top    int   // the first row
 	height int   // how many rows there was room for
 	widest []int // cells of each column, over all rows seen: columns keep their places while scrolling
+	width  int
+	keys   []K // of the rows, from the top
 }
 
 func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) int, columns ...Column[T]) Table[K, T] {
 	return Table[K, T]{
 		Columns: columns, key: key, natural: natural, Kit: k,
-		Sorted: -1, Chosen: map[K]struct{}{}, drawn: &frame{}, pictured: &pictured[K]{},
+		Sorted: -1, Chosen: map[K]struct{}{}, drawn: &frame[K]{},
 	}
 }
 
@@ -265,9 +268,9 @@ func (t *Table[K, T]) View(width, height int) string {
 	}
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
-	t.pictured.width, t.pictured.keys = width, t.pictured.keys[:0]
+	t.drawn.width, t.drawn.keys = width, t.drawn.keys[:0]
 	for i := t.drawn.top; i < len(t.Shown) && len(lines) < height; i++ {
-		t.pictured.keys = append(t.pictured.keys, t.key(t.Shown[i]))
+		t.drawn.keys = append(t.drawn.keys, t.key(t.Shown[i]))
 		lines = append(lines, t.row(i, fields[i-t.drawn.top], widths, width))
 	}
 	for len(lines) < height {
@@ -320,20 +323,14 @@ func (t *Table[K, T]) scroll(rows int) {
 	f.top = max(0, min(f.top, len(t.Shown)-rows))
 }
 
-// pictured is what the last View drew, by identity: a click refers to what was seen, whatever a refresh brought since.
-type pictured[K comparable] struct {
-	keys  []K // of the rows, from the top
-	width int
-}
-
 // Click puts the cursor on the row that the last View drew in a line, counted from its first one, which is the head. It
 // reports a second click on the same row. If there was no row, or its item is gone, nothing happens.
 func (t *Table[K, T]) Click(x, line int) (again bool) {
 	row := line - 1
-	if x < 0 || x >= t.pictured.width || row < 0 || row >= len(t.pictured.keys) {
+	if x < 0 || x >= t.drawn.width || row < 0 || row >= len(t.drawn.keys) {
 		return false
 	}
-	k := t.pictured.keys[row]
+	k := t.drawn.keys[row]
 	at := t.find(k)
 	if at < 0 {
 		return false
