@@ -56,5 +56,4 @@ func StopCluster(nodes []*Node) error {
 	return errors.Join(failures...)
 }
 
-// Name is the node's name in its cluster.
 func (n *Node) Name() string { return n.layout.nodeName() }

@@ -187,23 +187,21 @@ func known(what string, names, all []string) error {
 	return nil
 }
 
-type named interface{ called() string }
+func (w way) String() string   { return w.name }
+func (t theme) String() string { return t.name }
+func (s size) String() string  { return fmt.Sprintf("%dx%d", s.width, s.height) }
 
-func (w way) called() string   { return w.name }
-func (t theme) called() string { return t.name }
-func (s size) called() string  { return fmt.Sprintf("%dx%d", s.width, s.height) }
-
-func namesOf[T named](all []T) (names []string) {
+func namesOf[T fmt.Stringer](all []T) (names []string) {
 	for _, one := range all {
-		names = append(names, one.called())
+		names = append(names, one.String())
 	}
 	return names
 }
 
 // chosen returns those that the parts name, or all when they name none.
-func chosen[T named](all []T, parts []string) (some []T) {
+func chosen[T fmt.Stringer](all []T, parts []string) (some []T) {
 	for _, one := range all {
-		if slices.Contains(parts, one.called()) {
+		if slices.Contains(parts, one.String()) {
 			some = append(some, one)
 		}
 	}

@@ -49,10 +49,10 @@ func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder str
 			for _, way := range chosen(ways, parts) {
 				shots, err := way.walk(ctx, node, theme, size)
 				if err != nil {
-					return fmt.Errorf("theme %s, %s, %s: %w", theme.name, size.called(), way.name, err)
+					return fmt.Errorf("theme %s, %s, %s: %w", theme, size, way, err)
 				}
 				for _, shot := range shots {
-					path := filepath.Join(single, shot.name+"-"+size.called()+".png")
+					path := filepath.Join(single, shot.name+"-"+size.String()+".png")
 					picture, err := writePicture(painter, shot.screen, theme.look, path)
 					if err != nil {
 						return err

@@ -52,7 +52,6 @@ func openTerminal(
 
 type output struct{ *terminal }
 
-// Write feeds the program's output to the emulator.
 func (o output) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

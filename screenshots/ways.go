@@ -176,7 +176,7 @@ func (w way) visit(ctx context.Context, node *demo.Node, th theme, s size) (shot
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			report("theme %s, %s, %s: %q is not on it:\n%s", th.name, s.called(), stop.name, stop.until, t.text())
+			report("theme %s, %s, %s: %q is not on it:\n%s", th, s, stop.name, stop.until, t.text())
 		}
 		if stop.name != "" {
 			pause(ctx, 700*time.Millisecond)

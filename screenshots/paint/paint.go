@@ -120,10 +120,8 @@ type Indexed struct {
 	nearest map[color.RGBA]uint8
 }
 
-// NewIndexed returns an Indexed with an empty cache of colours.
 func NewIndexed(palette color.Palette) Indexed { return Indexed{palette, map[color.RGBA]uint8{}} }
 
-// Of returns a picture in the palette's colours.
 func (n Indexed) Of(img *image.RGBA) *image.Paletted {
 	out := image.NewPaletted(img.Rect, n.palette)
 	for i := range out.Pix {

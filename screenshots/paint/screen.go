@@ -54,7 +54,6 @@ var (
 // faintPart is the share of a faint character's colour that remains; the rest is its background.
 const faintPart = 0.55
 
-// Screen reads the screen of an emulator.
 func (l Look) Screen(e *vt.Emulator) Screen {
 	s := Screen{Width: e.Width(), Height: e.Height()}
 	for y := range s.Height {

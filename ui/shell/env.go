@@ -79,7 +79,7 @@ type Memory struct {
 	Programs []string                // earlier jq programs, newest last
 	reason   string                  // of the last action in production
 	Doings   []Doing                 // of actions since the start
-	followed map[string]followed     // replays, by mark
+	followed map[string]*followed    // replays, by mark
 	Together []int64                 // the records of the last action, if it was on several queues
 	Acting   map[model.QueueRef]bool // the queues of which an action takes messages now
 }

@@ -42,9 +42,9 @@ func (e *Env) Follow(msg FollowMsg) tea.Cmd {
 	ctx, stop := context.WithCancel(context.Background())
 	f := followed{plan: msg.Following, feed: NewProgressFeed[plan.Sequel](), stop: stop}
 	if e.followed == nil {
-		e.followed = map[string]followed{}
+		e.followed = map[string]*followed{}
 	}
-	e.followed[f.plan.Mark] = f
+	e.followed[f.plan.Mark] = &f
 	run := e.standby(0, func(program context.Context) tea.Msg {
 		defer context.AfterFunc(program, stop)()
 		defer stop()
@@ -66,7 +66,6 @@ func (f *followed) next() tea.Cmd {
 func (e *Env) Followed(msg SequelMsg) tea.Cmd {
 	f := e.followed[msg.mark]
 	f.sequel = msg.sequel
-	e.followed[msg.mark] = f
 	if f.sequel.Over && (f.sequel.Back > 0 || f.sequel.Taken < f.sequel.Sent) {
 		return Notice("the replay of "+model.Printable(f.plan.Queue.String())+": "+f.sequel.Words(e.Shown), true)
 	}

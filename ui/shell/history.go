@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -103,10 +104,7 @@ type Arrival struct{ After, Since time.Time }
 
 // HeadArrived is the arrival of the message that is at the head of a queue now.
 func (h *History) HeadArrived(now time.Time, ref model.QueueRef) Arrival {
-	if known, ok := h.heads[ref]; ok {
-		return known
-	}
-	return Arrival{Since: now}
+	return cmp.Or(h.heads[ref], Arrival{Since: now})
 }
 
 // headAfter derives a head's arrival from the newest samples: while nothing has left a non-empty queue, its head is the

@@ -233,12 +233,12 @@ func waitColumn(e *Env, waits *story.Waits) term.Column[*MessageRow] {
 			switch {
 			case x == nil || y == nil:
 				return 0
-			case x.Leaves.Kind == story.DueUnknown && y.Leaves.Kind != story.DueUnknown:
+			case (x.Leaves.Kind == story.DueUnknown) == (y.Leaves.Kind == story.DueUnknown):
+				return x.Leaves.Time.Compare(y.Leaves.Time)
+			case x.Leaves.Kind == story.DueUnknown:
 				return 1
-			case y.Leaves.Kind == story.DueUnknown && x.Leaves.Kind != story.DueUnknown:
-				return -1
 			}
-			return x.Leaves.Time.Compare(y.Leaves.Time)
+			return -1
 		},
 	}
 }
