@@ -12,7 +12,6 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/link"
-	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -63,7 +62,7 @@ var errNothingComes = errors.New("messages are ready, but none came: consumers o
 type source struct {
 	client  *Client
 	plan    peek.Plan
-	wire    *wire.Conn
+	link    *link.Link
 	holding *amqp.Channel
 	probe   *amqp.Channel // counts: an error on it must not void what is held
 	closed  chan *amqp.Error
@@ -71,7 +70,6 @@ type source struct {
 	depth   int64                      // ready messages when the source was opened
 
 	disconnect func() // closes the channels
-	hangUp     func() // ends their connection
 	released   func() // records that nothing is held any more
 	unlock     func() // lets others look at the queue
 
@@ -88,11 +86,10 @@ type source struct {
 	open   atomic.Bool  // a page is open: messages may be in flight
 
 	brink   *brink
-	rescuer *rescuer      // nil: nothing had to be rescued yet
-	acts    bool          // messages are acknowledged
-	version model.Version // of the broker
-	noted   bool          // this look was counted
-	highest int64         // highest delivery count that a message may have after the release
+	rescuer *rescuer // nil: nothing had to be rescued yet
+	acts    bool     // messages are acknowledged
+	noted   bool     // this look was counted
+	highest int64    // highest delivery count that a message may have after the release
 
 	acknowledged atomic.Int64 // messages
 	commands     atomic.Int64 // acknowledgements sent
@@ -141,9 +138,7 @@ func (s *source) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.wire, s.hangUp = held.Wire, func() { wire.HangUp(held.Connection) }
-	version, _ := held.Properties["version"].(string)
-	s.version = model.ParseVersion(version)
+	s.link = held
 	var channels []*amqp.Channel
 	s.disconnect = func() {
 		for _, channel := range channels {
@@ -240,7 +235,7 @@ func (s *source) inTime(request func() error) error {
 	}
 	limit := time.AfterFunc(silentFor, func() {
 		s.silent.Store(true)
-		s.hangUp()
+		s.link.HangUp()
 	})
 	err := request()
 	if !limit.Stop() {
@@ -423,7 +418,7 @@ func (s *source) receive(
 
 func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	s.taken++
-	m := s.wire.Message(d)
+	m := s.link.Wire.Message(d)
 	s.brink.note(d.DeliveryTag, &m, s.taken)
 	each(d.DeliveryTag, &m)
 }

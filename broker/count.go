@@ -56,19 +56,17 @@ func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 	case <-ctx.Done():
 		return nil, fmt.Errorf("count queues: the last count was not answered yet: %w", ctx.Err())
 	}
-	type result struct {
-		counts map[model.QueueRef]model.QueueCounts
-		err    error
-	}
-	done := make(chan result, 1) // the receiver may have given up
+	var counts map[model.QueueRef]model.QueueCounts
+	var err error
+	done := make(chan struct{})
 	c.counter.running.Go(func() {
-		counts, err := c.count(ctx, refs)
+		defer close(done)
+		counts, err = c.count(ctx, refs)
 		c.counter.turn <- struct{}{}
-		done <- result{counts, err}
 	})
 	select {
-	case r := <-done:
-		return r.counts, r.err
+	case <-done:
+		return counts, err
 	case <-ctx.Done(): // a channel's call ignores the context: it ends with the answer, or with the connection
 		return nil, fmt.Errorf("count queues: %w", ctx.Err())
 	}

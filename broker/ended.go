@@ -31,11 +31,11 @@ func (s *source) endedBy() (ended model.Ended) {
 	ended = model.Ended{
 		By: model.EndedByBroker, Said: fmt.Sprintf("%d %s", why.Code, link.Words(why)),
 		// amqp091-go 1.16 drops deliveries that it has not passed on when a connection ends
-		Before: int64(s.held() + s.wire.Unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
+		Before: int64(s.held() + s.link.Wire.Unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
 	}
-	_, broken := s.wire.Heard()
+	_, broken := s.link.Wire.Heard()
 	switch {
-	case why.Server && why.Code == amqp.InternalError && s.version.AtLeast(4, 0):
+	case why.Server && why.Code == amqp.InternalError && model.ParseVersion(s.link.Version()).AtLeast(4, 0):
 		ended.By = model.EndedByConversion
 	case why.Server:
 	case broken != nil:

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker/link"
-	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -55,11 +54,11 @@ func (c *Client) awaitUnlisted(
 		held = func(name string) bool { return name == publishes+" "+r.Session }
 	}
 	newest := "dlxtop resume " + rand.Text()
-	marker, _, err := c.Dial(ctx, r.From.VHost, newest)
+	marker, err := c.Dial(ctx, r.From.VHost, newest)
 	if err != nil {
 		return err
 	}
-	defer wire.HangUp(marker)
+	defer marker.HangUp()
 	for began := time.Now(); ; {
 		names, err := connections(ctx)
 		if ctx.Err() != nil {

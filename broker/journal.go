@@ -265,7 +265,7 @@ func (x *execution) prepare(page []*flight) (batch []*flight, entries []plan.Ent
 			p, position, err := x.publishing(f.message)
 			undoes = position
 			if err == nil {
-				err = publishable(&p, x.client.User(), x.window.connection)
+				err = publishable(&p, x.client.User(), x.window.link)
 			}
 			if err != nil {
 				_, double := unpublished(err).(plan.Double)

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -21,18 +20,16 @@ func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*mes
 		return nil, err
 	}
 	defer release()
-	connection := held.Connection
 	return func(m *message.Message) error {
 		p, _ := plan.Restoring(m, into.Name, c.User())
-		return publishable(&p, c.User(), connection)
+		return publishable(&p, c.User(), held)
 	}, nil
 }
 
 // publishable refuses what would close the channel or the connection on which user publishes, and with it everything in
 // flight.
-func publishable(p *message.Publishing, user string, connection *amqp.Connection) error {
+func publishable(p *message.Publishing, user string, on *link.Link) error {
 	q := &p.Properties
-	version, _ := connection.Properties["version"].(string)
 	switch {
 	case len(p.Exchange) > 255 || len(p.RoutingKey) > 255:
 		return errors.New("the name of an exchange and a routing key have 255 bytes at most")
@@ -40,9 +37,9 @@ func publishable(p *message.Publishing, user string, connection *amqp.Connection
 		return fmt.Errorf("its user_id is %s, but RabbitMQ takes only that of the connected user %s",
 			model.Printable(q.UserID), model.Printable(user))
 	case (q.DeliveryMode > 2 || q.Zeros.Has(message.PropDeliveryMode)) &&
-		model.BehaviourOf(model.ParseVersion(version)).RefusesDeliveryModes:
+		model.BehaviourOf(model.ParseVersion(on.Version())).RefusesDeliveryModes:
 		return fmt.Errorf("its delivery_mode is %d, and RabbitMQ %s takes only 1 and 2", q.DeliveryMode,
-			model.Printable(version))
+			model.Printable(on.Version()))
 	}
 	if e := q.Expiration; e != "" || q.Zeros.Has(message.PropExpiration) {
 		if _, ok := message.ParseExpiration(e); !ok {
@@ -50,5 +47,5 @@ func publishable(p *message.Publishing, user string, connection *amqp.Connection
 				"315360000000", model.Printable(e))
 		}
 	}
-	return wire.CheckHeader(p, connection.Config.FrameSize)
+	return wire.CheckHeader(p, on.Config.FrameSize)
 }

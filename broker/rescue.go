@@ -11,7 +11,6 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/link"
-	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -25,15 +24,13 @@ var rescuePatience = patience{confirm: 10 * time.Second, alarm: 5 * time.Second,
 // the original acknowledged. A message that could not be copied is acknowledged when the journal has it, so that it is
 // in one place.
 type rescuer struct {
-	client  *Client
-	source  *source
-	ledger  *ledger
-	journal *writer // nil: there is none, or it cannot be written
-	window  *window // nil: nothing can be published
-	acks    *acknowledger
-	why     error           // why not everything could be copied
-	tried   map[uint64]bool // tags
-	kept    map[uint64]bool // those of them that are in the journal
+	source *source
+	ledger *ledger // without a journal when there is none, or it cannot be written
+	window *window // nil: nothing can be published
+	acks   *acknowledger
+	why    error           // why not everything could be copied
+	tried  map[uint64]bool // tags
+	kept   map[uint64]bool // those of them that are in the journal
 }
 
 // rescue rescues the held messages that are at their delivery limit and not acted on.
@@ -57,17 +54,16 @@ func (s *source) rescue() {
 func (c *Client) newRescuer(s *source) *rescuer {
 	queue := s.plan.Queue
 	r := &rescuer{
-		client: c, source: s, tried: map[uint64]bool{}, kept: map[uint64]bool{},
+		source: s, tried: map[uint64]bool{}, kept: map[uint64]bool{},
 		ledger: &ledger{began: time.Now(), account: plan.Account{Operation: plan.Rescue, From: queue}},
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
 	var err error
-	if r.journal, err = c.begin(ctx, plan.Record{Operation: plan.Rescue, From: queue}); err != nil {
+	if r.ledger.journal, err = c.begin(ctx, plan.Record{Operation: plan.Rescue, From: queue}); err != nil {
 		r.fail(err)
 	}
-	r.ledger.journal = r.journal
-	r.ledger.account.JournalID = r.journal.number()
+	r.ledger.account.JournalID = r.ledger.journal.number()
 	if s.holding.IsClosed() {
 		r.fail(fmt.Errorf("the connection was lost while they were held, which RabbitMQ counts as a return: %w",
 			link.Loss(s.reason(errLost))))
@@ -89,17 +85,12 @@ var errLost = errors.New("it was lost")
 
 // fail records why not everything can be copied. The first reason counts.
 func (r *rescuer) fail(err error) {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
-	if r.why == nil && err != nil {
-		r.why = err
-	}
+	r.ledger.note(func(*plan.Account) { r.why = cmp.Or(r.why, err) })
 }
 
-func (r *rescuer) reason() error {
-	r.ledger.mu.Lock()
-	defer r.ledger.mu.Unlock()
-	return r.why
+func (r *rescuer) reason() (why error) {
+	r.ledger.note(func(*plan.Account) { why = r.why })
+	return why
 }
 
 // keep writes messages into the journal, and publishes their copies.
@@ -111,7 +102,7 @@ func (r *rescuer) keep(tags []uint64) {
 		if m == nil {
 			continue
 		}
-		f := restoring(m, r.source.plan.Queue, r.client.User())
+		f := restoring(m, r.source.plan.Queue, r.source.client.User())
 		f.tag = tag
 		flights, entries = append(flights, f), append(entries, plan.NewEntry(m, f.publishing, true))
 		r.tried[tag] = true
@@ -119,9 +110,9 @@ func (r *rescuer) keep(tags []uint64) {
 	r.ledger.note(func(a *plan.Account) { a.Planned = len(r.tried) })
 	ctx, cancel := context.WithTimeout(context.Background(), rescuePatience.confirm)
 	defer cancel()
-	if err := r.journal.intend(ctx, entries); err != nil {
+	if err := r.ledger.journal.intend(ctx, entries); err != nil {
 		r.fail(err)
-	} else if r.journal != nil {
+	} else if r.ledger.journal != nil {
 		for _, tag := range tags {
 			r.kept[tag] = true
 		}
@@ -142,7 +133,7 @@ func (r *rescuer) copy(ctx context.Context, f *flight) error {
 	if r.window == nil {
 		return r.reason()
 	}
-	if err := publishable(f.publishing, r.client.User(), r.window.connection); err != nil {
+	if err := publishable(f.publishing, r.source.client.User(), r.window.link); err != nil {
 		return err
 	}
 	return r.window.publish(ctx, f)
@@ -156,7 +147,7 @@ func (r *rescuer) finish() peek.Rescued {
 	if r.acks != nil {
 		r.acks.finish()
 	}
-	out := peek.Rescued{JournalID: r.journal.number()}
+	out := peek.Rescued{JournalID: r.ledger.journal.number()}
 	for tag := range r.tried {
 		if r.source.brink.message(tag) == nil {
 			continue // acknowledged
@@ -178,7 +169,7 @@ func (r *rescuer) finish() peek.Rescued {
 	} else if len(account.Problems) > 0 {
 		out.Why = account.Problems[0].Reason
 	}
-	if err := r.journal.finish(account); err != nil && out.Why == "" {
+	if err := r.ledger.journal.finish(account); err != nil && out.Why == "" {
 		out.Why = err.Error()
 	}
 	return out
@@ -233,11 +224,11 @@ func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 // default exchange, and closes the channel of others (403; all versions). There are two: in an alarm RabbitMQ still
 // accepts a connection's first one, but reads no further (4.0.5). They have their own connection.
 func (c *Client) canPublish(ctx context.Context, vhost string) error {
-	connection, conn, channels, err := c.DialChannels(ctx, vhost, "dlxtop may publish", 1)
+	connection, channels, err := c.DialChannels(ctx, vhost, "dlxtop may publish", 1)
 	if err != nil {
 		return err
 	}
-	defer conn.Cut()
+	defer connection.Wire.Cut()
 	channel := channels[0]
 	const proofs = 2
 	returns := channel.NotifyReturn(make(chan amqp.Return, proofs))
@@ -274,6 +265,6 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 			return ctx.Err()
 		}
 	}
-	wire.HangUp(connection)
+	connection.HangUp()
 	return nil
 }

@@ -195,7 +195,7 @@ func (c *Client) send(
 
 // add takes in one message. After an error nothing more can be added.
 func (s *sending) add(ctx context.Context, f *flight, entry plan.Entry) error {
-	if err := publishable(f.publishing, s.client.User(), s.window.connection); err != nil {
+	if err := publishable(f.publishing, s.client.User(), s.window.link); err != nil {
 		s.ledger.refuse(f.message, err.Error())
 		return nil
 	}

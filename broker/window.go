@@ -11,7 +11,6 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/link"
-	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -31,13 +30,12 @@ const publishes = "dlxtop replay"
 // window publishes messages on its own connection, as a broker in alarm stops reading from publishing connections, and
 // settles each when the broker has confirmed, refused or returned it.
 type window struct {
-	connection *amqp.Connection
-	wire       *wire.Conn
-	channel    *amqp.Channel
-	patience   patience
-	ledger     *ledger
-	into       []plan.Recipient
-	moved      func(*flight) // gets what was confirmed and not returned; called in the order of publishing
+	link     *link.Link
+	channel  *amqp.Channel
+	patience patience
+	ledger   *ledger
+	into     []plan.Recipient
+	moved    func(*flight) // gets what was confirmed and not returned; called in the order of publishing
 
 	slots   chan struct{} // one for each publish in flight
 	sent    chan *flight  // in the order of publishing; as large as slots, so it never blocks
@@ -78,12 +76,12 @@ func openWindow(
 	ctx context.Context, c *Client, patience patience, vhost string, into []plan.Recipient, l *ledger,
 	moved func(*flight),
 ) (*window, error) {
-	connection, conn, channels, err := c.DialChannels(ctx, vhost, publishes+" "+c.Session(), 1)
+	connection, channels, err := c.DialChannels(ctx, vhost, publishes+" "+c.Session(), 1)
 	if err != nil {
 		return nil, err
 	}
 	w := &window{
-		connection: connection, wire: conn, channel: channels[0], patience: patience, ledger: l, moved: moved, into: into,
+		link: connection, channel: channels[0], patience: patience, ledger: l, moved: moved, into: into,
 		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
 		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what is not received for 5 s
 		closed:  make(chan *amqp.Error, 1),
@@ -92,7 +90,7 @@ func openWindow(
 	}
 	w.idle = sync.NewCond(&w.mu)
 	if err := w.channel.Confirm(false); err != nil {
-		conn.Cut()
+		connection.Wire.Cut()
 		return nil, fmt.Errorf("ask for publisher confirms: %w", link.Loss(err))
 	}
 	w.channel.NotifyReturn(w.returns)
@@ -153,7 +151,7 @@ func (w *window) send(f *flight) error {
 	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call ends
 	w.mu.Unlock()
 	p := f.publishing
-	w.wire.Carry(p)
+	w.link.Wire.Carry(p)
 	var err error
 	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
 		amqp.Publishing{Body: p.Body}); err == nil {
@@ -250,7 +248,7 @@ func (w *window) takeReturns() {
 // match finds the message that was returned. Twins are interchangeable: they went to the same address.
 func (w *window) match(r *amqp.Return) {
 	reason := fmt.Sprintf("no queue took it: %s", model.Printable(r.ReplyText))
-	back := w.wire.Returned(r)
+	back := w.link.Wire.Returned(r)
 	fingerprint := message.FingerprintOf(&back)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -291,7 +289,7 @@ func (w *window) touch() { w.activity.Store(time.Now().UnixNano()) }
 // abort closes the connection at once, whatever it waits for; everything in flight becomes uncertain.
 func (w *window) abort(why error) {
 	w.die(why)
-	w.wire.Cut()
+	w.link.Wire.Cut()
 }
 
 // die records that nothing more can be published, and why: nil is what the broker said when it closed the channel. The
@@ -308,7 +306,7 @@ func (w *window) die(why error) {
 		case e := <-w.closed: // nil when it was closed already
 			switch {
 			case e == nil:
-			case w.connection.IsClosed() || !e.Server:
+			case w.link.IsClosed() || !e.Server:
 				why = link.Loss(e)
 			default:
 				w.refusal = e
@@ -331,10 +329,8 @@ func (w *window) why() error {
 func (w *window) finish() error {
 	close(w.sent)
 	w.running.Wait()
-	if !w.connection.IsClosed() {
-		wire.HangUp(w.connection)
-	}
-	w.wire.Cut()
+	w.link.HangUp()
+	w.link.Wire.Cut()
 	return w.why()
 }
 

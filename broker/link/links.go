@@ -21,7 +21,7 @@ type links struct {
 	all []*Link
 }
 
-// Link is one connection.
+// Link is one connection, and its wire, whose Cut closes it at once, whatever it waits for.
 type Link struct {
 	*amqp.Connection
 	Wire    *wire.Conn
@@ -29,6 +29,15 @@ type Link struct {
 	opening int  // channels are being opened on it
 	kept    bool // it has channels that stay open
 }
+
+// Version is what the broker says that it is.
+func (l *Link) Version() string {
+	version, _ := l.Properties["version"].(string)
+	return version
+}
+
+// HangUp closes the connection, and waits briefly for the broker's answer. Cut on its wire does not wait.
+func (l *Link) HangUp() { _ = l.CloseDeadline(time.Now().Add(wire.CloseLimit)) }
 
 // Connection returns a connection to the vhost, and makes one when none works.
 func (p *Pool) Connection(ctx context.Context, vhost string) (*amqp.Connection, error) {
@@ -93,13 +102,11 @@ func (p *Pool) find(
 	if i := slices.IndexFunc(l.all, fits); i >= 0 {
 		found = l.all[i]
 	} else {
-		connection, conn, err := p.Dial(ctx, vhost, "dlxtop "+p.session)
-		if err != nil {
+		if found, err = p.Dial(ctx, vhost, "dlxtop "+p.session); err != nil {
 			return nil, nil, err
 		}
-		found = &Link{Connection: connection, Wire: conn}
 		l.all = append(l.all, found)
-		p.watch(connection)
+		p.watch(found)
 	}
 	use(found)
 	return l, found, nil
@@ -113,7 +120,7 @@ func (l *links) release(held *Link) {
 	held.Wire.Forget()
 	if len(l.all) > 1 && l.all[0] != held && !held.kept {
 		l.all = slices.DeleteFunc(l.all, func(l *Link) bool { return l == held })
-		wire.HangUp(held.Connection) // it holds nothing
+		held.HangUp() // it holds nothing
 	}
 }
 
@@ -121,8 +128,8 @@ func (l *links) release(held *Link) {
 const remake = 5 * time.Second
 
 // watch passes the loss of a connection on to Lost, until it is closed.
-func (p *Pool) watch(connection *amqp.Connection) {
-	closed := connection.NotifyClose(make(chan *amqp.Error, 1)) // it closes once
+func (p *Pool) watch(l *Link) {
+	closed := l.NotifyClose(make(chan *amqp.Error, 1)) // it closes once
 	p.watching.Go(func() {
 		why := <-closed
 		if why == nil || limitReached(why, "", "", 0) != nil {

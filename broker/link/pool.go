@@ -131,41 +131,40 @@ func (p *Pool) Close() {
 	for _, l := range all {
 		l.mu.Lock()
 		for _, one := range l.all {
-			wire.HangUp(one.Connection)
+			one.HangUp()
 		}
 		l.mu.Unlock()
 	}
 	p.watching.Wait()
 }
 
-// Dial makes a connection that no other call uses; vhost "" is the one in the URL. Cut on its wire closes it at once,
-// whatever the connection waits for.
-func (p *Pool) Dial(ctx context.Context, vhost, name string) (connection *amqp.Connection, w *wire.Conn, err error) {
-	connection, w, _, err = p.DialChannels(ctx, vhost, name, 0)
-	return connection, w, err
+// Dial makes a connection that no other call uses; vhost "" is the one in the URL.
+func (p *Pool) Dial(ctx context.Context, vhost, name string) (*Link, error) {
+	l, _, err := p.DialChannels(ctx, vhost, name, 0)
+	return l, err
 }
 
 // DialChannels is Dial, and opens n channels.
 func (p *Pool) DialChannels(
 	ctx context.Context, vhost, name string, n int,
-) (connection *amqp.Connection, w *wire.Conn, channels []*amqp.Channel, err error) {
+) (l *Link, channels []*amqp.Channel, err error) {
 	err = Patiently(ctx, IsLimit, func() error {
-		if connection, w, err = p.dialOnce(ctx, vhost, name); err != nil {
+		if l, err = p.dialOnce(ctx, vhost, name); err != nil {
 			return err
 		}
 		channels = make([]*amqp.Channel, n)
 		for i := range channels {
-			if channels[i], err = p.Open(connection); err != nil {
-				w.Cut()
+			if channels[i], err = p.Open(l.Connection); err != nil {
+				l.Wire.Cut()
 				return err
 			}
 		}
 		return nil
 	})
-	return connection, w, channels, err
+	return l, channels, err
 }
 
-func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connection, *wire.Conn, error) {
+func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) {
 	if vhost == "" {
 		vhost = p.uri.Vhost
 	}
@@ -222,15 +221,15 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connecti
 			e = context.DeadlineExceeded // the wire's deadline is the same, and may come first
 		}
 		if e != nil {
-			return nil, nil, fmt.Errorf("connect to %s: %w", p.Address(), e)
+			return nil, fmt.Errorf("connect to %s: %w", p.Address(), e)
 		}
-		return nil, nil, p.connectError(ctx, err, vhost, w)
+		return nil, p.connectError(ctx, err, vhost, w)
 	}
 	if err := p.sameCluster(connection); err != nil {
 		w.Cut()
-		return nil, nil, err
+		return nil, err
 	}
-	return connection, w, nil
+	return &Link{Connection: connection, Wire: w}, nil
 }
 
 // sameCluster refuses a connection to another cluster than the first one's: an address may lead to another broker

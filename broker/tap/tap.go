@@ -52,14 +52,13 @@ func Run(
 	if plan.Refusal.Refused() {
 		return errors.New(plan.Refusal.Words())
 	}
-	connection, conn, channels, err := pool.DialChannels(ctx, plan.VHost, "dlxtop tap", 2)
+	connection, channels, err := pool.DialChannels(ctx, plan.VHost, "dlxtop tap", 2)
 	if err != nil {
 		return err
 	}
-	defer conn.Cut()
+	defer connection.Wire.Cut()
 	t := &tap{
-		pool: pool, connection: connection, wire: conn, plan: plan, see: see, tell: tell, channel: channels[0],
-		control: channels[1],
+		pool: pool, link: connection, plan: plan, see: see, tell: tell, channel: channels[0], control: channels[1],
 	}
 	t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
 	if err := t.start(); err != nil {
@@ -79,19 +78,16 @@ func Run(
 		t.noteGap()
 	}
 	t.report()
-	if !connection.IsClosed() {
-		wire.HangUp(connection)
-	}
+	connection.HangUp()
 	return err
 }
 
 type tap struct {
-	pool       *link.Pool
-	connection *amqp.Connection
-	wire       *wire.Conn
-	plan       trace.TapPlan
-	see        func(m *message.Message, at time.Time)
-	tell       func(trace.TapCounts)
+	pool *link.Pool
+	link *link.Link
+	plan trace.TapPlan
+	see  func(m *message.Message, at time.Time)
+	tell func(trace.TapCounts)
 
 	queue      string
 	counting   bool          // dropped messages go into the queue of the missed
@@ -167,10 +163,10 @@ func (t *tap) declare() error {
 // again opens a new channel in place of one that a refusal has closed. It returns errors other than refusals.
 func (t *tap) again(err error) (*amqp.Channel, error) {
 	var e *amqp.Error
-	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.connection.IsClosed() {
+	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.link.IsClosed() {
 		return nil, err
 	}
-	return t.pool.Open(t.connection)
+	return t.pool.Open(t.link.Connection)
 }
 
 func (t *tap) bind(b trace.TapBinding) error {
@@ -211,7 +207,7 @@ func (t *tap) receive(ctx context.Context) {
 
 func (t *tap) show(d *amqp.Delivery) {
 	at := time.Now()
-	m := t.wire.Message(d)
+	m := t.link.Wire.Message(d)
 	t.note(func(c *trace.TapCounts) { c.Seen++ })
 	t.see(&m, at)
 }
@@ -246,7 +242,7 @@ func (t *tap) ended(e *amqp.Error) error {
 	case e != nil && e.Server && e.Code == amqp.InternalError:
 		return fmt.Errorf("RabbitMQ ended the tap (%d %s): %s. The tap had a copy, nothing is lost: begin it again",
 			e.Code, link.Words(e), peek.Unconvertible("a message that passed"))
-	case e == nil || t.connection.IsClosed():
+	case e == nil || t.link.IsClosed():
 		return link.Loss(amqp.ErrClosed)
 	}
 	return fmt.Errorf("the broker ended the tap: %s", link.Words(e))

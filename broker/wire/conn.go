@@ -24,7 +24,8 @@ const (
 	// waits at most 5 s for a listener.
 	stuck = 10 * time.Second
 
-	closeLimit = 2 * time.Second // for the last bytes on a connection
+	// CloseLimit is for the last bytes on a connection.
+	CloseLimit = 2 * time.Second
 )
 
 // Conn is a network connection that reads and writes many frames at once: amqp091-go writes each message separately and
@@ -139,7 +140,7 @@ func (w *Conn) write() {
 // Close briefly writes what is still queued, and closes.
 func (w *Conn) Close() error {
 	w.end()
-	_ = w.SetWriteDeadline(time.Now().Add(closeLimit))
+	_ = w.SetWriteDeadline(time.Now().Add(CloseLimit))
 	<-w.written
 	return w.Conn.Close()
 }
@@ -154,11 +155,6 @@ func (w *Conn) end() {
 	defer w.mu.Unlock()
 	w.closing = true
 	w.changed.Broadcast()
-}
-
-// HangUp closes an AMQP connection, and waits briefly for the broker's answer. The connection is closed in any case.
-func HangUp(connection *amqp.Connection) {
-	_ = connection.CloseDeadline(time.Now().Add(closeLimit))
 }
 
 // Heard returns the first bytes received, at most 8, and the error of the last read; for a nil Conn nothing.
