@@ -206,10 +206,8 @@ func (s *source) awaitLeast(ctx context.Context) (depth int64, err error) {
 		case over:
 			return depth, nil
 		}
-		select {
-		case <-ctx.Done():
-			return depth, ctx.Err()
-		case <-time.After(countEvery):
+		if err := pause(ctx, countEvery); err != nil {
+			return depth, err
 		}
 	}
 }

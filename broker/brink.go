@@ -157,7 +157,7 @@ func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, er
 		}
 		switch {
 		case rest == 0:
-			return taken, &peek.LookEnded{Queue: s.plan.Queue, Type: s.plan.Type, Ended: s.plan.Ended, Reached: true}
+			return taken, &peek.LookEnded{Type: s.plan.Type, Ended: s.plan.Ended, Reached: true}
 		case s.plan.Scarce:
 			part = 1
 		}

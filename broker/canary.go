@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -86,10 +88,8 @@ func (c *canary) release(p *message.Publishing) {
 }
 
 func (c *canary) target(ref model.QueueRef) *canaryTarget {
-	for _, t := range c.targets {
-		if t.queue == ref {
-			return t
-		}
+	if i := slices.IndexFunc(c.targets, func(t *canaryTarget) bool { return t.queue == ref }); i >= 0 {
+		return c.targets[i]
 	}
 	t := &canaryTarget{queue: ref, behind: c.before[ref], ready: c.before[ref]}
 	c.targets = append(c.targets, t)
@@ -247,12 +247,7 @@ func (c *canary) over() {
 }
 
 func (c *canary) taken() bool {
-	for _, t := range c.targets {
-		if !t.taken {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.targets, func(t *canaryTarget) bool { return !t.taken })
 }
 
 func (c *canary) say(phase plan.CanaryPhase) {
@@ -322,14 +317,9 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 func (c *canary) look(ctx context.Context) bool {
 	x, g := c.execution, &c.growth
 	g.unseen = false
-	pass, at := c.released.ComeBacks(), int64(0)
 	acquire := x.plan.Acquire
 	acquire.TakesAll = false // a look returns everything that it takes
-	read, err := x.client.Read(ctx, acquire, func(m *message.Message) error {
-		at++
-		pass.Look(m, at > g.old)
-		return nil
-	})
+	back, read, err := x.client.cameBack(ctx, acquire, &c.released, g.old)
 	g.looked = time.Now()
 	x.ledger.rescued(read.Rescued)
 	switch {
@@ -338,10 +328,10 @@ func (c *canary) look(ctx context.Context) bool {
 	case err == nil && read.Stopped != "":
 		err = errors.New(read.Stopped)
 	}
-	if pass.Count > 0 {
-		x.ledger.note(func(a *plan.Account) { a.CameBack = pass.Count })
-		x.ledger.watch(plan.CanaryState{Phase: plan.CanaryFailed, Sent: c.sent, Back: pass.Count})
-		x.end(fmt.Errorf("%d of %d came back", pass.Count, c.sent))
+	if back > 0 {
+		x.ledger.note(func(a *plan.Account) { a.CameBack = back })
+		x.ledger.watch(plan.CanaryState{Phase: plan.CanaryFailed, Sent: c.sent, Back: back})
+		x.end(fmt.Errorf("%d of %d came back", back, c.sent))
 		return false
 	}
 	if err != nil {
@@ -349,6 +339,19 @@ func (c *canary) look(ctx context.Context) bool {
 		return false
 	}
 	return true
+}
+
+// cameBack counts the released messages in a queue that had old messages before.
+func (c *Client) cameBack(
+	ctx context.Context, look peek.Plan, released *plan.Released, old int64,
+) (n int, read peek.Read, err error) {
+	pass, at := released.ComeBacks(), int64(0)
+	read, err = c.Read(ctx, look, func(m *message.Message) error {
+		at++
+		pass.Look(m, at > old)
+		return nil
+	})
+	return pass.Count, read, err
 }
 
 const (

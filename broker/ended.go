@@ -52,7 +52,7 @@ func (s *source) explained(err error) error {
 		return nil
 	}
 	if ended := s.endedBy(); ended.Sure() {
-		return &peek.LookEnded{Queue: s.plan.Queue, Type: s.plan.Type, Ended: ended}
+		return &peek.LookEnded{Type: s.plan.Type, Ended: ended}
 	}
 	return err
 }

@@ -72,11 +72,13 @@ func (c *Client) execute(
 	}
 	l.account.Mark = p.MarkName
 	p.Mend, p.Selection.Filter = p.Mend.Within(ctx), p.Selection.Filter.Within(ctx)
-	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}
+	x := &execution{
+		client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped,
+		guard: c.guardOf(&r, l), staying: map[message.Fingerprint]int{},
+	}
 	if p.Operation.Publishes() {
 		x.outcome = plan.Moved
 	}
-	x.guard = c.guardOf(&r, l)
 	if p.Canary != nil {
 		x.canary = &canary{execution: x, plan: p.Canary, goOn: r.GoOn, released: plan.Released{Mark: p.MarkName}}
 	}
@@ -277,7 +279,7 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	}
 	x.acks.finish()
 	back := min(x.source.depth, x.left) - x.source.acknowledged.Load()
-	rescued, err := x.client.giveBack(x.source)
+	rescued, err := x.client.giveBack(x.source, nil)
 	x.ledger.rescued(rescued)
 	if err != nil {
 		x.end(err)
@@ -300,10 +302,8 @@ func (c *Client) has(queue model.QueueRef, n int64) bool {
 		if ready := counts[queue].Ready.Or(-1); err != nil || ready >= n {
 			return err == nil
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx, countEvery) != nil {
 			return false
-		case <-time.After(countEvery):
 		}
 	}
 }

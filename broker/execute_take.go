@@ -64,17 +64,11 @@ func (x *execution) take(ctx context.Context, pages chan<- []*flight) (complete 
 func (x *execution) stays(m *message.Message, why error) {
 	switch unpublished(why).(type) {
 	case plan.NotMended, plan.Double:
-	default:
-		return
+		if x.canary != nil {
+			x.stay++
+			x.staying[m.Fingerprint]++
+		}
 	}
-	if x.canary == nil {
-		return
-	}
-	if x.staying == nil {
-		x.staying = map[message.Fingerprint]int{}
-	}
-	x.stay++
-	x.staying[m.Fingerprint]++
 }
 
 // unpublished is the plan's reason not to publish a message; nil for any other error.

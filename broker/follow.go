@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
 )
@@ -174,15 +173,10 @@ func (w *follower) look(ctx context.Context, from model.QueueCounts) error {
 	if !last && (ready == w.looked || began.Before(w.nextLook)) {
 		return nil
 	}
-	pass, at := w.released.ComeBacks(), int64(0)
-	_, err := w.client.Read(ctx, w.plan.Look, func(m *message.Message) error {
-		at++
-		pass.Look(m, at > w.old)
-		return nil
-	})
+	back, _, err := w.client.cameBack(ctx, w.plan.Look, &w.released, w.old)
 	w.nextLook = time.Now().Add(max(followTick, followShare*time.Since(began)))
 	if err == nil {
-		w.looked, w.sequel.Back = ready, max(w.sequel.Back, int64(pass.Count))
+		w.looked, w.sequel.Back = ready, max(w.sequel.Back, int64(back))
 	}
 	return err
 }

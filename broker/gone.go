@@ -78,10 +78,8 @@ func (c *Client) awaitUnlisted(
 				r.ID,
 			)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(listEvery):
+		if err := pause(ctx, listEvery); err != nil {
+			return err
 		}
 	}
 }
@@ -106,10 +104,8 @@ func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.
 		if limit == backLimit && answered && r.IsBack(counts) {
 			limit = time.Since(began) + stillLimit
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(countEvery):
+		if err := pause(ctx, countEvery); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -64,15 +64,7 @@ func (g *guard) publishes(p *message.Publishing) error {
 
 // watch rereads the topology until ctx ends, and calls end once, with the changes.
 func (g *guard) watch(ctx context.Context, end func(error)) {
-	rhythm := guardEvery
-	for {
-		timer := time.NewTimer(rhythm)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
+	for rhythm := guardEvery; pause(ctx, rhythm) == nil; {
 		began := time.Now()
 		if err := g.check(ctx); err != nil {
 			if ctx.Err() == nil { // otherwise it is over, and close reports it

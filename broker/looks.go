@@ -82,9 +82,7 @@ func (c *Client) memory() Looks {
 func (c *Client) forgets(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.looksFailed == nil {
-		c.looksFailed = err
-	}
+	c.looksFailed = cmp.Or(c.looksFailed, err)
 }
 
 // remember updates what is remembered of a queue: on disk, otherwise in this program.
@@ -180,7 +178,7 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 		}
 		return nil
 	case !plan.Heeds(looked.Ended):
-		return &peek.LookEnded{Queue: plan.Queue, Type: plan.Type, Ended: looked.Ended}
+		return &peek.LookEnded{Type: plan.Type, Ended: looked.Ended}
 	}
 	if plan.Heed(looked); !plan.Counts {
 		return nil

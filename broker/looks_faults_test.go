@@ -92,7 +92,7 @@ func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
 	want := peek.Want{Insist: r.IntN(100) < l.Insist, Limit: 1 + r.IntN(60), ForAction: kind > 0}
 	p := peek.OfQueue(described, limitOf(q.Limit), model.BehaviourOf(model.ParseVersion(l.job.Version)), want)
 	if !p.Allowed() {
-		return &peek.LimitReached{Queue: p.Queue, Limit: p.Budget}
+		return &peek.LimitReached{Limit: p.Budget}
 	}
 	var rescued peek.Rescued
 	var err error

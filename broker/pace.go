@@ -22,14 +22,20 @@ func (p *pace) wait(ctx context.Context) error {
 		p.next = now
 	}
 	if d := p.next.Sub(now); d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, d); err != nil {
+			return err
 		}
 	}
 	p.next = p.next.Add(time.Duration(float64(time.Second) / p.rate))
 	return nil
+}
+
+// pause waits, or returns the context's error when that ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

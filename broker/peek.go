@@ -37,11 +37,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 	defer cancel()
 	kept := spool.New(c.spoolMemory)
 	look := look{source: src, plan: plan, want: want, spool: kept, pages: pages{told: plan.Mean}}
-	err = look.take(limited)
-	rescued, e := c.giveBack(src)
-	if err == nil {
-		err = e
-	}
+	rescued, err := c.giveBack(src, look.take(limited))
 	peeked.Messages, peeked.Stopped, peeked.Rescued, peeked.Highest = kept, look.stopped, rescued, src.highest
 	if !kept.InMemory() {
 		debug.FreeOSMemory() // frees what the deliveries used

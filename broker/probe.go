@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker/link"
@@ -132,11 +133,7 @@ func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
 // send publishes the probe. An error means that it is in no queue.
 func (p *probe) send(ctx context.Context) error {
 	publishing := p.plan.Publishing()
-	m := &message.Message{
-		Position: 1, Exchange: publishing.Exchange, RoutingKey: publishing.RoutingKey,
-		Properties: publishing.Properties, Headers: publishing.Headers,
-		Body: publishing.Body, BodyBytes: len(publishing.Body),
-	}
+	m := &message.Message{Position: 1, Properties: publishing.Properties}
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: p.plan.Buffer, Planned: 1}}
 	w, err := openWindow(ctx, p.client, p.client.patience, p.plan.VHost, nil, l, func(f *flight) {
 		l.record(plan.Moved, f.message, "")
@@ -190,7 +187,7 @@ func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 		case <-looks.C:
 			if !taps && time.Since(p.sent) >= p.plan.TTL.Or(0) && p.collect(ctx, p.plan.Removals[1:]) > 0 {
 				p.result.Arrived = true
-				p.verdict("the probe arrived")
+				p.result.Verdict = "the probe arrived"
 				return
 			}
 		case <-tapEnded:
@@ -227,13 +224,13 @@ func (p *probe) arrive(ctx context.Context) {
 	p.result.Arrived = found == wanted && len(p.plan.Reaches) > 0
 	switch {
 	case p.result.Arrived:
-		p.verdict("the probe arrived")
+		p.result.Verdict = "the probe arrived"
 	case len(p.plan.Reaches) == 0:
-		p.verdict("it expired, and no queue took it: messages that pass here are lost")
+		p.result.Verdict = "it expired, and no queue took it: messages that pass here are lost"
 	default:
 		p.result.Left = p.missing()
-		p.verdict("it expired, but is not where it should be: someone took it out of " +
-			model.Printable(p.result.Left) + ", or dlxtop could not look there")
+		p.result.Verdict = "it expired, but is not where it should be: someone took it out of " +
+			model.Printable(p.result.Left) + ", or dlxtop could not look there"
 	}
 }
 
@@ -247,12 +244,9 @@ func (p *probe) missing() string {
 }
 
 func (p *probe) was(where string) bool {
-	for _, s := range p.result.Steps {
-		if s.Stage == trace.ProbeReached && s.Where == where {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.result.Steps, func(s trace.ProbeStep) bool {
+		return s.Stage == trace.ProbeReached && s.Where == where
+	})
 }
 
 // collect removes the probe from queues where it was not found yet, and returns in how many it was now.
@@ -293,6 +287,7 @@ func (p *probe) giveUp(why string) {
 	if why != "" {
 		why += ": "
 	}
+	say := func(format string, values ...any) { p.result.Verdict = why + fmt.Sprintf(format, values...) }
 	buffer := p.plan.Removals[0]
 	name, waited := model.Printable(buffer.From.Name), time.Since(p.sent).Round(time.Millisecond)
 	counts, err := p.client.Count(ctx, []model.QueueRef{buffer.From})
@@ -303,13 +298,12 @@ func (p *probe) giveUp(why string) {
 	overdue := waited > p.plan.TTL.Or(0)
 	if err == nil && depth > 1 && (overdue || p.plan.Expiration != "") {
 		if p.collect(ctx, p.plan.Removals[1:]) > 0 {
-			p.verdict(why + "it was found behind the DLX, but dlxtop did not see it pass")
+			say("it was found behind the DLX, but dlxtop did not see it pass")
 			return
 		}
 		p.result.Left = buffer.From.Name
-		p.verdict(fmt.Sprintf("%sit was not seen to leave %s within %s, where %s: most likely it waits behind "+
-			"others, and it is left there, as taking it out would let others pass",
-			why, name, model.ShortDuration(waited), model.Plural(depth, "message")+" wait"))
+		say("it was not seen to leave %s within %s, where %s wait: most likely it waits behind others, and it is left "+
+			"there, as taking it out would let others pass", name, model.ShortDuration(waited), model.Plural(depth, "message"))
 		return
 	}
 	var account plan.Account
@@ -323,18 +317,15 @@ func (p *probe) giveUp(why string) {
 		if overdue {
 			words = "its TTL has run out and nothing is in front of it, but the queue does not expire it"
 		}
-		p.verdict(fmt.Sprintf("%sit was still in %s after %s: %s", why, name, model.ShortDuration(waited), words))
+		say("it was still in %s after %s: %s", name, model.ShortDuration(waited), words)
 	case err != nil:
 		p.result.Left = buffer.From.Name
-		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and dlxtop could not look for it: %s", why, name, err))
+		say("it was last seen when it entered %s, and dlxtop could not look for it: %s", name, err)
 	case p.collect(ctx, p.plan.Removals[1:]) > 0:
-		p.verdict(why + "it was found behind the DLX, but dlxtop did not see it pass")
+		say("it was found behind the DLX, but dlxtop did not see it pass")
 	default:
 		p.result.Left = p.missing()
-		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and is not there any more: something consumed "+
-			"it there, or it was lost at %s",
-			why, name, model.Printable(model.ExchangeName(p.plan.DLX))))
+		say("it was last seen when it entered %s, and is not there any more: something consumed it there, or it was "+
+			"lost at %s", name, model.Printable(model.ExchangeName(p.plan.DLX)))
 	}
 }
-
-func (p *probe) verdict(words string) { p.result.Verdict = words }

@@ -18,8 +18,7 @@ import (
 func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
 	var read peek.Read
 	name := model.Printable(plan.Queue.String())
-	switch {
-	case !plan.Allowed():
+	if !plan.Allowed() {
 		return read, fmt.Errorf("read %s: %s", name, plan.Refusal.Words())
 	}
 	src, err := c.openSource(ctx, plan, false)
@@ -27,12 +26,7 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 		return read, fmt.Errorf("read: %w", err)
 	}
 	r := reading{source: src, each: each, pages: pages{told: plan.Mean}}
-	err = r.all(ctx)
-	rescued, e := c.giveBack(src)
-	if err == nil {
-		err = e
-	}
-	read.Rescued = rescued
+	read.Rescued, err = c.giveBack(src, r.all(ctx))
 	var ended *peek.LookEnded
 	switch {
 	case errors.As(err, &ended) && src.taken > 0 && r.failed == nil:

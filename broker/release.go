@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,8 +15,8 @@ import (
 )
 
 // giveBack gives back what a source holds, in order, whatever ended its work. Messages that would be lost by this are
-// rescued.
-func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
+// rescued. The error is why the work ended, nil for well, or else why it could not give back everything.
+func (c *Client) giveBack(s *source, why error) (rescued peek.Rescued, err error) {
 	quorum := s.plan.Type == model.Quorum
 	s.brink.unclaim()
 	rescued = s.rescueAll()
@@ -43,7 +44,7 @@ func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
 	if e := s.release(); e != nil && err == nil {
 		err = link.QueueError("give the messages back to", s.plan.Queue, e)
 	}
-	return rescued, err
+	return rescued, cmp.Or(why, err)
 }
 
 // extend takes the messages that a quorum queue got back before, which it keeps ahead of its others. The queue puts

@@ -212,7 +212,7 @@ func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 	case errors.Is(err, context.DeadlineExceeded): // ctx's, whose Err follows a moment later
 		return err
 	case err != nil:
-		return &peek.RescueImpossible{Queue: look.Queue, Why: model.Printable(err.Error()), Final: look.Final}
+		return &peek.RescueImpossible{Why: model.Printable(err.Error()), Final: look.Final}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

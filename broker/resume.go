@@ -72,11 +72,8 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 		}
 		return x.source.flush()
 	}()
-	rescued, e := x.client.giveBack(x.source)
+	rescued, err := x.client.giveBack(x.source, err)
 	x.ledger.rescued(rescued)
-	if err == nil {
-		err = e
-	}
 	if err != nil {
 		// They stay uncertain: the next resume looks again.
 		return fmt.Errorf("acknowledge what has arrived: %w", link.Loss(err))

@@ -328,7 +328,7 @@ func TestNoLookAfterAFailedOne(t *testing.T) {
 		says []string
 	}{
 		{errors.New("the connection was lost"), []string{"not read: the connection was lost"}},
-		{&peek.LimitReached{Queue: ref("orders.failed"), Limit: 20}, []string{
+		{&peek.LimitReached{Limit: 20}, []string{
 			"not read: 0 looks left of 20", "i looks anyway: messages that are at their limit move to the end of the queue",
 			"1 message at the delivery limit rescued: moved to the end of the queue (journal 7)",
 		}},

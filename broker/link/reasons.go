@@ -37,59 +37,45 @@ const (
 	OnPublish                // basic.publish
 )
 
-// reasons map RabbitMQ's codes and texts to their meaning; the first match counts.
+// reasons map RabbitMQ's codes and texts to their meaning; the first match counts. A comment shows an example, with the
+// versions that it was measured on.
 var reasons = []struct {
 	on     Attempt
 	code   int    // 0: any
 	text   string // contained in the broker's text; "": any
 	ends   bool   // the broker's text ends with it
 	reason Reason
-	said   string // an example, with the versions that it was measured on
 }{
-	{OnQueue, 0, "nodedown", false, queueDown, "541 INTERNAL_ERROR … nodedown (3.10.8)"},
-	{OnQueue, amqp.NotFound, "no queue", false, noQueue, "NOT_FOUND - no queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)"},
-	{
-		OnQueue, amqp.NotFound, "", false, queueDown, "NOT_FOUND - home node 'rabbit@b' of durable queue 'q' in vhost " +
-			"'/' is down or inaccessible (3.10.8); … process is stopped by supervisor (4.0.5)",
-	},
-	{
-		OnQueue, amqp.ResourceLocked, "single active consumer", false, activeConsumer,
-		"RESOURCE_LOCKED - cannot obtain access to locked queue 'q' in vhost '/'. basic.get operations are not " +
-			"supported by quorum queues with single active consumer (3.10.8, 4.0.5; <<\"quorum\">> queues in 4.3.6)",
-	},
-	{
-		OnQueue, amqp.ResourceLocked, "", false, othersQueue,
-		"RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)",
-	},
-	{
-		OnQueue, amqp.AccessRefused, "exclusive use", false, exclusiveConsume,
-		"ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use (3.10.8, 4.0.5, 4.3.6)",
-	},
-	{
-		OnQueue, amqp.AccessRefused, "", false, noReadRight,
-		"ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'u' (3.10.8); read access to queue … " +
-			"(4.0.5, 4.3.6)",
-	},
-	{
-		OnQueue, amqp.ConnectionForced, "", false, connectionEnded,
-		"CONNECTION_FORCED - broker forced connection closure (3.10.8)",
-	},
-	{OnLogin, amqp.NotAllowed, " not found", true, noVHost, "NOT_ALLOWED - vhost v not found (3.10.8, 4.0.5, 4.3.6)"},
-	{
-		OnLogin, amqp.NotAllowed, "", false, noVHostRight,
-		"NOT_ALLOWED - access to vhost 'v' refused for user 'u' (3.10.8, 4.0.5, 4.3.6)",
-	},
-	{OnLogin, amqp.AccessRefused, "vhost", false, noVHostRight, "403 in place of 530; not seen in these versions"},
-	{
-		OnLogin, amqp.AccessRefused, "", false, badLogin,
-		"ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN (3.10.8, 4.0.5, 4.3.6)",
-	},
-	{
-		// An internal exchange is refused with the same code, but other words.
-		OnPublish, amqp.AccessRefused, "access to ", false, NoWriteRight,
-		"ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to " +
-			"exchange … (4.0.5, 4.3.6)",
-	},
+	// 541 INTERNAL_ERROR … nodedown (3.10.8)
+	{OnQueue, 0, "nodedown", false, queueDown},
+	// NOT_FOUND - no queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)
+	{OnQueue, amqp.NotFound, "no queue", false, noQueue},
+	// NOT_FOUND - home node 'rabbit@b' of durable queue 'q' in vhost '/' is down or inaccessible (3.10.8); … process is
+	// stopped by supervisor (4.0.5)
+	{OnQueue, amqp.NotFound, "", false, queueDown},
+	// RESOURCE_LOCKED - cannot obtain access to locked queue 'q' in vhost '/'. basic.get operations are not supported by
+	// quorum queues with single active consumer (3.10.8, 4.0.5; <<"quorum">> queues in 4.3.6)
+	{OnQueue, amqp.ResourceLocked, "single active consumer", false, activeConsumer},
+	// RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)
+	{OnQueue, amqp.ResourceLocked, "", false, othersQueue},
+	// ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use (3.10.8, 4.0.5, 4.3.6)
+	{OnQueue, amqp.AccessRefused, "exclusive use", false, exclusiveConsume},
+	// ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'u' (3.10.8); read access to queue … (4.0.5,
+	// 4.3.6)
+	{OnQueue, amqp.AccessRefused, "", false, noReadRight},
+	// CONNECTION_FORCED - broker forced connection closure (3.10.8)
+	{OnQueue, amqp.ConnectionForced, "", false, connectionEnded},
+	// NOT_ALLOWED - vhost v not found (3.10.8, 4.0.5, 4.3.6)
+	{OnLogin, amqp.NotAllowed, " not found", true, noVHost},
+	// NOT_ALLOWED - access to vhost 'v' refused for user 'u' (3.10.8, 4.0.5, 4.3.6)
+	{OnLogin, amqp.NotAllowed, "", false, noVHostRight},
+	// 403 in place of 530; not seen in these versions
+	{OnLogin, amqp.AccessRefused, "vhost", false, noVHostRight},
+	// ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN (3.10.8, 4.0.5, 4.3.6)
+	{OnLogin, amqp.AccessRefused, "", false, badLogin},
+	// ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to exchange …
+	// (4.0.5, 4.3.6). An internal exchange is refused with the same code, but other words.
+	{OnPublish, amqp.AccessRefused, "access to ", false, NoWriteRight},
 }
 
 // ReasonOf is why the broker refused an attempt; UnknownReason when it was not the broker, or said something else.

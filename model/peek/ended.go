@@ -45,7 +45,6 @@ func (p Plan) Most() int64 {
 // LookEnded is the error of a peek that ended before dlxtop ended it, or that was not begun or stopped because an
 // earlier one had.
 type LookEnded struct {
-	Queue   model.QueueRef
 	Type    model.QueueType
 	Ended   model.Ended
 	Reached bool // it has read as far as the earlier one, and stopped

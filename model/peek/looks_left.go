@@ -41,7 +41,7 @@ func (p Plan) Weigh(count int64) *LimitReached {
 	if count <= p.MostCounted() {
 		return nil
 	}
-	reached := &LimitReached{Queue: p.Queue, Limit: p.Budget, Final: p.Final}
+	reached := &LimitReached{Limit: p.Budget, Final: p.Final}
 	if p.Carries {
 		reached.Carried = p.Carried
 	} else {
@@ -67,7 +67,6 @@ func (p Plan) Careful() bool { return (p.Counts || p.Foreseen()) && !p.Agreed &&
 // LimitReached is the error of a peek, an export, or an action searching for its messages that is stopped by the
 // queue's delivery limit before it loses a message.
 type LimitReached struct {
-	Queue model.QueueRef
 	Limit int64
 	Left  int64 // of the limit, for the message returned most often
 	// the queue whose message arrived with a count above the limit; zero: returns count
@@ -93,7 +92,6 @@ func LooksLeft(left, limit int64) string {
 // RescueImpossible is the error of a peek that was not begun because a message at its delivery limit could not be
 // rescued.
 type RescueImpossible struct {
-	Queue model.QueueRef
 	Why   string // one sentence
 	Final bool   // the connection is read-only, so no one can agree to go on
 }
