@@ -214,54 +214,38 @@ func appendFrame(b []byte, kind byte, channel []byte, write func([]byte) []byte)
 type outgoing struct {
 	properties []byte // for the next content header; nil: it passes unchanged
 	greeting   int    // remaining bytes of the protocol header
-	rest       int64  // bytes of the frame that is passed on as it comes
 	held       []byte // the beginning of a frame
 }
 
 func newOutgoing() *outgoing { return &outgoing{greeting: len("AMQP\x00\x00\x09\x01")} }
 
-// add appends p, which may contain partial frames, to what waits to be written.
+// add appends the frames that p completes to what waits to be written.
 func (w *outgoing) add(waiting, p []byte) []byte {
-	for len(p) > 0 {
-		switch {
-		case w.greeting > 0:
-			n := min(w.greeting, len(p))
-			waiting = append(waiting, p[:n]...)
-			p, w.greeting = p[n:], w.greeting-n
-		case w.rest > 0:
-			n := min(w.rest, int64(len(p)))
-			waiting = append(waiting, p[:n]...)
-			p, w.rest = p[n:], w.rest-n
-		default:
-			need := frameHead
-			if len(w.held) >= frameHead {
-				need = w.size()
-			}
-			n := min(need-len(w.held), len(p))
-			w.held = append(w.held, p[:n]...)
-			p = p[n:]
-			switch {
-			case len(w.held) == frameHead && w.held[0] != frameHeader:
-				waiting = append(waiting, w.held...)
-				w.rest = int64(w.size() - frameHead)
-				w.held = w.held[:0]
-			case len(w.held) > frameHead && len(w.held) == w.size():
-				waiting = w.header(waiting)
-				w.held = w.held[:0]
-			}
+	n := min(w.greeting, len(p))
+	waiting, p, w.greeting = append(waiting, p[:n]...), p[n:], w.greeting-n
+	w.held = append(w.held, p...)
+	rest := w.held
+	for len(rest) >= frameHead && int64(len(rest)) >= frameSize(rest) {
+		frame := rest[:frameSize(rest)]
+		if rest = rest[len(frame):]; frame[0] == frameHeader {
+			waiting = w.header(waiting, frame)
+		} else {
+			waiting = append(waiting, frame...)
 		}
+	}
+	if len(rest) < len(w.held) {
+		w.held = append(w.held[:0], rest...)
 	}
 	return waiting
 }
 
-func (w *outgoing) size() int { return int(frameSize(w.held)) }
-
-func (w *outgoing) header(b []byte) []byte {
-	if w.properties == nil || len(w.held) < frameExtra+frameBefore {
-		return append(b, w.held...)
+// header appends a content header frame, with the properties.
+func (w *outgoing) header(b, frame []byte) []byte {
+	if w.properties == nil || len(frame) < frameExtra+frameBefore {
+		return append(b, frame...)
 	}
-	b = appendFrame(b, w.held[0], w.held[1:3], func(b []byte) []byte {
-		return append(append(b, w.held[frameHead:frameHead+frameBefore]...), w.properties...)
+	b = appendFrame(b, frame[0], frame[1:3], func(b []byte) []byte {
+		return append(append(b, frame[frameHead:frameHead+frameBefore]...), w.properties...)
 	})
 	w.properties = nil
 	return b
