@@ -146,17 +146,10 @@ func (c *canary) passes(ctx context.Context) bool {
 	return true
 }
 
-// verdict is what a wait has shown so far.
-type verdict int
-
-const (
-	undecided verdict = iota
-	passed
-	failed
-)
-
 // wait calls try repeatedly until it decides; at the limit it calls over. The user may end it earlier.
-func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func() verdict, over func() bool) bool {
+func (c *canary) wait(
+	ctx context.Context, every, limit time.Duration, try func() (decided, passed bool), over func() bool,
+) bool {
 	select {
 	case <-c.goOn: // a signal that came too late for the previous wait
 	default:
@@ -176,8 +169,8 @@ func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func(
 		case <-deadline.C:
 			return over()
 		case <-ticker.C:
-			if v := try(); v != undecided {
-				return v == passed && ctx.Err() == nil
+			if decided, passed := try(); decided {
+				return passed && ctx.Err() == nil
 			}
 		}
 	}
@@ -191,15 +184,12 @@ func (c *canary) await(ctx context.Context) bool {
 	if c.taken() {
 		return true
 	}
-	return c.wait(ctx, canaryTick, c.plan.Patience, func() verdict {
+	return c.wait(ctx, canaryTick, c.plan.Patience, func() (decided, passed bool) {
 		if !c.step(ctx) {
-			return failed
+			return true, false
 		}
 		x.ledger.watch(c.waiting())
-		if c.taken() {
-			return passed
-		}
-		return undecided
+		return c.taken(), true
 	}, func() bool {
 		if !c.growth.unseen || c.look(ctx) {
 			x.end(c.notTaken())
@@ -212,11 +202,8 @@ func (c *canary) await(ctx context.Context) bool {
 func (c *canary) watch(ctx context.Context) bool {
 	c.until = time.Now().Add(c.plan.Wait)
 	c.say(plan.CanaryWatches)
-	return c.wait(ctx, canaryTick, c.plan.Wait, func() verdict {
-		if !c.step(ctx) {
-			return failed
-		}
-		return undecided
+	return c.wait(ctx, canaryTick, c.plan.Wait, func() (decided, passed bool) {
+		return !c.step(ctx), false
 	}, func() bool {
 		if !c.count(ctx, time.Now()) {
 			return false
@@ -397,19 +384,19 @@ func (c *canary) acknowledged(ctx context.Context) bool {
 		}
 	}
 	var missing *plan.CanaryAcks
-	try := func() verdict {
+	try := func() (decided, passed bool) {
 		if missing = c.unacknowledged(ctx, acks); missing == nil {
-			return passed
+			return true, true
 		}
 		c.execution.ledger.watch(c.unsettled(missing))
 		if missing.Loops() {
 			c.refuseUnsettled(missing)
-			return failed
+			return true, false
 		}
-		return undecided
+		return false, false
 	}
-	if v := try(); v != undecided {
-		return v == passed && ctx.Err() == nil
+	if decided, passed := try(); decided {
+		return passed && ctx.Err() == nil
 	}
 	return c.wait(ctx, acksEvery, max(acksPatience, c.plan.Wait), try, func() bool {
 		c.refuseUnsettled(missing)

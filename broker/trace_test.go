@@ -260,8 +260,8 @@ func TestProbe(t *testing.T) {
 	a.publish(worker, numbered(3)...)
 	result := probe(a, plan)
 	waited, known := result.Waited.Get()
-	entered, _ := result.After(trace.ProbeEntered)
-	reached, _ := result.After(trace.ProbeReached)
+	steps := stepsOf(result)
+	entered, reached := steps[trace.ProbeEntered], steps[trace.ProbeReached]
 	assert.That(t, result.Arrived && known && waited+entered.After >= 490*time.Millisecond &&
 		entered.Where == plan.Buffer.Name && reached.Where == worker.Name && reached.After >= waited && result.Left == "",
 		"%+v", result)
@@ -270,13 +270,22 @@ func TestProbe(t *testing.T) {
 	assert.That(t, strings.Join(got, " ") == "1 2 3", "the worker's own messages are %v", got)
 }
 
+// stepsOf are the steps of a probe by their stage.
+func stepsOf(result trace.ProbeResult) map[trace.ProbeStage]trace.ProbeStep {
+	steps := map[trace.ProbeStage]trace.ProbeStep{}
+	for _, s := range result.Steps {
+		steps[s.Stage] = s
+	}
+	return steps
+}
+
 // Without a named DLX the probe is seen where it arrives.
 func TestProbeThroughTheDefaultExchange(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	plan, worker := probed(a, "", 300, trace.ProbeWant{Direct: true})
 	result := probe(a, plan)
-	reached, ok := result.After(trace.ProbeReached)
+	reached, ok := stepsOf(result)[trace.ProbeReached]
 	assert.That(t, ok && result.Arrived && reached.Where == worker.Name &&
 		plan.Entrance == (model.Address{RoutingKey: plan.Buffer.Name}), "%+v", result)
 	a.await(worker, 0)

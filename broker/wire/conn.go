@@ -11,7 +11,6 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -172,27 +171,24 @@ func IsAMQP(first string) bool { return first != "" && first[0] == frameMethod }
 
 // Message converts a delivery, without a position, and without a fingerprint, which takes time for large bodies.
 func (w *Conn) Message(d *amqp.Delivery) message.Message {
-	m := message.Message{Exchange: d.Exchange, RoutingKey: d.RoutingKey, Redelivered: d.Redelivered}
-	w.in.came.Add(-1)
-	m.Properties, m.Headers, m.Body = content(d.Body)
-	m.BodyBytes = len(m.Body)
+	m := w.message(d.Exchange, d.RoutingKey, d.Body)
+	m.Redelivered, m.BodyBytes = d.Redelivered, len(m.Body)
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
 }
 
 // Returned converts a returned publishing to a message, to be compared with what was published.
 func (w *Conn) Returned(r *amqp.Return) message.Message {
-	m := message.Message{Exchange: r.Exchange, RoutingKey: r.RoutingKey}
-	w.in.came.Add(-1)
-	m.Properties, m.Headers, m.Body = content(r.Body)
-	return m
+	return w.message(r.Exchange, r.RoutingKey, r.Body)
 }
 
-// content splits what amqp091-go received as a body: properties with their length in front, and the body.
-func content(received []byte) (p message.Properties, headers model.Table, body []byte) {
+// message splits what amqp091-go received as a body: properties with their length in front, and the body.
+func (w *Conn) message(exchange, key string, received []byte) message.Message {
+	w.in.came.Add(-1)
 	end := lengthSize + binary.BigEndian.Uint32(received)
-	p, headers = decodeProperties(received[lengthSize:end])
-	return p, headers, received[end:]
+	m := message.Message{Exchange: exchange, RoutingKey: key, Body: received[end:]}
+	m.Properties, m.Headers = decodeProperties(received[lengthSize:end])
+	return m
 }
 
 const lengthSize = 4

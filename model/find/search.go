@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -69,10 +70,9 @@ type Search struct {
 	news     chan struct{} // one pending signal is enough
 
 	result  Result
-	empty   map[model.QueueRef]bool             // by exact counts
-	counted map[model.QueueRef]model.Opt[int64] // those that were empty by the statistics
-	vhosts  map[string]error                    // those that were entered
-	told    time.Time                           // when progress was last signalled
+	counted map[model.QueueRef]model.QueueCounts // those that were empty by the statistics
+	vhosts  map[string]error                     // those that were entered
+	told    time.Time                            // when progress was last signalled
 }
 
 // tellEvery is how often progress is signalled without hits. A hit is signalled at once.
@@ -83,7 +83,7 @@ func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Contex
 	s := &Search{
 		want: want, queues: queues, looker: looker, enter: enter, began: time.Now(),
 		news:   make(chan struct{}, 1), // one signal, see above
-		vhosts: map[string]error{}, empty: map[model.QueueRef]bool{}, counted: map[model.QueueRef]model.Opt[int64]{},
+		vhosts: map[string]error{}, counted: map[model.QueueRef]model.QueueCounts{},
 	}
 	for i := range queues {
 		if queues[i].why == "" {
@@ -111,7 +111,7 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 		switch {
 		case q.why != "":
 			continue
-		case s.empty[q.Ref]:
+		case s.empty(q):
 			s.read(q)
 			continue
 		case ctx.Err() != nil:
@@ -152,12 +152,15 @@ func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 		if err != nil {
 			return // then they are read
 		}
-		for ref, c := range counts {
-			s.counted[ref] = c.Ready
-			s.empty[ref] = c.Ready.Known() && c.Ready.Or(0) == 0 && !c.Held
-		}
+		maps.Copy(s.counted, counts)
 		refs = refs[n:]
 	}
+}
+
+// empty reports whether a queue is empty by an exact count.
+func (s *Search) empty(q *Queue) bool {
+	c := s.counted[q.Ref]
+	return c.Ready.Or(1) == 0 && !c.Held
 }
 
 // missEmpty counts those unread queues that were empty by the statistics, and reports messages that arrived since.
@@ -165,8 +168,8 @@ func (s *Search) missEmpty(ctx context.Context) {
 	skipped := func(q *Queue) bool { return q.why != "" }
 	s.countEmpty(ctx, skipped)
 	for q := range model.Each(s.queues) {
-		if ready, counted := s.counted[q.Ref]; q.empty && skipped(q) && counted && !s.empty[q.Ref] {
-			s.result.NotRead = append(s.result.NotRead, NotRead{q.Ref, ready, q.why, q.costly})
+		if c, counted := s.counted[q.Ref]; q.empty && skipped(q) && counted && !s.empty(q) {
+			s.result.NotRead = append(s.result.NotRead, NotRead{q.Ref, c.Ready, q.why, q.costly})
 		}
 	}
 }

@@ -251,16 +251,6 @@ type ProbeResult struct {
 	Left    string // the queue in which it may still be, "" when it was removed or consumed
 }
 
-// After is the step at which the probe reached a stage.
-func (r *ProbeResult) After(stage ProbeStage) (ProbeStep, bool) {
-	for _, s := range r.Steps {
-		if s.Stage == stage {
-			return s, true
-		}
-	}
-	return ProbeStep{}, false
-}
-
 // String is one line: "entered buffer 12ms, expired after 5.003s against 5s configured, worker 5.011s".
 func (r *ProbeResult) String() string {
 	var words []string
