@@ -52,7 +52,7 @@ func recordOf(p *plan.Plan, depth int64) plan.Record {
 // signed is a record with who begins it, where, and why. The connection must exist already.
 func (c *Client) signed(ctx context.Context, r plan.Record) plan.Record {
 	r.Reason = plan.ReasonOf(ctx)
-	r.User, r.Broker, r.Session, r.Cluster = c.User(), c.Address(), c.Session(), c.KnownCluster()
+	r.User, r.Broker, r.Session, r.Cluster = c.User(), c.Address(), c.Session, c.KnownCluster()
 	return r
 }
 

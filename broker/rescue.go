@@ -240,7 +240,7 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 			return link.Loss(err)
 		}
 	}
-	limit := time.NewTimer(c.Timeout())
+	limit := time.NewTimer(c.Timeout)
 	defer limit.Stop()
 	for returned := 0; returned < proofs; {
 		select {
@@ -260,7 +260,7 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 				return fmt.Errorf("the broker blocks publishers: %s", b.Reason)
 			}
 		case <-limit.C:
-			return fmt.Errorf("the broker did not answer a publish within %s", model.ShortDuration(c.Timeout()))
+			return fmt.Errorf("the broker did not answer a publish within %s", model.ShortDuration(c.Timeout))
 		case <-ctx.Done():
 			return ctx.Err()
 		}

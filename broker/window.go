@@ -76,7 +76,7 @@ func openWindow(
 	ctx context.Context, c *Client, patience patience, vhost string, into []plan.Recipient, l *ledger,
 	moved func(*flight),
 ) (*window, error) {
-	connection, channels, err := c.DialChannels(ctx, vhost, publishes+" "+c.Session(), 1)
+	connection, channels, err := c.DialChannels(ctx, vhost, publishes+" "+c.Session, 1)
 	if err != nil {
 		return nil, err
 	}

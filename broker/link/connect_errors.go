@@ -40,7 +40,7 @@ func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wir
 	case first != "" && !wire.IsAMQP(first):
 		return p.failed(model.AMQPOther, "")
 	case late:
-		return p.failed(model.AMQPSilent, model.ShortDuration(p.timeout))
+		return p.failed(model.AMQPSilent, model.ShortDuration(p.Timeout))
 	case first == "":
 		return p.failed(model.AMQPHungUp, "")
 	}
@@ -87,7 +87,7 @@ func (p *Pool) unreachable(err error) error {
 		}
 		return p.failed(model.AMQPNothingListens, "")
 	case timedOut(err) || errors.Is(err, context.DeadlineExceeded):
-		return p.failed(model.AMQPSlow, model.ShortDuration(p.timeout))
+		return p.failed(model.AMQPSlow, model.ShortDuration(p.Timeout))
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {

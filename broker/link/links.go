@@ -102,7 +102,7 @@ func (p *Pool) find(
 	if i := slices.IndexFunc(l.all, fits); i >= 0 {
 		found = l.all[i]
 	} else {
-		if found, err = p.Dial(ctx, vhost, "dlxtop "+p.session); err != nil {
+		if found, err = p.Dial(ctx, vhost, "dlxtop "+p.Session); err != nil {
 			return nil, nil, err
 		}
 		l.all = append(l.all, found)

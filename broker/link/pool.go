@@ -40,8 +40,9 @@ type Pool struct {
 	url     string
 	uri     amqp.URI
 	tls     *tls.Config
-	timeout time.Duration
-	session string
+	Timeout time.Duration // how long a connect, or another expected answer of the broker, may take
+	// Session is part of the names of all connections, so that other programs can see whether they are gone.
+	Session string
 
 	mu      sync.Mutex
 	links   map[string]*links // by vhost
@@ -81,7 +82,7 @@ func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
 		timeout = defaultTimeout
 	}
 	return &Pool{
-		url: url, uri: uri, tls: secured, timeout: timeout, session: rand.Text()[:sessionLength],
+		url: url, uri: uri, tls: secured, Timeout: timeout, Session: rand.Text()[:sessionLength],
 		links: map[string]*links{}, losses: make(chan error, 1),
 	}, nil
 }
@@ -99,12 +100,6 @@ func (p *Pool) Check(ctx context.Context, vhost string) error {
 	_, err := p.Connection(ctx, vhost)
 	return err
 }
-
-// Session is part of the names of all connections, so that other programs can see whether they are gone.
-func (p *Pool) Session() string { return p.session }
-
-// Timeout is how long a connect, or another expected answer of the broker, may take.
-func (p *Pool) Timeout() time.Duration { return p.timeout }
 
 // Cluster is the name of the cluster that a vhost's connection leads to, "" when its greeting does not say.
 func (p *Pool) Cluster(ctx context.Context, vhost string) (string, error) {
@@ -169,7 +164,7 @@ func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*Link, error) 
 		vhost = p.uri.Vhost
 	}
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	var made atomic.Pointer[wire.Conn] // nil without a connection, or before its TLS handshake
 	config := amqp.Config{

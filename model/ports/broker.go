@@ -1,3 +1,7 @@
+// Package ports declares what screens and commands need of the adapters: one small interface for each need, so that
+// code which looks cannot execute, and ui, cli and broker mean the same by a method. It has no implementations: broker,
+// mgmt, journal and export implement the interfaces without knowing this package, and main.go connects them. It also
+// declares how a command asks for the dashboard, a form or a frame of it, as neither cli nor ui knows the other.
 package ports
 
 import (
@@ -91,3 +95,24 @@ type (
 		Lost(ctx context.Context) error
 	}
 )
+
+// settling is the interval between counts of a queue that is getting messages back.
+const settling = 100 * time.Millisecond
+
+// CountSettled counts the ready messages of a queue once its held messages are back. It is unknown when the queue
+// cannot be counted, or ctx ends first.
+func CountSettled(ctx context.Context, counter Counter, queue model.QueueRef) model.Opt[int64] {
+	ticker := time.NewTicker(settling)
+	defer ticker.Stop()
+	for {
+		counts, err := counter.Count(ctx, []model.QueueRef{queue})
+		if q, ok := counts[queue]; err != nil || !ok || !q.Held {
+			return q.Ready
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return model.Unknown[int64]()
+		}
+	}
+}
