@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -110,12 +109,11 @@ func (c *canary) prepare(ctx context.Context) {
 		return
 	}
 	for ref, n := range counts {
-		ready, answered := n.Ready.Get()
-		if !answered {
-			c.execution.end(link.QueueError("count", ref, model.ErrQueueSilent))
+		if err := silent(counts, ref); err != nil {
+			c.execution.end(err)
 			return
 		}
-		c.before[ref] = ready
+		c.before[ref] = n.Ready.Or(0)
 	}
 	c.countAcks(ctx)
 }

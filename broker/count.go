@@ -72,6 +72,14 @@ func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 	}
 }
 
+// silent is the error of a queue that is there and did not answer.
+func silent(counts map[model.QueueRef]model.QueueCounts, ref model.QueueRef) error {
+	if q, there := counts[ref]; there && !q.Ready.Known() {
+		return link.QueueError("count", ref, model.ErrQueueSilent)
+	}
+	return nil
+}
+
 // count is Count for the owner of the turn.
 func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 	began := time.Now()

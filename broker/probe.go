@@ -1,13 +1,13 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -84,14 +84,10 @@ func (p *probe) nobodyElse(ctx context.Context) error {
 	}
 	for _, r := range p.plan.Removals[1:] { // the first is for the buffer
 		counts, err := p.client.Count(ctx, []model.QueueRef{r.From})
-		if err != nil {
+		if err = cmp.Or(err, silent(counts, r.From)); err != nil {
 			return err
 		}
-		n, answered := counts[r.From].Consumers.Get()
-		if _, there := counts[r.From]; there && !answered {
-			return link.QueueError("count", r.From, model.ErrQueueSilent)
-		}
-		if n > 0 {
+		if n := counts[r.From].Consumers.Or(0); n > 0 {
 			return fmt.Errorf("%s has %s now: nothing was sent", model.Printable(r.From.String()), model.Plural(n, "consumer"))
 		}
 	}
@@ -291,10 +287,8 @@ func (p *probe) giveUp(why string) {
 	buffer := p.plan.Removals[0]
 	name, waited := model.Printable(buffer.From.Name), time.Since(p.sent).Round(time.Millisecond)
 	counts, err := p.client.Count(ctx, []model.QueueRef{buffer.From})
-	depth, answered := counts[buffer.From].Ready.Get()
-	if _, there := counts[buffer.From]; err == nil && there && !answered {
-		err = link.QueueError("count", buffer.From, model.ErrQueueSilent)
-	}
+	err = cmp.Or(err, silent(counts, buffer.From))
+	depth := counts[buffer.From].Ready.Or(0)
 	overdue := waited > p.plan.TTL.Or(0)
 	if err == nil && depth > 1 && (overdue || p.plan.Expiration != "") {
 		if p.collect(ctx, p.plan.Removals[1:]) > 0 {

@@ -69,6 +69,8 @@ var reasons = []struct {
 	{OnLogin, amqp.NotAllowed, " not found", true, noVHost},
 	// NOT_ALLOWED - access to vhost 'v' refused for user 'u' (3.10.8, 4.0.5, 4.3.6)
 	{OnLogin, amqp.NotAllowed, "", false, noVHostRight},
+	// 403 in place of 530; not seen in these versions
+	{OnLogin, amqp.AccessRefused, "vhost", false, noVHostRight},
 	// ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN (3.10.8, 4.0.5, 4.3.6)
 	{OnLogin, amqp.AccessRefused, "", false, badLogin},
 	// ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to exchange …
