@@ -190,10 +190,7 @@ func writeNew(path string, data []byte) error {
 		return err
 	}
 	_, err = file.Write(data)
-	if e := file.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = cmp.Or(err, file.Close()); err != nil {
 		_ = os.Remove(path)
 	}
 	return err

@@ -96,12 +96,6 @@ func (d *PlanDialog) sentBefore(ctx context.Context, t *model.Topology, like pla
 	return sent, nil
 }
 
-// RowsOf are messages of a queue in another plan.
-type RowsOf struct {
-	Queue model.QueueRef
-	Rows  []*shell.MessageRow
-}
-
 // planned takes in a plan. An agreed one runs if it is what was agreed to; otherwise it is shown with the differences,
 // and asked about again.
 func (d *PlanDialog) planned(msg shell.PlannedMsg[Acting]) tea.Cmd {

@@ -37,7 +37,7 @@ type PlanDialog struct {
 	Modes []ReplayTarget // the last is a selected queue
 	Mode  int
 	PlanOptions
-	Ahead  []RowsOf      // what runs first: copies of it stay
+	Ahead  []Subject     // what runs first: copies of it stay
 	edit   messageEdit   // of the single message
 	prompt MendPrompt    // for the program; it is closed once the user agreed to its results
 	Mend   *mend.Program // changes them; nil without one
@@ -245,7 +245,7 @@ func (d *PlanDialog) Keys() []key.Binding {
 		more = append(more, term.Describe(k.Edit, "edit again"))
 	case asking && d.Mend != nil:
 		more = append(more, term.Describe(k.Mend, "edit again"))
-	case d.Waits():
+	case d.waits():
 		more = append(more, k.GoOn)
 	case d.State == shell.DialogEnded && d.CanUndo():
 		more = append(more, k.Undo)
@@ -308,7 +308,7 @@ func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case d.State == shell.DialogPlanning && !d.Asks() && !term.Is(msg, k.Cancel):
 		d.typed = append(d.typed, msg)
 		return nil
-	case term.Is(msg, k.GoOn) && d.Waits():
+	case term.Is(msg, k.GoOn) && d.waits():
 		d.hurry()
 		return nil
 	case d.State == shell.DialogEnded && d.CanUndo() && term.Is(msg, k.Undo):
@@ -328,8 +328,6 @@ func (d *PlanDialog) handleKey(msg tea.KeyMsg) tea.Cmd {
 	}
 	return nil
 }
-
-func (d *PlanDialog) Well() bool { return d.Err == nil && d.Account.Complete() }
 
 // AsPlanned reports whether exactly what was agreed to was done. Messages that a program cannot change stay, as
 // announced.
@@ -423,8 +421,8 @@ func (d *PlanDialog) run() tea.Cmd {
 	})
 }
 
-// Waits reports whether a canary waits, so that the user may want to skip the wait.
-func (d *PlanDialog) Waits() bool {
+// waits reports whether a canary waits, so that the user may want to skip the wait.
+func (d *PlanDialog) waits() bool {
 	return d.State == shell.DialogRunning && d.Plan.Canary != nil && d.Account.Canary.Waits()
 }
 

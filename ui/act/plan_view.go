@@ -43,11 +43,7 @@ func (d *PlanDialog) View(width, height int) string {
 	case shell.DialogRunning, shell.DialogStopping:
 		d.SayRun(l)
 		l.Blank()
-		hints := ""
-		if d.Waits() {
-			hints = shell.Hint(l.Styles, "enter", "do not wait longer")
-		}
-		d.SayStop(l, hints)
+		d.SayStop(l)
 	case shell.DialogEnded:
 		d.SayAccount(l, true)
 		d.SayClose(l)
@@ -207,6 +203,15 @@ func StripWords(names []string) []string {
 }
 
 func PrintableKey(routingKey string) string { return cmp.Or(model.Printable(routingKey), `""`) }
+
+// SayStop shows how to stop the run, and how to end the wait of a canary.
+func (d *PlanDialog) SayStop(l *shell.DialogLines) {
+	hints := ""
+	if d.waits() {
+		hints = shell.Hint(l.Styles, "enter", "do not wait longer")
+	}
+	d.Dialog.SayStop(l, hints)
+}
 
 func (d *PlanDialog) SayRun(l *shell.DialogLines) {
 	s, a := l.Styles, &d.Account

@@ -265,13 +265,8 @@ func newFailedQueues(e *shell.Env) failedQueues {
 // fullestFirst puts queues with messages before empty ones, then sorts by name: with exact counts rows would swap
 // places.
 func fullestFirst(a, b failedRow) int {
-	empty := func(r failedRow) int {
-		if r.ready.Or(1) == 0 {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(empty(a), empty(b)), cmp.Compare(a.name, b.name))
+	some := func(r failedRow) int64 { return min(r.ready.Or(1), 1) }
+	return cmp.Or(cmp.Compare(some(b), some(a)), cmp.Compare(a.name, b.name))
 }
 
 // failedColumns are the columns; limited adds the remaining looks, which only some versions limit.

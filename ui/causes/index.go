@@ -36,11 +36,8 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 	if len(sought) == 0 {
 		return nil
 	}
-	c.Request, c.at = c.Env.NewRequest(), nil
-	msg := ReadMsg{Request: c.Request, At: now}
-	index, groups, broker, finish, forget := c.Env.Index, c.Groups, c.Broker, c.Finishing(nil), c.forgetting()
-	return c.Env.Command(shell.KeepingTime, func(context.Context) tea.Msg {
-		forget(&msg)
+	index, groups, broker := c.Env.Index, c.Groups, c.Broker
+	return c.command(nil, now, shell.KeepingTime, func(_ context.Context, msg *ReadMsg) {
 		for _, q := range sought {
 			name := cause.IndexName(broker, q.Ref)
 			kept, err := index.Load(name)
@@ -57,8 +54,6 @@ func (c *Reading) seek(now time.Time) tea.Cmd {
 				msg.recalled = append(msg.recalled, recalledQueue{q.Ref, earlier})
 			}
 		}
-		finish(&msg)
-		return msg
 	})
 }
 

@@ -75,7 +75,7 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 // Prepare removes what actions took from the queues. If it is unknown which messages these were, the queues are read
 // again, unless that has a cost.
 func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
-	changed, next, cmd := false, shell.Screen(nil), tea.Cmd(nil)
+	changed, cmd := false, tea.Cmd(nil)
 	for _, d := range s.Env.Since(&s.done) {
 		if s.Request == 0 || !s.Want.Queue(d.Queue) {
 			continue
@@ -94,10 +94,9 @@ func (s causeMessagesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) 
 		s.Table.Regain()
 	}
 	if changed && !s.Want.Costly && s.Ended {
-		next, cmd = s.Begin(true)
-		s.FindScreen = next.(messages.FindScreen)
+		s.FindScreen, cmd = s.Begin(true)
 	}
-	next, _ = s.FindScreen.Prepare(width, height)
+	next, _ := s.FindScreen.Prepare(width, height)
 	s.FindScreen = next.(messages.FindScreen)
 	return s, cmd
 }

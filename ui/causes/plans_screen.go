@@ -57,7 +57,7 @@ func actOnCause(e *shell.Env, only messages.OfCause, limits func(model.QueueRef)
 		env: e, only: only, wish: causeWish{Wish: wish}, table: newCausePlanTable(e, wish), consent: shell.NewConsent(),
 	}
 	for _, q := range only.Queues {
-		c.queues = append(c.queues, messages.NewCauseScreen(e, q.Of, only, limits(q.Of), nil).(messages.Screen))
+		c.queues = append(c.queues, messages.NewCauseScreen(e, q.Of, only, limits(q.Of), nil))
 	}
 	c.show()
 	return c
@@ -370,7 +370,7 @@ func (c *causePlansScreen) optOne(d *act.PlanDialog) tea.Cmd {
 			break
 		}
 		if len(first.Rows) > 0 && first.State != shell.DialogEnded {
-			d.Ahead = append(d.Ahead, act.RowsOf{Queue: first.Queue, Rows: first.Rows})
+			d.Ahead = append(d.Ahead, first.Subject)
 		}
 	}
 	if len(d.Rows) == 1 {

@@ -84,7 +84,7 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 	}
 	switch d.State {
 	case shell.DialogEnded:
-		if d.Well() {
+		if d.Err == nil && d.Account.Complete() {
 			return s.Good.Field(d.Summary())
 		}
 		return s.Warning.Field(d.Summary())
@@ -252,11 +252,7 @@ func (c *causePlansScreen) foot(l *shell.DialogLines) {
 		c.consent.Say(l, c.offer())
 		l.Keys(c.Keys()...)
 	case causePlansRunning:
-		hints := ""
-		if c.running().Waits() {
-			hints = shell.Hint(s, "enter", "do not wait longer")
-		}
-		c.running().SayStop(l, hints)
+		c.running().SayStop(l)
 	case causePlansEnded:
 		if rest := c.ready(); len(rest) > 0 {
 			l.Say("", term.MarkWarning+" it ended before "+model.Plural(len(rest), "queue")+": "+

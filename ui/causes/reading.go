@@ -247,18 +247,15 @@ func (c *Reading) affords(q *Queue, now time.Time) bool {
 
 // Look reads a queue, and removes deleted ones; nil reads none.
 func (c *Reading) Look(q *Queue) tea.Cmd {
-	c.Request, c.at = c.Env.NewRequest(), q
-	groups, now, forget := c.Groups, c.Env.Now(), c.forgetting()
-	msg := ReadMsg{Request: c.Request, At: now}
+	now, groups := c.Env.Now(), c.Groups
 	var plan peek.Plan
 	var ready model.Opt[int64]
 	if q != nil {
 		plan, ready = q.Plan, q.Ready
 		c.wish, q.causesWish, q.triedAt = q.causesWish, causesWish{}, now
 	}
-	quiet, kept, index, broker, finish := c.Env.Quiet, &c.Env.Kept, c.Env.Index, c.Broker, c.Finishing(q)
-	return c.Env.Command(plan.Timeout+messages.PeekGrace, func(ctx context.Context) tea.Msg {
-		forget(&msg)
+	quiet, kept, index, broker := c.Env.Quiet, &c.Env.Kept, c.Env.Index, c.Broker
+	return c.command(q, now, plan.Timeout+messages.PeekGrace, func(ctx context.Context, msg *ReadMsg) {
 		if plan.Method != "" {
 			msg.Looked = true
 			msg.Err = quiet.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.Looker, kept, plan, groups) })
@@ -268,6 +265,19 @@ func (c *Reading) Look(q *Queue) tea.Cmd {
 				_ = index.Save(cause.IndexName(broker, plan.Queue), kept)
 			}
 		}
+	})
+}
+
+// command is the command in flight: it reads a queue (nil: none) after removing what has left the groups.
+func (c *Reading) command(
+	q *Queue, now time.Time, timeout time.Duration, read func(context.Context, *ReadMsg),
+) tea.Cmd {
+	c.Request, c.at = c.Env.NewRequest(), q
+	msg := ReadMsg{Request: c.Request, At: now}
+	forget, finish := c.forgetting(), c.Finishing(q)
+	return c.Env.Command(timeout, func(ctx context.Context) tea.Msg {
+		forget(&msg)
+		read(ctx, &msg)
 		finish(&msg)
 		return msg
 	})

@@ -126,8 +126,7 @@ func (s Screen) catchUp() (Screen, tea.Cmd) {
 		return s, nil
 	}
 	if s.Peeked.Plan.Free {
-		next, cmd := s.look(false, false)
-		return next.(Screen), cmd
+		return s.look(false, false)
 	}
 	came := "it was changed by an action"
 	if back > 0 {
@@ -225,9 +224,6 @@ func (s Screen) export() (shell.Screen, tea.Cmd) {
 
 // offer finds the actions for which the message under the cursor has the fields.
 func (s *Screen) offer() {
-	if len(s.env.Actions) == 0 {
-		return
-	}
 	row, ok := s.Table.Current()
 	if !ok || row.Whole() == nil {
 		s.offered, s.offeredOf = nil, nil

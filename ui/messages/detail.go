@@ -193,7 +193,12 @@ func (d *messageDetail) heads(s *term.Styles, r *shell.MessageRow, panes []pane,
 func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus bool, width int) string {
 	name := paneNames[p]
 	if p == paneBody {
-		name += d.bodyState()
+		switch { // how it is shown, if not as usual
+		case d.raw:
+			name += " (raw)"
+		case d.folded:
+			name += " (folded)"
+		}
 	}
 	if focus {
 		name = s.Accent.Render(term.MarkCursor + " " + name)
@@ -212,16 +217,6 @@ func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus 
 		return name
 	}
 	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
-}
-
-func (d *messageDetail) bodyState() string {
-	switch {
-	case d.raw:
-		return " (raw)"
-	case d.folded:
-		return " (folded)"
-	}
-	return ""
 }
 
 func (d *messageDetail) showBody(raw, folded bool) {

@@ -164,7 +164,7 @@ func (s FindScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
 
 // Begin plans a search outside Update: working out the cost for each of many queues takes time. With kept it searches
 // kept messages of queues where a look has a cost.
-func (s FindScreen) Begin(kept bool) (_ shell.Screen, cmd tea.Cmd) {
+func (s FindScreen) Begin(kept bool) (_ FindScreen, cmd tea.Cmd) {
 	s.Ended, s.stopped, s.err, s.Missed, s.costly = false, false, nil, nil, false
 	s.Rows, s.progress, s.stop = nil, find.Progress{}, nil
 	s.Table.Set(nil)
@@ -409,7 +409,7 @@ func (s FindScreen) missedLines(width, height int) (lines []string) {
 // NewScreenAt opens the messages of a queue with the cursor on one that was found. It reads enough of the queue to
 // include this one, and shows those of a cause. then is done once they are read.
 func NewScreenAt(e *shell.Env, hit *find.Hit, only OfCause, then afterLook) shell.Screen {
-	s := NewCauseScreen(e, hit.Queue, only, peekFirst, then).(Screen)
+	s := NewCauseScreen(e, hit.Queue, only, peekFirst, then)
 	for s.Limit < hit.Position && s.Limit < PeekMost {
 		s.Limit = s.nextLimit()
 	}

@@ -100,13 +100,13 @@ type PeekedMsg struct {
 }
 
 func NewScreen(e *shell.Env, queue model.QueueRef) shell.Screen {
-	s := NewCauseScreen(e, queue, OfCause{}, peekFirst, nil).(Screen)
+	s := NewCauseScreen(e, queue, OfCause{}, peekFirst, nil)
 	s.asks = true
 	return s
 }
 
 // NewCauseScreen shows those messages of a queue that failed for one cause, reading at least limit messages.
-func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int, then afterLook) shell.Screen {
+func NewCauseScreen(e *shell.Env, queue model.QueueRef, only OfCause, limit int, then afterLook) Screen {
 	return Screen{
 		env: e, Queue: queue, only: only, done: len(e.Doings), Limit: max(limit, peekFirst), then: then,
 		Table: shell.NewMessageTable(e), filter: newMessageFilter(e),
@@ -176,7 +176,7 @@ func (s Screen) plan(insist bool) peek.Plan {
 }
 
 // look plans a look and starts it, unless the plan is refused. kept uses the queue's kept look.
-func (s Screen) look(insist, kept bool) (shell.Screen, tea.Cmd) {
+func (s Screen) look(insist, kept bool) (Screen, tea.Cmd) {
 	if s.Topology == nil || s.Peek != 0 {
 		return s, nil
 	}
