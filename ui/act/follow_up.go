@@ -3,6 +3,7 @@ package act
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -156,6 +157,22 @@ func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
 	f.SayAsked(l, o, f.Keys())
 	l.Question(question)
 	return cmp.Or(title, f.title)
+}
+
+// refuse says why a follow-up is refused, and offers to insist, if either applies. r is its plan's refusal.
+func refuse(d *shell.Dialog, o *shell.Offer, r model.Refusal) {
+	switch {
+	case d.Env.ReadOnly:
+		o.Refusal = shell.ReadOnlyWords
+	case d.Err != nil:
+		o.Refusal = d.Err.Error()
+		if why, ok := errors.AsType[*plan.UndoNotLooked](d.Err); ok {
+			o.Insist(d.Env, why.Refusal())
+		}
+	default:
+		o.Refusal = r.Words()
+		o.Insist(d.Env, r)
+	}
 }
 
 // sayRecord shows the outcomes of a record. what names the record.

@@ -42,16 +42,13 @@ func journalColumns(e *shell.Env) []term.Column[plan.Record] {
 			Text(&s.Muted, func(r plan.Record) string { return fmt.Sprint(r.ID) }),
 		column{Title: "WHEN", Width: 15, Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) }}.
 			Text(&s.Text, func(r plan.Record) string { return r.Began.Format("Jan 02 15:04:05") }),
-		{
-			Title: "WHAT", Width: 11,
-			Cell:    func(r plan.Record) term.Field { return s.Text.Field(r.What()) },
-			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Operation, b.Operation) },
-		},
-		{
+		column{
+			Title: "WHAT", Width: 11, Compare: func(a, b plan.Record) int { return cmp.Compare(a.Operation, b.Operation) },
+		}.Text(&s.Text, func(r plan.Record) string { return r.What() }),
+		column{
 			Title: "QUEUE", Width: 16, Flex: 3, Max: 40, Middle: true,
-			Cell:    func(r plan.Record) term.Field { return s.Text.Field(model.Printable(r.From.String())) },
 			Compare: func(a, b plan.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
-		},
+		}.Text(&s.Text, func(r plan.Record) string { return model.Printable(r.From.String()) }),
 		{
 			Title: "OUTCOME", Width: 16, Flex: 4, Max: 60,
 			Cell: func(r plan.Record) term.Field {

@@ -301,16 +301,21 @@ func (d *PlanDialog) SayAccount(l *shell.DialogLines, all bool) {
 	}
 }
 
+// DoneWords say how many messages were moved or dropped, and of how many if not all were.
+func DoneWords(operation plan.Operation, done, planned int) string {
+	what := "moved"
+	if operation == plan.Drop {
+		what = "dropped"
+	}
+	if done < planned {
+		return fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(planned, "message"), what)
+	}
+	return model.Plural(done, "message") + " " + what
+}
+
 func (d *PlanDialog) Summary() string {
-	a := &d.Account
-	done, what := a.Moved, "moved"
-	if d.Operation == plan.Drop {
-		done, what = a.Dropped, "dropped"
-	}
-	words := fmt.Sprintf("%s %s", model.Plural(done, "message"), what)
-	if done < a.Planned {
-		words = fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(a.Planned, "message"), what)
-	}
+	done := d.Account.Moved + d.Account.Dropped
+	words := DoneWords(d.Operation, done, d.Account.Planned)
 	if d.Operation.Publishes() && done > 0 && len(d.Plan.Recipients) == 1 {
 		words += " to " + model.Printable(d.Plan.Recipients[0].Queue.String())
 	}

@@ -87,16 +87,8 @@ func (r Resuming) turn() Resuming {
 func (r Resuming) promise() plan.Promise { return r.Rest.Promise() }
 
 func (r Resuming) offer(d *shell.Dialog) *shell.Offer {
-	o := &shell.Offer{Does: "go on", Refusal: r.Rest.Refusal.Words()}
-	switch {
-	case d.Env.ReadOnly:
-		o.Refusal = shell.ReadOnlyWords
-	case d.Err != nil:
-		o.Refusal = d.Err.Error()
-	default:
-		o.Insist(d.Env, r.Rest.Refusal)
-	}
-	if o.Refusal != "" {
+	o := &shell.Offer{Does: "go on"}
+	if refuse(d, o, r.Rest.Refusal); o.Refusal != "" {
 		return o
 	}
 	if len(r.Rest.Undecided) > 0 || r.choice > 0 {

@@ -144,18 +144,7 @@ func (u Undoing) offer(d *shell.Dialog) *shell.Offer {
 		to = model.Printable(first.Back.Name)
 	}
 	if len(u) == 1 || len(ready) == 0 || d.Err != nil || d.Env.ReadOnly {
-		refusal := first.Refusal
-		o.Refusal = refusal.Words()
-		if d.Err != nil {
-			o.Refusal, refusal = d.Err.Error(), nil
-			if why := (*plan.UndoNotLooked)(nil); errors.As(d.Err, &why) {
-				refusal = why.Refusal()
-			}
-		}
-		if d.Env.ReadOnly {
-			o.Refusal, refusal = shell.ReadOnlyWords, nil
-		}
-		o.Insist(d.Env, refusal)
+		refuse(d, o, first.Refusal)
 		if o.Refusal == "" && first.Gone() == plan.GoneEither {
 			o.Insists = d.Env.Keys.Insist.Help().Desc
 		}

@@ -172,11 +172,7 @@ func (c *causePlansScreen) done() (done, planned int) {
 
 func (c *causePlansScreen) summary() string {
 	done, planned := c.done()
-	what := map[bool]string{true: "moved", false: "dropped"}[c.wish.Operation.Publishes()]
-	if done < planned {
-		return fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(planned, "message"), what)
-	}
-	return model.Plural(done, "message") + " " + what
+	return act.DoneWords(c.wish.Operation, done, planned)
 }
 
 func (c *causePlansScreen) asOf() string {
