@@ -38,12 +38,10 @@ type cluster struct {
 	nodes []*demo.Node
 }
 
-func startCluster(t *testing.T) []*demo.Node {
+func startCluster(t *testing.T, settings string) []*demo.Node {
 	t.Helper()
-	nodes := must.Get(demo.StartCluster(t.Context(), 3, demo.Options{}))(t)
-	t.Cleanup(func() {
-		assert.Succeeds(t, demo.StopCluster(nodes))
-	})
+	nodes := must.Get(demo.StartCluster(t.Context(), 3, demo.Options{Settings: settings}))(t)
+	t.Cleanup(func() { assert.Succeeds(t, demo.StopCluster(nodes)) })
 	return nodes
 }
 
@@ -57,12 +55,8 @@ func (c *cluster) send(method, path string, body any) {
 // declare declares a durable queue that the given node leads.
 func (c *cluster) declare(name string, at int, arguments map[string]any) {
 	c.t.Helper()
-	if arguments == nil {
-		arguments = map[string]any{}
-	}
 	c.send(http.MethodPut, "queues/%2f/"+name, map[string]any{
-		"durable": true, "node": c.nodes[at].Name(),
-		"arguments": arguments,
+		"durable": true, "node": c.nodes[at].Name(), "arguments": arguments,
 	})
 }
 
@@ -77,11 +71,8 @@ func (c *cluster) connect() (*amqp.Connection, *amqp.Channel) {
 	c.t.Helper()
 	connection := must.Get(dial.AMQP(c.nodes[0].AMQP()))(c.t)
 	c.t.Cleanup(func() { connection.Close() })
-	channel, err := connection.Channel()
-	if err == nil {
-		err = channel.Confirm(false)
-	}
-	must.Do(c.t, err)
+	channel := must.Get(connection.Channel())(c.t)
+	must.Do(c.t, channel.Confirm(false))
 	return connection, channel
 }
 
@@ -101,8 +92,7 @@ func (c *cluster) poll(user string, what string, wanted func(*model.Topology) bo
 	defer source.Close()
 	var last *model.Topology
 	for deadline := time.Now().Add(built.Patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		snapshot := must.Get(source.Snapshot(c.t.Context()))(c.t)
-		if last = model.NewTopology(snapshot); wanted(last) {
+		if last = model.NewTopology(must.Get(source.Snapshot(c.t.Context()))(c.t)); wanted(last) {
 			return last
 		}
 	}
@@ -113,8 +103,7 @@ func (c *cluster) poll(user string, what string, wanted func(*model.Topology) bo
 // run runs dlxtop on the first node.
 func (c *cluster) run(args ...string) (status int, out, errs string) {
 	c.t.Helper()
-	args = append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())
-	return built.Run(c.t, built.In(c.t.TempDir(), args...))
+	return built.Run(c.t, built.In(c.t.TempDir(), append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())...))
 }
 
 // about lists what the findings with a code are about, sorted.
@@ -142,7 +131,7 @@ func running(t *model.Topology) (n int) {
 func TestCluster(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
-	nodes := startCluster(t)
+	nodes := startCluster(t, "")
 	t.Run("a member is late", func(t *testing.T) { (&cluster{t, nodes}).holdMember() })
 	t.Run("a node is gone", func(t *testing.T) { (&cluster{t, nodes}).killNode() })
 	t.Run("a node stops", func(t *testing.T) { (&cluster{t, nodes}).stopNode() })
@@ -164,18 +153,16 @@ func (c *cluster) holdMember() {
 	status, out, errs := c.run("drop", "late", "--yes", "-o", "json")
 	assert.That(c.t, status == cli.ExitDone && strings.Contains(out, fmt.Sprintf(`"dropped": %d`, n)),
 		"exit status %d: %s %s", status, out, errs)
-	_, err := c.channel().QueueDelete("late", false, false, false)
-	must.Do(c.t, err)
+	must.Get(c.channel().QueueDelete("late", false, false, false))(c.t)
 }
 
 // killNode kills the node of a classic queue during a drop, and restarts it only after the drop has ended: the drop
 // must not wait until the broker gives up looking for the queue.
 func (c *cluster) killNode() {
 	const n = 20000
-	c.declare("killed", 1, nil)
+	c.declare("killed", 1, map[string]any{})
 	c.publish("killed", n)
-	process := c.process(1)
-	_, channel := c.connect()
+	process, channel := c.process(1), c.channel()
 	status, out, errs := -1, "", ""
 	ended := make(chan bool)
 	go func() {
@@ -195,9 +182,7 @@ func (c *cluster) killNode() {
 	assert.That(c.t, status == cli.ExitDone || strings.Contains(out, `"unknown": `), "exit status %d: %s %s", status, out,
 		errs)
 	c.restart(1)
-	_, channel = c.connect()
-	_, err := channel.QueueDelete("killed", false, false, false)
-	must.Do(c.t, err)
+	must.Get(c.channel().QueueDelete("killed", false, false, false))(c.t)
 }
 
 // stopNode stops a node: dlxtop reports its queues as down everywhere, and none as deleted or empty.
@@ -236,23 +221,21 @@ func (c *cluster) stopNode() {
 		return running(t) == 3 && about(t, "queue-down") == "" && about(t, "quorum-at-risk") == "info one, info two" &&
 			q.Ready.Known()
 	})
-	if q, _ := back.Queue(early.Queue); q.Ready.Or(-1) != 3 {
-		t.Errorf("orders.failed came back with %s messages", q.Ready)
-	}
+	q, _ := back.Queue(early.Queue)
+	assert.Equal(t, q.Ready.Or(-1), 3, "messages came back in orders.failed")
 	screen.WaitForPoll("orders.failed", "classic")
-	screen.Press("q")
-	screen.WaitForEnd(cli.ExitDone)
+	screen.Press("q").WaitForEnd(cli.ExitDone)
 }
 
 // declareForStop declares queues on each node, some with messages, and a user who may see less than guest.
 func (c *cluster) declareForStop() {
 	c.t.Helper()
-	c.declare("orders", 0, nil)
+	c.declare("orders", 0, map[string]any{})
 	c.declare("orders.retry", 1, map[string]any{
 		"x-message-ttl": 500, "x-dead-letter-exchange": "",
 		"x-dead-letter-routing-key": "orders.failed",
 	})
-	c.declare("orders.failed", 2, nil)
+	c.declare("orders.failed", 2, map[string]any{})
 	c.declare("three", 0, map[string]any{"x-queue-type": "quorum"})
 	c.declare("two", 2, map[string]any{"x-queue-type": "quorum", "x-quorum-initial-group-size": 2})
 	c.declare("one", 2, map[string]any{"x-queue-type": "quorum", "x-quorum-initial-group-size": 1})
@@ -292,10 +275,9 @@ func (c *cluster) checkStoppedQueues(gone string) {
 // checkStoppedErrors looks with a plan that was made while the node was still running.
 func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 	c.t.Helper()
-	client, err := broker.New(broker.Options{URL: c.nodes[0].AMQP()})
-	must.Do(c.t, err)
+	client := must.Get(broker.New(broker.Options{URL: c.nodes[0].AMQP()}))(c.t)
 	defer client.Close()
-	_, err = client.Peek(c.t.Context(), plan)
+	_, err := client.Peek(c.t.Context(), plan)
 	assert.That(c.t, errors.Is(err, model.ErrQueueDown) && !errors.Is(err, model.ErrQueueGone), "a peek says %v", err)
 	counts, err := client.Count(c.t.Context(), []model.QueueRef{plan.Queue, {VHost: "/", Name: "orders"}})
 	_, counted := counts[plan.Queue]
@@ -308,9 +290,8 @@ func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {
 	screen.Press("\r").WaitFor("not read: its node " + gone + " is down")
 	assert.That(c.t, !strings.Contains(screen.Text(), "does not exist"), "the queue is shown as gone:\n%s",
 		screen.Text())
-	screen.Press("q")
-	screen.Press("4")
-	screen.WaitFor("node-down", "node "+gone, "a queue is unavailable", "one more node that stops makes a quorum")
+	screen.Press("q").Press("4").WaitFor("node-down", "node "+gone, "a queue is unavailable",
+		"one more node that stops makes a quorum")
 	screen.Press("2")
 }
 
@@ -345,8 +326,7 @@ func TestAlarm(t *testing.T) {
 	}
 	const limit, noLimit = "0.000001", "0.9"
 	t.Cleanup(func() { control("set_vm_memory_high_watermark", noLimit) })
-	screen := built.Open(t, built.ToNode()...)
-	screen.WaitForPoll("ucenter@user")
+	screen := built.OpenNode(t, "ucenter@user")
 	assert.That(t, !strings.Contains(screen.Text(), "alarm"), "an alarm is shown where there is none:\n%s", screen.Text())
 	control("set_vm_memory_high_watermark", limit)
 	screen.WaitFor("✗ memory alarm")
@@ -356,13 +336,9 @@ func TestAlarm(t *testing.T) {
 		"-o", "json")
 	var out, errs built.Buffer
 	command.Stdout, command.Stderr = &out, &errs
-	must.Do(t, command.Start())
-	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
-	defer stuck.Stop()
-	for deadline := time.Now().Add(built.Patience); !strings.Contains(errs.String(),
-		"waits at 0 of 1: the broker blocks publishers"); time.Sleep(10 * time.Millisecond) {
-		must.That(t, !time.Now().After(deadline), "it does not say why it waits: %s", errs.String())
-	}
+	built.Begin(t, command)
+	const waits = "waits at 0 of 1: the broker blocks publishers"
+	must.Await(t, "it says why it waits", func() bool { return strings.Contains(errs.String(), waits) })
 	// In the dashboard: one message, replayed by hand.
 	screen.Press("3f").WaitFor("FAILED QUEUE", "ucenter@user@failed")
 	screen.Press("/ucenter@user@failed\r\r").WaitFor("peek:", "Story", "republished")
@@ -373,14 +349,12 @@ func TestAlarm(t *testing.T) {
 	screen.WaitFor("What happened", "1 message moved")
 	err := command.Wait()
 	assert.That(t, err == nil && command.ProcessState.ExitCode() == cli.ExitDone, "%v: %s", err, errs.String())
-	assert.That(t, strings.Count(errs.String(), "waits at 0 of 1: the broker blocks publishers") == 1 &&
+	assert.That(t, strings.Count(errs.String(), waits) == 1 &&
 		strings.Contains(errs.String(), "warning: memory alarm on") && !strings.Contains(errs.String(), "\x1b"),
 		"standard error has\n%s", errs.String())
 	assert.Contains(t, out.String(), `"moved": 1`, "standard output")
-	screen.Press("\r")
-	screen.WaitUntil("the alarm is over", func() bool { return !strings.Contains(screen.Text(), "alarm") })
-	screen.Press("qq")
-	screen.WaitForEnd(cli.ExitDone)
+	screen.Press("\r").WaitUntil("the alarm is over", func() bool { return !strings.Contains(screen.Text(), "alarm") })
+	screen.Press("qq").WaitForEnd(cli.ExitDone)
 }
 
 // cut cuts the third node off from the others, like a network failure, until mend is called. RabbitMQ (3.10.8, 4.0.5)
@@ -397,11 +371,12 @@ func (c *cluster) cut() (mend func()) {
 	return func() { between("erlang:get_cookie()", "net_adm:ping") }
 }
 
-// eval evaluates an Erlang expression on a node.
-func (c *cluster) eval(node int, expression string) {
+// eval returns the value of an Erlang expression on a node.
+func (c *cluster) eval(node int, expression string) string {
 	c.t.Helper()
 	out, err := c.nodes[node].Control(c.t.Context(), "eval", expression)
 	must.That(c.t, err == nil, "%v %v", out, err)
+	return out
 }
 
 // breakNetwork: where metadata is in Mnesia (3.10.8, 4.0.5), a network failure leaves a partition even when it is over:
@@ -424,16 +399,12 @@ func (c *cluster) breakNetwork() {
 // process is a node's process id.
 func (c *cluster) process(node int) int {
 	c.t.Helper()
-	out := must.Get(c.nodes[node].Control(c.t.Context(), "eval", "list_to_integer(os:getpid())."))(c.t)
-	return must.Get(strconv.Atoi(out))(c.t)
+	return must.Get(strconv.Atoi(c.eval(node, "list_to_integer(os:getpid()).")))(c.t)
 }
 
 // restart halts a node, if it runs, and starts it again.
 func (c *cluster) restart(node int) {
 	c.t.Helper()
-	err := c.nodes[node].Halt()
-	if err == nil {
-		err = c.nodes[node].Resume(c.t.Context())
-	}
-	must.Do(c.t, err)
+	must.Do(c.t, c.nodes[node].Halt())
+	must.Do(c.t, c.nodes[node].Resume(c.t.Context()))
 }

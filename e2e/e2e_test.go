@@ -4,16 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,6 +27,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
@@ -81,6 +75,13 @@ func written(d amqp.Delivery) string {
 		d.ReplyTo, d.Expiration, d.Timestamp, d.Type, d.UserId, d.AppId, headers, string(d.Body))
 }
 
+// showFailed opens the failed queue of a worker, with n messages.
+func showFailed(screen *built.Terminal, worker string, n int) {
+	screen.Press("/" + worker + "\r")
+	screen.WaitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.Text(), "user-monitor") })
+	screen.Press("f").WaitFor(worker+"@failed", fmt.Sprintf("%d messages", n))
+}
+
 // TestReplayInTheDashboard does the main job: find the failed message, read it, replay it, and see on the broker that
 // exactly this message is in the worker's queue, cleaned, and that nothing else changed.
 func TestReplayInTheDashboard(t *testing.T) {
@@ -89,11 +90,8 @@ func TestReplayInTheDashboard(t *testing.T) {
 	before := s.look()
 	chosen := before[failed][2]
 
-	screen := built.Open(t, built.ToNode()...)
-	screen.WaitForPoll("FLOW", worker)
-	screen.Press("/" + worker + "\r")
-	screen.WaitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.Text(), "user-monitor") })
-	screen.Press("f").WaitFor(failed, fmt.Sprintf("%d messages", len(before[failed])))
+	screen := built.OpenNode(t, "FLOW", worker)
+	showFailed(screen, worker, len(before[failed]))
 	screen.Press("jj\r").WaitFor(chosen.MessageId, "expired", "ucenter@user@retry")
 	screen.Press("r").WaitFor("Replay 1 message", worker, "strips", "x-death")
 	screen.Press("\r").WaitFor("1 message moved to " + worker)
@@ -121,9 +119,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 		}
 	}
 	assert.That(t, len(clean.Headers) != len(chosen.Headers), "there was nothing to clean in %v", chosen.Headers)
-	if got, want := written(moved), written(clean); got != want {
-		t.Errorf("the message became\n%s\ninstead of\n%s", got, want)
-	}
+	assert.Equal(t, written(moved), written(clean), "the message became")
 	for _, queue := range s.queues {
 		want := before[queue]
 		switch queue {
@@ -139,8 +135,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 
 	s.bringBack(screen, failed, chosen, len(before[failed]))
 	screen.Press("5").WaitFor("1 moved; 1 undone", "undo of 1")
-	screen.Press("\x03")
-	screen.WaitForEnd(cli.ExitDone)
+	screen.Press("\x03").WaitForEnd(cli.ExitDone)
 }
 
 // bringBack undoes the replay of a message, which returns unchanged to the end of its queue of n messages.
@@ -172,8 +167,7 @@ func TestEndsOfTheDashboard(t *testing.T) {
 		{"SIGTERM", func(s *built.Terminal) { s.Signal(syscall.SIGTERM) }, cli.ExitInterrupted},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			screen := built.Open(t, built.ToNode()...)
-			screen.WaitForPoll("ucenter@user")
+			screen := built.OpenNode(t, "ucenter@user")
 			modes := screen.Modes()
 			assert.That(t, modes.Alt && !modes.Cursor, "the dashboard does not have the terminal: %+v", modes)
 			if !strings.Contains(screen.Rendered(), "\x1b[38;") {
@@ -188,8 +182,7 @@ func TestEndsOfTheDashboard(t *testing.T) {
 // TestBrokerLost: the loss of the broker is reported, and its return is noticed.
 func TestBrokerLost(t *testing.T) {
 	built.Scenario(t)
-	screen := built.Open(t, built.ToNode()...)
-	screen.WaitForPoll("ucenter@user")
+	screen := built.OpenNode(t, "ucenter@user")
 	must.Do(t, built.Node.Halt())
 	screen.WaitFor("lost", "stale", "ucenter@user")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*built.Patience)
@@ -201,15 +194,12 @@ func TestBrokerLost(t *testing.T) {
 	})
 	screen.Press("1f") // and messages can be read again, over AMQP
 	screen.WaitFor("@failed", "messages")
-	screen.Press("\x03")
-	screen.WaitForEnd(cli.ExitDone)
+	screen.Press("\x03").WaitForEnd(cli.ExitDone)
 }
 
 // TestErrorsLeaveTheTerminal: an error before the dashboard opens prints one line and never takes over the terminal.
 func TestErrorsLeaveTheTerminal(t *testing.T) {
-	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
-	nobody := listener.Addr().String()
-	listener.Close()
+	nobody := dial.Unused(t)
 	for _, test := range []struct {
 		args   []string
 		status int
@@ -238,23 +228,17 @@ func TestKilledTap(t *testing.T) {
 	must.Do(t, channel.QueueBind(worker.Name, "", "amq.fanout", false, nil))
 	taps := func() (queues, bindings, consumers int) {
 		for path, count := range map[string]*int{"queues": &queues, "bindings": &bindings, "consumers": &consumers} {
-			response := must.Get(http.Get(built.Node.API() + "/api/" + path))(t)
-			body, err := io.ReadAll(response.Body)
-			response.Body.Close()
-			must.Do(t, err)
+			name := "dlxtop.tap-"
 			if path == "queues" {
-				*count = bytes.Count(body, []byte(`"name":"dlxtop.tap-`))
-			} else {
-				*count = bytes.Count(body, []byte(`dlxtop.tap-`))
+				name = `"name":"` + name
 			}
+			*count = bytes.Count(manage.Do(t, built.Node.API(), http.MethodGet, path, ""), []byte(name))
 		}
 		return queues, bindings, consumers
 	}
 	command := built.Command(t, "tap", "amq.fanout")
 	out := must.Get(command.StdoutPipe())(t)
-	must.Do(t, command.Start())
-	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
-	defer stuck.Stop()
+	built.Begin(t, command)
 	seen := make(chan bool)
 	go func() { seen <- bufio.NewScanner(out).Scan() }()
 	for waiting := true; waiting; {
@@ -284,8 +268,7 @@ func TestDemo(t *testing.T) {
 	screen := built.Open(t, "demo")
 	screen.WaitFor("RetryQueue", "worker-queue", "retry.worker-queue", "ucenter@user", "ucenter@enterprise",
 		"user-monitor", "example.delay.heaven")
-	screen.Press("q")
-	screen.WaitForEnd(cli.ExitDone)
+	screen.Press("q").WaitForEnd(cli.ExitDone)
 }
 
 // TestDemoWithoutDashboard: without a dashboard, the demo prints its URLs, and an interrupt is its normal end.
@@ -296,9 +279,7 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	var errs bytes.Buffer
 	command.Stderr = &errs
 	out := must.Get(command.StdoutPipe())(t)
-	must.Do(t, command.Start())
-	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
-	defer stuck.Stop()
+	built.Begin(t, command)
 	lines := bufio.NewScanner(out)
 	told := map[string]string{}
 	for len(told) < 2 && lines.Scan() {
@@ -338,94 +319,33 @@ func TestCommandsAskTheTerminalNothing(t *testing.T) {
 	}
 }
 
-// authority signs certificates for a test.
-type authority struct {
-	t           *testing.T
-	dir         string
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{t: t, dir: t.TempDir()}
-	a.certificate = &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour),
-		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	a.key = a.write("authority", a.certificate, nil)
-	return a
-}
-
-// sign writes NAME.pem and NAME.key.
-func (a *authority) sign(name string, change func(*x509.Certificate)) {
-	a.t.Helper()
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	change(c)
-	a.write(name, c, a.key)
-}
-
-// write signs with a key, or with the certificate's own (nil).
-func (a *authority) write(name string, c *x509.Certificate, signer *ecdsa.PrivateKey) *ecdsa.PrivateKey {
-	a.t.Helper()
-	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(a.t)
-	if signer == nil {
-		signer = key
-	}
-	der := must.Get(x509.CreateCertificate(rand.Reader, c, a.certificate, &key.PublicKey, signer))(a.t)
-	private := must.Get(x509.MarshalECPrivateKey(key))(a.t)
-	for path, block := range map[string]*pem.Block{
-		a.path(name + ".pem"): {Type: "CERTIFICATE", Bytes: der},
-		a.path(name + ".key"): {Type: "EC PRIVATE KEY", Bytes: private},
-	} {
-		must.Do(a.t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
-	}
-	return key
-}
-
-func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
-
-// freePort is a port that nothing listens on.
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
 // TestServerNameOfAMQP: the AMQP port has a certificate for a name of its own, the management API one for its address.
 func TestServerNameOfAMQP(t *testing.T) {
 	size.Long(t)
-	a := newAuthority(t)
-	a.sign("amqp", func(c *x509.Certificate) { c.DNSNames = []string{"amqp.example"} })
-	a.sign("api", func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)} })
-	amqps, https := freePort(t), freePort(t)
-	secure, err := demo.Start(t.Context(), demo.Options{Settings: fmt.Sprintf(`listeners.ssl.1 = 127.0.0.1:%d
+	dir := t.TempDir()
+	file := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		must.Do(t, os.WriteFile(path, content, 0o600))
+		return path
+	}
+	ofAMQP, keyOfAMQP := dial.Certificate(t, time.Hour, "amqp.example")
+	ofAPI, keyOfAPI := dial.Certificate(t, time.Hour, "127.0.0.1")
+	amqps, https, trusted := dial.Unused(t), dial.Unused(t), file("both.pem", slices.Concat(ofAMQP, ofAPI))
+	_, apiPort, _ := strings.Cut(https, ":")
+	secure := must.Get(demo.Start(t.Context(), demo.Options{Settings: fmt.Sprintf(`listeners.ssl.1 = %s
 ssl_options.cacertfile = %s
 ssl_options.certfile = %s
 ssl_options.keyfile = %s
 management.ssl.ip = 127.0.0.1
-management.ssl.port = %d
-management.ssl.cacertfile = %s
-management.ssl.certfile = %s
-management.ssl.keyfile = %s
-`, amqps, a.path("authority.pem"), a.path("amqp.pem"), a.path("amqp.key"),
-		https, a.path("authority.pem"), a.path("api.pem"), a.path("api.key"))})
-	must.Do(t, err)
-	t.Cleanup(func() {
-		assert.Succeeds(t, secure.Stop())
-	})
-	scenario, err := demo.ScenarioNamed("pubsub")
-	if err == nil {
-		err = scenario.Declare(t.Context(), secure.AMQP())
-	}
-	must.Do(t, err)
-	query := "?cacertfile=" + a.path("authority.pem")
+management.ssl.port = %s
+management.ssl.cacertfile = %[2]s
+management.ssl.certfile = %[6]s
+management.ssl.keyfile = %[7]s
+`, amqps, trusted, file("amqp.pem", ofAMQP), file("amqp.key", keyOfAMQP), apiPort, file("api.pem", ofAPI),
+		file("api.key", keyOfAPI))}))(t)
+	t.Cleanup(func() { assert.Succeeds(t, secure.Stop()) })
+	must.Do(t, must.Get(demo.ScenarioNamed("pubsub"))(t).Declare(t.Context(), secure.AMQP()))
+	query := "?cacertfile=" + trusted
 	for _, c := range []struct {
 		name   string
 		query  string
@@ -442,8 +362,7 @@ management.ssl.keyfile = %s
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, out, errs := built.Run(t, built.In(t.TempDir(), "peek", "ucenter@user@failed", "-n", "1",
-				"--url", fmt.Sprintf("amqps://guest:guest@127.0.0.1:%d/%%2f%s", amqps, c.query), "--api",
-				fmt.Sprintf("https://127.0.0.1:%d", https)))
+				"--url", fmt.Sprintf("amqps://guest:guest@%s/%%2f%s", amqps, c.query), "--api", "https://"+https))
 			assert.That(t, status == c.status && strings.Contains(errs, c.says), "exit status %d: %s%s", status, out, errs)
 			assert.That(t, c.status == cli.ExitDone || strings.Contains(errs, "--url") && !strings.Contains(errs, "--api"),
 				"it is the AMQP certificate that is meant: %s", errs)
@@ -478,8 +397,7 @@ func TestFirstStartAsks(t *testing.T) {
 	answer("two words", "✗ save as: the name of a context has letters")
 	answer("here", "1 Flows", " here ")
 	screen.WaitForPoll("1 Flows")
-	screen.Press("q")
-	screen.WaitForEnd(cli.ExitDone)
+	screen.Press("q").WaitForEnd(cli.ExitDone)
 
 	home := ""
 	for _, entry := range screen.Command.Env {

@@ -50,11 +50,8 @@ func TestEndsOfAReplay(t *testing.T) {
 			publishNumbered(t, channel, failed, n)
 			state := "XDG_STATE_HOME=" + t.TempDir()
 			connection := []string{"--url", built.Node.AMQP(), "--api", built.Node.API()}
-			run := append([]string{
-				state, built.Program, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s",
-				"--yes",
-			}, connection...)
-			screen := built.Start(t, exec.Command("env", run...))
+			run := []string{state, built.Program, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s", "--yes"}
+			screen := built.Start(t, exec.Command("env", append(run, connection...)...))
 			must.Await(t, "some are replayed", func() bool { return depth.Of(t, channel, worker) >= 20 })
 			end.strike(screen)
 			<-screen.Ended
@@ -71,23 +68,19 @@ func TestEndsOfAReplay(t *testing.T) {
 				strings.Contains(out, `"unfinished"`) == end.killed, "the journal says %s%s", out, said)
 			for i := range 2 { // by the second the broker has all that was sent, and knows that the program is gone
 				status, out, said := act("journal", "resume", "1", "--dry-run")
-				if now := depth.Of(t, channel, worker); status != cli.ExitDone || i > 0 && now != moved {
-					t.Errorf("a dry run: %d %s%s", status, out, said)
-				} else {
-					moved = now
-				}
+				now := depth.Of(t, channel, worker)
+				assert.That(t, status == cli.ExitDone && (i == 0 || now == moved), "a dry run: %d %s%s", status, out, said)
+				moved = now
 				for _, queue := range []string{failed, worker} {
 					looks := strings.Count(said, "looked at all of "+queue)
 					assert.That(t, looks <= 1, "it reports %d looks at %s: %s", looks, queue, said)
 				}
 			}
-			if status, out, said := act("journal", "resume", "1", "--yes"); status != cli.ExitDone {
-				t.Errorf("%d %s%s", status, out, said)
-			}
-			if status, _, said := act("journal", "resume", "1", "--yes"); status != cli.ExitRefused ||
-				!strings.Contains(said, "there is nothing to resume") {
-				t.Errorf("%d %s", status, said)
-			}
+			status, out, said := act("journal", "resume", "1", "--yes")
+			assert.Equal(t, status, cli.ExitDone, "%s%s", out, said)
+			status, _, said = act("journal", "resume", "1", "--yes")
+			assert.That(t, status == cli.ExitRefused && strings.Contains(said, "there is nothing to resume"), "%d %s", status,
+				said)
 			got := map[string]int{}
 			for _, d := range dial.Take(t, channel, worker) {
 				got[d.MessageId]++
@@ -139,8 +132,7 @@ func TestLostAcknowledgements(t *testing.T) {
 			}
 			process := "%2F_" + failed // the queue's Erlang process
 			eval := func(expression string) {
-				_, err := built.Node.Control(t.Context(), "eval", expression)
-				must.Do(t, err)
+				must.Get(built.Node.Control(t.Context(), "eval", expression))(t)
 			}
 			eval(fmt.Sprintf("spawn(fun Wait() -> {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, "+
 				"<<\"%s\">>)), {ok, Moved, _} = rabbit_amqqueue:stat(Q), if Moved >= 10 -> sys:suspend('%s'); "+
@@ -158,9 +150,7 @@ func TestLostAcknowledgements(t *testing.T) {
 			must.That(t, err == nil, "%v: %s", err, out)
 			got := map[string]int{}
 			for _, queue := range []string{failed, worker} {
-				for range depth.Of(t, channel, queue) {
-					d, _, err := channel.Get(queue, true)
-					must.Do(t, err)
+				for _, d := range dial.Take(t, channel, queue) {
 					got[d.MessageId]++
 				}
 			}

@@ -36,8 +36,7 @@ func fresh(t *testing.T) *term.State {
 	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
-	state := must.Get(term.GetState(tty.Fd()))(t)
-	return state
+	return must.Get(term.GetState(tty.Fd()))(t)
 }
 
 // restored reports whether the terminal is as a shell expects it: on the main screen, with a cursor, and with its
@@ -74,8 +73,7 @@ func (s *system) inShell(args ...string) *built.Terminal {
 	s.t.Helper()
 	const script = `"$@"; while [ $? -gt 128 ] && [ -n "$(jobs -s)" ]; do echo STOPPED; read -r; fg; done
 		echo ENDED; read -r`
-	_, err := exec.LookPath("bash")
-	must.That(s.t, err == nil, "%v %v", "this test needs a shell with job control: ", err)
+	must.Get(exec.LookPath("bash"))(s.t) // a shell with job control
 	args = append([]string{"-mc", script, "bash", built.Program}, built.ToNode(args...)...)
 	return built.Start(s.t, exec.Command("bash", args...))
 }
@@ -86,8 +84,7 @@ func TestKillsLeaveTheTerminal(t *testing.T) {
 	usual := fresh(t)
 	for _, signal := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGHUP, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
-			screen := built.Open(t, built.ToNode()...)
-			screen.WaitForPoll("ucenter@user")
+			screen := built.OpenNode(t, "ucenter@user")
 			assert.That(t, taken(screen, usual), "the dashboard does not have the terminal")
 			screen.Signal(signal)
 			screen.WaitUntil("the terminal is as before", func() bool { return restored(screen, usual) })
@@ -160,8 +157,7 @@ func TestSuspend(t *testing.T) {
 		})
 		// This makes the screen stale.
 		dial.Publish(t, channel, "ucenter@user@failed", amqp.Publishing{})
-		screen.Press("\r")
-		screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
+		screen.Press("\r").WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
 		failed++
 		screen.WaitUntil("it shows what was published meanwhile", func() bool {
 			return slices.Contains(row(screen, "ucenter@user"), fmt.Sprint(failed))
@@ -174,8 +170,7 @@ func TestSuspend(t *testing.T) {
 	screen.WaitUntil("the shell has the terminal", func() bool {
 		return foreground(t, screen) != group && strings.Contains(screen.Text(), "STOPPED")
 	})
-	screen.Press("\r")
-	screen.WaitForPoll("FLOW")
+	screen.Press("\r").WaitForPoll("FLOW")
 	screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
 	screen.Press("\x03").WaitFor("ENDED")
 	assert.That(t, restored(screen, usual), "the terminal is not as before")
@@ -194,12 +189,10 @@ func row(s *built.Terminal, name string) []string {
 // TestSuspendWithoutShell: without a shell that could continue it, the program keeps running.
 func TestSuspendWithoutShell(t *testing.T) {
 	built.Scenario(t)
-	screen := built.Open(t, built.ToNode()...)
-	screen.WaitForPoll("FLOW")
+	screen := built.OpenNode(t, "FLOW")
 	screen.Press("\x1a")
 	screen.Press("2").WaitFor("UNACKED")
-	screen.Press("q")
-	screen.WaitForEnd(cli.ExitDone)
+	screen.Press("q").WaitForEnd(cli.ExitDone)
 }
 
 // TestSuspendOfACommand: a command with a progress line stops, and does the rest when it is continued.
@@ -225,18 +218,13 @@ func TestKilledBesideAnEditor(t *testing.T) {
 	editor := filepath.Join(t.TempDir(), "editor")
 	must.Do(t, os.WriteFile(editor, []byte("#!/bin/sh\necho EDITING\nread -r line\n"), 0o700))
 	t.Setenv("VISUAL", editor)
-	screen := built.Open(t, built.ToNode()...)
-	screen.WaitForPoll("ucenter@user")
-	screen.Press("/ucenter@user\r")
-	screen.WaitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.Text(), "user-monitor") })
-	screen.Press("f").WaitFor("ucenter@user@failed", fmt.Sprintf("%d messages", before))
-	screen.Press("e")
-	screen.WaitUntil("the editor has the terminal", func() bool {
+	screen := built.OpenNode(t, "ucenter@user")
+	showFailed(screen, "ucenter@user", before)
+	screen.Press("e").WaitUntil("the editor has the terminal", func() bool {
 		return strings.Contains(screen.Text(), "EDITING") && restored(screen, usual)
 	})
 	screen.Signal(syscall.SIGTERM)
-	screen.Press("done\r")
-	screen.WaitForEnd(cli.ExitInterrupted)
+	screen.Press("done\r").WaitForEnd(cli.ExitInterrupted)
 	assert.That(t, restored(screen, usual), "the terminal is not as before")
 	after := len(s.look()["ucenter@user@failed"])
 	assert.That(t, after == before, "%d messages are left of %d", after, before)
@@ -288,13 +276,8 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 		"replay", failed, "--to", "queue:"+worker, "--rate", "10/s", "--yes")
 	var said strings.Builder
 	command.Stdout, command.Stderr = &said, &said
-	must.Do(t, command.Start())
-	for deadline := time.Now().Add(built.Patience); depth.Of(t, channel, worker) == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			_ = command.Process.Kill()
-			t.Fatal("nothing is replayed")
-		}
-	}
+	built.Begin(t, command)
+	must.Await(t, "something is replayed", func() bool { return depth.Of(t, channel, worker) > 0 })
 	must.Do(t, command.Process.Signal(syscall.SIGHUP))
 	err := command.Wait()
 	assert.That(t, err == nil && depth.Of(t, channel, worker) == n, "%v\n%s", err, said.String())
@@ -365,8 +348,7 @@ func TestWithoutHome(t *testing.T) {
 	queue := must.Get(channel.QueueDeclare("without-home", false, true, false, false, nil))(t)
 	defer func() { _, _ = channel.QueueDelete(queue.Name, false, false, false) }()
 	count := func() int {
-		q := must.Get(channel.QueueDeclarePassive(queue.Name, false, true, false, false, nil))(t)
-		return q.Messages
+		return must.Get(channel.QueueDeclarePassive(queue.Name, false, true, false, false, nil))(t).Messages
 	}
 	broker := built.ToNode()
 	program := released(t)

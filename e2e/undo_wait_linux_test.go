@@ -32,46 +32,40 @@ type tunnel struct {
 
 func newTunnel(t *testing.T) *tunnel {
 	t.Helper()
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	u := must.Get(url.Parse(built.Node.AMQP()))(t)
-	c := &tunnel{frozen: make(chan struct{})}
-	host := u.Host
-	u.Host = listener.Addr().String()
-	c.address = u.String()
-	t.Cleanup(func() { listener.Close(); closeAll(c.take()) })
-	go func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", host)
-			if err != nil {
-				near.Close()
-				continue
-			}
-			c.mu.Lock()
-			c.far = append(c.far, far)
-			c.mu.Unlock()
-			go func() { _, _ = io.Copy(near, far); near.Close() }()
-			go func() {
-				buffer := make([]byte, 4096)
-				for {
-					n, err := near.Read(buffer)
-					all, limit := c.carried.Add(int64(n)), c.limit.Load()
-					if limit > 0 && all > limit {
-						c.freeze.Do(func() { close(c.frozen) })
-						return
-					}
-					if _, e := far.Write(buffer[:n]); err != nil || e != nil {
-						far.Close()
-						return
-					}
-				}
-			}()
+	c, host := &tunnel{frozen: make(chan struct{})}, u.Host
+	t.Cleanup(func() { closeAll(c.take()) })
+	u.Host = dial.Serve(t, dial.Listen(t), func(near net.Conn) {
+		far, err := net.Dial("tcp", host)
+		if err != nil {
+			near.Close()
+			return
 		}
-	}()
+		c.mu.Lock()
+		c.far = append(c.far, far)
+		c.mu.Unlock()
+		go func() { _, _ = io.Copy(near, far); near.Close() }()
+		go c.carry(far, near)
+	})
+	c.address = u.String()
 	return c
+}
+
+// carry forwards what the client sends, until it ends or the tunnel freezes.
+func (c *tunnel) carry(far, near net.Conn) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := near.Read(buffer)
+		all, limit := c.carried.Add(int64(n)), c.limit.Load()
+		if limit > 0 && all > limit {
+			c.freeze.Do(func() { close(c.frozen) })
+			return
+		}
+		if _, e := far.Write(buffer[:n]); err != nil || e != nil {
+			far.Close()
+			return
+		}
+	}
 }
 
 // take takes over the connections to the node so far: closing them lets the broker notice that their clients are gone.

@@ -83,11 +83,20 @@ func Run(t testing.TB, command *exec.Cmd) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
-	must.Do(t, command.Start())
-	stuck := time.AfterFunc(2*Patience, func() { _ = command.Process.Kill() })
-	defer stuck.Stop()
+	Begin(t, command)
 	_ = command.Wait() // the exit status says it
 	return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// Begin starts a command, and kills it when it has not ended in time, or with the test.
+func Begin(t testing.TB, command *exec.Cmd) {
+	t.Helper()
+	must.Do(t, command.Start())
+	stuck := time.AfterFunc(2*Patience, func() { _ = command.Process.Kill() })
+	t.Cleanup(func() {
+		stuck.Stop()
+		_ = command.Process.Kill() // an error when it has ended
+	})
 }
 
 // ToNode adds the arguments that connect dlxtop to the node.

@@ -49,6 +49,14 @@ func Open(t testing.TB, args ...string) *Terminal {
 	return Start(t, exec.Command(Program, args...))
 }
 
+// OpenNode does so on the node, and waits until a poll shows all of these words.
+func OpenNode(t testing.TB, words ...string) *Terminal {
+	t.Helper()
+	screen := Open(t, ToNode()...)
+	screen.WaitForPoll(words...)
+	return screen
+}
+
 // Start starts a command on a terminal, or on the standard streams that the command has already.
 func Start(t testing.TB, command *exec.Cmd) *Terminal {
 	t.Helper()
