@@ -3,7 +3,6 @@
 package clients
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,16 +60,12 @@ func checkLoop(r *clientRun) error {
 	r.do("send", "1")
 	queue := r.workers[0]
 	return eventually(func() error {
-		var found struct {
-			Findings []struct{ Code, Queue string }
+		found, err := r.findings()
+		if err != nil {
+			return err
 		}
-		if err := json.Unmarshal([]byte(r.dlxtop("findings", "-o", "json").out), &found); err != nil {
-			return fmt.Errorf("findings: %w", err)
-		}
-		if !slices.ContainsFunc(found.Findings, func(f struct{ Code, Queue string }) bool {
-			return f.Code == "requeue-loop" && f.Queue == queue
-		}) {
-			return fmt.Errorf("%s was handled %d times, and the findings are %v", queue, len(worker.said()), found.Findings)
+		if !slices.ContainsFunc(found, func(f finding) bool { return f.Code == "requeue-loop" && f.Queue == queue }) {
+			return fmt.Errorf("%s was handled %d times, and the findings are %v", queue, len(worker.said()), found)
 		}
 		if r.apart { // its queue is in no flow
 			return nil

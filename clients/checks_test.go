@@ -69,15 +69,23 @@ func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 	assert.That(t, err == nil, "%s: no: %v", c, err)
 }
 
+type finding struct{ Level, Code, Queue, Message string }
+
+// findings does not use answer: the exit status says whether one is an error.
+func (r *clientRun) findings() ([]finding, error) {
+	r.t.Helper()
+	var found struct{ Findings []finding }
+	err := json.Unmarshal([]byte(r.dlxtop("findings", "-o", "json").out), &found)
+	return found.Findings, err
+}
+
 // checkErrors reads the findings while the worker fails: the only errors are expected ones.
-func (r *clientRun) checkErrors() (err error) {
-	var found struct {
-		Findings []struct{ Level, Code, Queue, Message string }
+func (r *clientRun) checkErrors() error {
+	found, err := r.findings()
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal([]byte(r.dlxtop("findings", "-o", "json").out), &found); err != nil {
-		return fmt.Errorf("findings: %w", err)
-	}
-	for _, f := range found.Findings {
+	for _, f := range found {
 		if f.Level == "error" && !slices.Contains(r.errors, f.Code+" "+f.Queue) {
 			err = errors.Join(err, fmt.Errorf("%s %s: %s", f.Code, f.Queue, f.Message))
 		}
@@ -87,14 +95,9 @@ func (r *clientRun) checkErrors() (err error) {
 
 // checkFlows waits until each worker is known as one, and some flow has a queue in this role: the statistics of the
 // broker's API are up to 11 s late.
-func (r *clientRun) checkFlows(queue string, role model.Role) (err error) {
+func (r *clientRun) checkFlows(queue string, role model.Role) error {
 	r.t.Helper()
-	for end := time.Now().Add(built.Patience); time.Now().Before(end); {
-		if err = r.seesFlows(queue, role); err == nil {
-			return nil
-		}
-	}
-	return err
+	return eventually(func() error { return r.seesFlows(queue, role) })
 }
 
 func (r *clientRun) seesFlows(queue string, role model.Role) error {
@@ -131,10 +134,6 @@ func (r *clientRun) seesFlows(queue string, role model.Role) error {
 	return nil
 }
 
-type peeked struct {
-	Messages []peekedMessage
-}
-
 type peekedMessage struct {
 	Exchange   string          `json:"exchange"`
 	RoutingKey string          `json:"routing_key"`
@@ -146,7 +145,7 @@ type peekedMessage struct {
 
 func (r *clientRun) peek() ([]peekedMessage, error) {
 	r.t.Helper()
-	seen, err := answer[peeked](r, "peek", r.failed)
+	seen, err := answer[struct{ Messages []peekedMessage }](r, "peek", r.failed)
 	if err == nil && len(seen.Messages) != r.messages {
 		err = fmt.Errorf("peek shows %d messages of %d", len(seen.Messages), r.messages)
 	}
@@ -311,25 +310,22 @@ func (r *clientRun) checkUndo() error {
 // same compares messages as their applications wrote them, in any order. How they came into the queue differs, and an
 // undo leaves CC out (docs/journal.md).
 func same(before, after []peekedMessage) error {
-	written := func(messages []peekedMessage) (all []string, err error) {
+	var failed error
+	written := func(messages []peekedMessage) (all []string) {
 		for _, m := range messages {
 			var headers map[string]any
 			if err := json.Unmarshal(m.Headers, &headers); len(m.Headers) > 0 && err != nil {
-				return nil, fmt.Errorf("headers %s: %w", m.Headers, err)
+				failed = fmt.Errorf("headers %s: %w", m.Headers, err)
 			}
 			delete(headers, "CC")
 			all = append(all, fmt.Sprintf("%v %s %s", headers, m.Properties, m.Body))
 		}
 		slices.Sort(all)
-		return all, nil
+		return all
 	}
-	was, err := written(before)
-	if err != nil {
-		return err
-	}
-	is, err := written(after)
-	if err != nil {
-		return err
+	was, is := written(before), written(after)
+	if failed != nil {
+		return failed
 	}
 	if !slices.Equal(was, is) {
 		return fmt.Errorf("the messages came back as\n%s\ninstead of\n%s", strings.Join(is, "\n"), strings.Join(was, "\n"))
@@ -411,9 +407,9 @@ func (r *clientRun) checkCanaryStops() error {
 // processes waits until the worker has said that it processed this many messages.
 func (w *clientWorker) processes(n int) error {
 	end := time.Now().Add(built.Patience)
-	for ; len(w.processed()) < n && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for ; len(w.times("PROCESSED")) < n && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 	}
-	times := w.processed()
+	times := w.times("PROCESSED")
 	if len(times) != n {
 		return fmt.Errorf("the worker processed %d of %d messages", len(times), n)
 	}

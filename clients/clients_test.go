@@ -4,6 +4,7 @@ package clients
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -113,16 +114,7 @@ var clients = []client{
 		without: map[check]string{triesCheck: "it tries once", dueCheck: "nothing waits in a queue"},
 		cases:   []clientCase{{"a handler that requeues for ever", []string{"LOOP=1"}, checkLoop}},
 	},
-	{
-		name: "Symfony Messenger in PHP's format", command: []string{"php", "php/symfony.php"},
-		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
-		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
-	},
-	{
-		name: "Symfony Messenger in JSON", command: []string{"php", "php/symfony.php"}, extra: []string{"JSON=1"},
-		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
-		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
-	},
+	symfony("Symfony Messenger in PHP's format"), symfony("Symfony Messenger in JSON", "JSON=1"),
 	{
 		name: "php-amqplib", command: []string{"php", "php/amqplib.php"},
 		workers: []string{"billing.invoice"}, failed: "billing.parking", retry: "billing.invoice.wait", apart: true,
@@ -197,18 +189,7 @@ var clients = []client{
 		workers: []string{"jv.orders"}, failed: "jv.parking", retry: "jv.orders.wait", apart: true, to: "queue:jv.orders",
 		failures: []string{"IllegalStateException stock service: 503"}, tries: []string{"3"},
 	},
-	{
-		name: "AnyEvent::RabbitMQ", command: []string{"perl", "perl/anyevent.pl"},
-		workers: []string{"pl.jobs"}, failed: "pl.jobs.failed", apart: true,
-		failures: []string{"DBD::Pg::st execute failed: deadlock detected"}, tries: []string{"3"},
-		without: map[check]string{dueCheck: "its worker holds what waits"},
-	},
-	{
-		name: "AnyEvent::RabbitMQ, a text counts", command: []string{"perl", "perl/anyevent.pl"}, extra: []string{"TEXT=1"},
-		workers: []string{"pl.jobs"}, failed: "pl.jobs.failed", apart: true,
-		failures: []string{"DBD::Pg::st execute failed: deadlock detected"}, tries: []string{"3"},
-		without: map[check]string{dueCheck: "its worker holds what waits"},
-	},
+	anyEvent("AnyEvent::RabbitMQ"), anyEvent("AnyEvent::RabbitMQ, a text counts", "TEXT=1"),
 	{
 		name: "amqp-tools", command: []string{"bash", "shell/amqptools.sh"},
 		workers: []string{"ct.jobs"}, failed: "ct.jobs.err", apart: true, to: "queue:ct.jobs",
@@ -230,6 +211,23 @@ var clients = []client{
 			return "RabbitMQ 3 takes AMQP 1.0 with a plugin only"
 		},
 	},
+}
+
+func symfony(name string, environment ...string) client {
+	return client{
+		name: name, command: []string{"php", "php/symfony.php"}, extra: environment,
+		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
+		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
+	}
+}
+
+func anyEvent(name string, environment ...string) client {
+	return client{
+		name: name, command: []string{"perl", "perl/anyevent.pl"}, extra: environment,
+		workers: []string{"pl.jobs"}, failed: "pl.jobs.failed", apart: true,
+		failures: []string{"DBD::Pg::st execute failed: deadlock detected"}, tries: []string{"3"},
+		without: map[check]string{dueCheck: "its worker holds what waits"},
+	}
 }
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
@@ -283,25 +281,21 @@ func (c *client) program(t *testing.T) (*clientProgram, error) {
 		build := exec.Command("go", "build", "-o", binary, ".")
 		build.Dir = filepath.Join("apps", c.module)
 		if out, err := build.CombinedOutput(); err != nil {
-			return nil, &cannotRun{"go build: " + lastLine(string(out))}
+			return nil, errors.New("go build: " + lastLine(string(out)))
 		}
 		p.command = []string{binary}
 	}
 	p.environment = append(p.environment, "NODE_PATH="+os.Getenv("DLXTOP_CLIENTS_NODE"))
 	if _, err := exec.LookPath(p.command[0]); err != nil {
-		return nil, &cannotRun{p.command[0] + " is not installed"}
+		return nil, errors.New(p.command[0] + " is not installed")
 	}
 	out, err := p.run(nil, "version").CombinedOutput()
 	if err != nil {
-		return nil, &cannotRun{cmp.Or(lastLine(string(out)), err.Error())}
+		return nil, errors.New(cmp.Or(lastLine(string(out)), err.Error()))
 	}
 	p.version = strings.TrimSpace(string(out))
 	return p, nil
 }
-
-type cannotRun struct{ why string }
-
-func (e *cannotRun) Error() string { return e.why }
 
 func lastLine(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })

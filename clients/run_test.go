@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,15 +85,12 @@ func (r *clientRun) do(mode ...string) {
 // depth is how many messages are ready in a queue, as the broker counts them; none when there is no such queue.
 func (r *clientRun) depth(queue string) int {
 	r.t.Helper()
-	ready := 0
-	err := r.on(func(channel *amqp.Channel) error {
-		q, err := channel.QueueDeclarePassive(queue, false, false, false, false, nil)
-		ready = q.Messages
-		return err
-	})
+	channel := must.Get(r.connection.Channel())(r.t) // its own: an error of the broker closes it
+	defer channel.Close()
+	q, err := channel.QueueDeclarePassive(queue, false, false, false, false, nil)
 	var refused *amqp.Error
 	must.That(r.t, err == nil || errors.As(err, &refused) && refused.Code == amqp.NotFound, "%v", err)
-	return ready
+	return q.Messages
 }
 
 // resolve is the queue of a pattern with the most messages, and the total number.
@@ -127,16 +125,6 @@ func (r *clientRun) queues() []string {
 	return names
 }
 
-// on uses a separate channel, which an error of the broker closes.
-func (r *clientRun) on(use func(*amqp.Channel) error) error {
-	channel, err := r.connection.Channel()
-	if err != nil {
-		return err
-	}
-	defer channel.Close()
-	return use(channel)
-}
-
 // printed is what a worker printed about messages, and when.
 type printed struct {
 	what, id string // FAILED or PROCESSED, and which message
@@ -163,11 +151,8 @@ func (r *clientRun) work(succeeds bool) *clientWorker {
 	run := r.program.run(append(environment, r.environment...), "work")
 	w := &clientWorker{t: r.t, run: run, read: make(chan struct{})}
 	w.run.Stderr = &w.errs
-	out, err := w.run.StdoutPipe()
-	if err == nil {
-		err = w.run.Start()
-	}
-	must.Do(r.t, err)
+	out := must.Get(w.run.StdoutPipe())(r.t)
+	must.Do(r.t, w.run.Start())
 	go func() {
 		defer close(w.read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -200,12 +185,10 @@ func (w *clientWorker) stop() {
 func (w *clientWorker) said() []printed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]printed(nil), w.lines...)
+	return slices.Clone(w.lines)
 }
 
-// processed are the messages that the worker said it has processed, with how often.
-func (w *clientWorker) processed() map[string]int { return w.times("PROCESSED") }
-
+// times are the messages of which the worker said this, with how often.
 func (w *clientWorker) times(what string) map[string]int {
 	times := map[string]int{}
 	for _, line := range w.said() {
