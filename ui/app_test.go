@@ -181,8 +181,7 @@ func TestHostileNames(t *testing.T) {
 		queue("buffer\x9b2J", ttl(5000), dlx("x\x1b[31m"), ready(2)),
 	)
 	s.Overview.Node = "rabbit\x1b[2J"
-	source := &recorded{snapshot: s}
-	o := frozen(source)
+	o := frozen(&recorded{snapshot: s})
 	o.Title = "title\x1b[2J"
 	term := o.open(t)
 	for _, keys := range []string{"1", "2", "3", "4", "1/evil" + keyEnter} {

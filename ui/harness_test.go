@@ -365,8 +365,7 @@ func TestGolden(t *testing.T) {
 		return o.onSMTP(t, width, height).await("88 of 90 read", "not read: 2 of lots.failed")
 	}
 	find := func(t *testing.T, width, height int) *terminal {
-		o, _, _ := ordersInMany(3)
-		return o.open(t, width, height).await("ucenter@user")
+		return orders().open(t, width, height).await("ucenter@user")
 	}
 	flow := func(worker string) opened {
 		return func(t *testing.T, width, height int) *terminal {

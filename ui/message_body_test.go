@@ -39,9 +39,7 @@ const packed = "1f8b08000000000002031d8cd10ac32010047fa5ecb384184802fe4aaf0f4772
 func packedMessage(t *testing.T) message.Message {
 	t.Helper()
 	m := failedMessage(1)
-	var err error
-	m.Body, err = hex.DecodeString(packed)
-	must.Do(t, err)
+	m.Body = must.Get(hex.DecodeString(packed))(t)
 	m.Properties.ContentEncoding = "gzip"
 	return m
 }

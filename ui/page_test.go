@@ -248,26 +248,25 @@ func (term *terminal) clickFrom(first int, text string) *terminal {
 	return nil
 }
 
-func clicking(n int) (Options, *recordedBroker) {
-	o, broker, _ := failedOptions(n)
+func clicking(n int) Options {
+	o := failed(n)
 	o.Mouse = true
-	return o, broker
+	return o
 }
 
 func TestMouse(t *testing.T) {
-	o, broker := clicking(47)
-	term := o.open(t).await("ucenter@user ").press(wheelDown).awaitRow("ucenter@enterprise")
+	term := clicking(47).open(t).await("ucenter@user ").press(wheelDown).awaitRow("ucenter@enterprise")
 	term.press(wheelUp).awaitRow("example.delay.heaven")
 	term.click("3 Failed").await("3 failed queues").press("f").await("FAILED QUEUE")
-	before := broker.peeked()
+	before := term.broker.peeked()
 	term.click("ucenter@enterprise@failed").awaitRow("ucenter@enterprise@failed")
 	term.click("ucenter@user@failed  ").awaitRow("ucenter@user@failed")
-	assert.Equal(t, broker.peeked()-before, 0, "the first click on a row has opened it")
+	assert.Equal(t, term.broker.peeked()-before, 0, "the first click on a row has opened it")
 	term.click("ucenter@user@failed  ").await("47 messages")
 	term.click("0f3c9a") // in the detail: no row
 	term.clickLast("r replay").await("enter replay").clickLast("c canary").await("c no canary").clickLast("enter replay")
 	term.click("enter replay").settle()
-	assert.Equal(t, len(broker.executed()), 0, "plans were executed by mouse")
+	assert.Equal(t, len(term.broker.executed()), 0, "plans were executed by mouse")
 	term.await("enter replay").clickLast("esc back").awaitGone("enter replay").clickLast("q back")
 	term.await("FAILED QUEUE").clickLast("? help").await("WHAT IT DOES", "everywhere")
 }
@@ -280,7 +279,7 @@ func TestCausesAndFoundAreClicked(t *testing.T) {
 	term.awaitRow("ValueError: the user")
 	term.click("ValueError: the user").await("cause: ValueError: the user")
 
-	o, _, _ = ordersInMany(3)
+	o = orders()
 	o.Mouse = true
 	term = o.open(t).await("ucenter@user").command("find a-471", "▸ find a-471").press(keyEnter)
 	term.await("test-delay  ").click("test-delay  ").awaitRow("test-delay")
@@ -289,27 +288,25 @@ func TestCausesAndFoundAreClicked(t *testing.T) {
 
 // On a narrow terminal the tabs are closer together.
 func TestNarrowTabsAreClicked(t *testing.T) {
-	o, _ := clicking(1)
-	term := o.open(t, 60, 16).await("ucenter@user").click("4 Findings").await("WHAT")
+	term := clicking(1).open(t, 60, 16).await("ucenter@user").click("4 Findings").await("WHAT")
 	term.click("5 Journal").await("no journal")
 }
 
 // Moving the cursor to a row with a key does not count as a first click.
 func TestClickAfterAKey(t *testing.T) {
-	o, broker := clicking(5)
-	term := o.open(t, 80, 24).await("ucenter@user ").press("3").await("TimeoutError")
+	term := clicking(5).open(t, 80, 24).await("ucenter@user ").press("3").await("TimeoutError")
 	term.press("f").await("▸ ucenter@user@failed")
-	before := broker.peeked()
+	before := term.broker.peeked()
 	term.click("ucenter@user@failed  ").settle()
 	term.click("FAILED QUEUE") // the head
 	term.settle()
-	assert.Equal(t, broker.peeked()-before, 0, "one click has opened the row")
+	assert.Equal(t, term.broker.peeked()-before, 0, "one click has opened the row")
 	term.click("ucenter@user@failed  ").await("5 messages")
 }
 
 // Without the option, and where its effect would be invisible, the mouse does nothing.
 func TestNoMouse(t *testing.T) {
-	o, _ := clicking(5)
+	o := clicking(5)
 	o.Mouse = false
 	term := o.open(t, 80, 24).await("ucenter@user ").click("3 Failed").press(wheelDown).settle()
 	term.await("BUFFERS").awaitRow("example.delay.heaven")
@@ -317,7 +314,7 @@ func TestNoMouse(t *testing.T) {
 
 // An editor gets a terminal without a mouse, and the dashboard enables it again: Bubble Tea leaves that to its program.
 func TestMouseIsTakenAgain(t *testing.T) {
-	o, _ := clicking(1)
+	o := clicking(1)
 	a := newApp(t.Context(), o)
 	over := a.withMouse(func(error) tea.Msg { return resumedMsg{} })
 	messages := fmt.Sprintf("%T", over(nil))

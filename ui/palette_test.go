@@ -122,7 +122,7 @@ func TestPaletteBeforeTheFirstAnswer(t *testing.T) {
 func TestNearest(t *testing.T) {
 	var names []name
 	for _, n := range []string{"billing.Orders", "orders", "orders.failed", "o-r-d-e-r-s", "payments"} {
-		names = append(names, name{QueueRef: model.QueueRef{VHost: "/", Name: n}, shown: n})
+		names = append(names, name{QueueRef: ref(n), shown: n})
 	}
 	found, all := nearest(names, "orders")
 	var got []string
@@ -131,12 +131,8 @@ func TestNearest(t *testing.T) {
 	}
 	want := "orders orders.failed billing.Orders o-r-d-e-r-s"
 	assert.That(t, strings.Join(got, " ") == want && all == 4, "found %v of %d, want %s", got, all, want)
-	many := make([]name, 10_000)
-	for i := range many {
-		many[i] = name{shown: fmt.Sprint("queue", i)}
-	}
-	found, all = nearest(many, "queue")
-	assert.That(t, len(found) == mostNames && all == len(many), "offers %d of %d", len(found), all)
+	found, all = nearest(slices.Repeat([]name{{shown: "queue"}}, 10_000), "queue")
+	assert.That(t, len(found) == mostNames && all == 10_000, "offers %d of %d", len(found), all)
 }
 
 func TestPressOfEveryKey(t *testing.T) {
@@ -217,14 +213,14 @@ func TestLastScreenPassesWhatIsOver(t *testing.T) {
 }
 
 // going are options with contexts to switch to.
-func going(n int) (Options, *recordedBroker) {
-	o, broker, _ := failedOptions(n)
+func going(n int) Options {
+	o := failed(n)
 	o.Contexts = []string{"evil\x1b[2J", "prod", "staging"}
-	return o, broker
+	return o
 }
 
 func TestContextIsChosenInThePalette(t *testing.T) {
-	o, _ := going(5)
+	o := going(5)
 	o.Trouble = "still prod, not away: nothing listens"
 	term := o.open(t).await("ucenter@user", "! still prod, not away: nothing listens")
 	term.command("context ", `evil\x1b[2J`, "context prod", "this one", "context staging")
@@ -236,7 +232,7 @@ func TestContextIsChosenInThePalette(t *testing.T) {
 
 // Without a broker there is still a way to another one.
 func TestContextIsChosenWithoutABroker(t *testing.T) {
-	o, _ := going(5)
+	o := going(5)
 	o.Source = &recorded{err: context.DeadlineExceeded}
 	term := o.open(t, 80, 24).await("lost").command("context evil", `▸ context evil\x1b[2J`).press(keyEnter)
 	term.awaitEnd()
@@ -245,13 +241,12 @@ func TestContextIsChosenWithoutABroker(t *testing.T) {
 
 // A running action, on any tab, prevents switching.
 func TestContextWaitsForWhatRuns(t *testing.T) {
-	o, _ := going(5)
+	o := going(5)
 	a := newApp(t.Context(), o)
 	busy := trace.NewProbeScreen(a.env, ref("worker-queue")).(trace.ProbeScreen)
 	busy.State = shell.DialogRunning
 	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
-	left, _ := a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
-	b := left
+	b, _ := a.goToContext(name{QueueRef: model.QueueRef{Name: "staging"}, shown: "staging"})
 	assert.That(t, b.next == "" && strings.Contains(b.notice.Text, "what runs on probe worker-queue"),
 		"goes to %q, and says %q", b.next, b.notice.Text)
 }

@@ -160,9 +160,10 @@ func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	assert.That(t, q.Messages == 2, "%d messages came", q.Messages)
 }
 
-// ordersInMany are options of a broker with an order in three queues, and one costly queue.
-func ordersInMany(n int) (Options, *recordedBroker, *clock) {
-	o, b, c := failedOptions(n)
+// orders are options of a broker with an order in three queues, and one costly queue.
+func orders() Options {
+	const n = 3
+	o, b, _ := failedOptions(n)
 	limited := func(q *model.Queue) {
 		q.Type, q.Arguments["x-delivery-limit"] = model.Quorum, int64(20)
 	}
@@ -170,35 +171,31 @@ func ordersInMany(n int) (Options, *recordedBroker, *clock) {
 	queue("lots", limited, ready(5))(s)
 	o.Source = &recorded{snapshot: s}
 	order := func(id, body string) message.Message {
-		m := message.Message{
+		return message.Message{
 			RoutingKey: "order.created", Properties: message.Properties{MessageID: id}, Body: []byte(body),
 			Headers: model.Table{"x-tenant": "acme"},
 		}
-		m.Fingerprint = message.FingerprintOf(&m)
-		return m
 	}
 	b.put("RetryQueue", order("r-1", `{"order":"A-4710"}`), order("r-2", `{"lines":[1,2,3],"order":"A-4711","user":"Zoë"}`))
 	b.put("test-delay", order("t-1", "order a-4711 again, \x1b[31mred\u202e"))
 	b.put("lots", order("l-1", `{"order":"A-4711"}`))
 	b.put("worker-queue", order("A-4711", "{}"))
-	return o, b, c
+	return o
 }
 
 // Enter goes to the message in its queue, and costly queues are searched on request.
 func TestFindOpens(t *testing.T) {
-	o, b, _ := ordersInMany(3)
-	term := o.open(t).await("ucenter@user")
+	term := orders().open(t).await("ucenter@user")
 	term.command("find =json.order == 'A-4711'", "▸ find =json.order")
 	term.press(keyEnter).await("1 found", "not all was read", "expression").press("i").await("2 found", "lots  ")
 	term.press(keyEnter).await("RetryQueue   2 messages", "▸      2  ?").press(keyEsc).await("2 found")
-	b.leave("RetryQueue", 0, 1)
+	term.broker.leave("RetryQueue", 0, 1)
 	term.press(keyEnter).await("the message that was found is not in the queue any more")
 }
 
 // An invalid filter is reported while it is typed, and does nothing.
 func TestFindSaysWhatIsWrong(t *testing.T) {
-	o, _, _ := ordersInMany(3)
-	term := o.open(t, 80, 24).await("ucenter@user").command("find", "▸ find TEXT")
+	term := orders().open(t, 80, 24).await("ucenter@user").command("find", "▸ find TEXT")
 	term.press(keyEnter).await(" : find ", "▸ find TEXT")
 	term.press("=nam").await("✗ the filter cannot be read at character 1").press(keyEnter).settle()
 	term.await("✗ the filter cannot be read at character 1").press(keyEsc).awaitGone("cannot be read")
@@ -223,8 +220,8 @@ func (b *pausing) Read(ctx context.Context, p peek.Plan, each func(*message.Mess
 
 // Hits are shown while a queue is read, and esc stops the search: what was not read is reported.
 func TestFindStops(t *testing.T) {
-	o, b, _ := ordersInMany(3)
-	o.Broker = &pausing{b, ref("RetryQueue")}
+	o := orders()
+	o.Broker = &pausing{o.Broker.(*recordedBroker), ref("RetryQueue")}
 	term := o.open(t).await("ucenter@user").command("find a-471", "▸ find a-471")
 	term.press(keyEnter).await("A-4710", "2 found", "esc stop", "not read: 5 messages of lots")
 	term.press(keyEsc).await("stopped", "2 found", "the search was ended")
@@ -330,19 +327,12 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 			})
 		}
 		screen := o.open(t, width, height).await("mail ")
-		at := func(text string) {
-			t.Helper()
-			screen.awaitRow(text)
-		}
 		screen.press("3").await("   26 read", "ValueError", "TimeoutError", "KeyError", "f queues")
 		screen.press("n", "N", "/", "Timeout", keyEnter).await("2 of 4", "n next  N previous")
-		at("too late")
-		screen.press("n")
-		at("much too late")
-		screen.press("n")
-		at("TimeoutError: too late")
-		screen.press("N")
-		at("much too late")
+		screen.awaitRow("too late")
+		screen.press("n").awaitRow("much too late")
+		screen.press("n").awaitRow("TimeoutError: too late")
+		screen.press("N").awaitRow("much too late")
 		screen.press(keyEsc).awaitGone("esc clears").press(keyTab).await("No findings").press(keyTab)
 		screen.await("Nothing was done yet").press(keyBackTab, keyBackTab, "f").await("FAILED QUEUE").press(keyTab)
 		screen.await("No findings")

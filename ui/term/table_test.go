@@ -139,39 +139,41 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	on("f01", "the cursor's item is gone by the operator's doing")
 }
 
+// press types keys that choose or move.
+func press(table *Table[string, fruit], keys string) {
+	for _, r := range keys {
+		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
+		if r == ' ' {
+			msg.Type = tea.KeySpace
+		}
+		if !table.Choosing(msg) {
+			table.Motion(msg)
+		}
+	}
+}
+
+func chosen(table *Table[string, fruit]) (names string) {
+	for _, f := range table.Selection() {
+		names += f.name
+	}
+	return names
+}
+
 func TestSelection(t *testing.T) {
 	table := fruitTable()
 	table.Set([]fruit{{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}})
-	press := func(keys string) {
-		for _, r := range keys {
-			msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}
-			if r == ' ' {
-				msg.Type = tea.KeySpace
-			}
-			if !table.Choosing(msg) {
-				table.Motion(msg)
-			}
-		}
-	}
-	chosen := func() string {
-		var names string
-		for _, f := range table.Selection() {
-			names += f.name
-		}
-		return names
-	}
 	for _, tc := range []struct{ keys, want string }{
 		{" ", "a"}, {" ", "ab"}, {"gv", "ab"}, {"jjj", "abcd"}, {"vj", "abcd"}, {"*", "abcde"}, {"*", ""}, {"g ", "a"},
 	} {
-		press(tc.keys)
-		assert.Equal(t, chosen(), tc.want, "after %q", tc.keys)
+		press(&table, tc.keys)
+		assert.Equal(t, chosen(&table), tc.want, "after %q", tc.keys)
 	}
-	press("*")
+	press(&table, "*")
 	table.Narrow(func(f fruit) bool { return f.n < 3 })
-	press("*")
-	assert.Equal(t, chosen(), "cde", "unchoosing what is shown left")
+	press(&table, "*")
+	assert.Equal(t, chosen(&table), "cde", "unchoosing what is shown left")
 	table.Set([]fruit{{"a", 1}, {"d", 4}})
-	assert.Equal(t, chosen(), "d", "after the others vanished")
+	assert.Equal(t, chosen(&table), "d", "after the others vanished")
 }
 
 // v selects the rows that were seen between two: if other rows get in between, the range ends.
@@ -195,21 +197,12 @@ func TestRangeEndsWithItsOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			table := fruitTable()
 			table.Set(fruits)
-			for _, key := range "jvj" {
-				msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{key}}
-				if !table.Choosing(msg) {
-					table.Motion(msg)
-				}
-			}
+			press(&table, "jvj")
 			test.change(&table)
 			table.Motion(tea.KeyMsg{Type: tea.KeyDown})
-			var chosen string
 			table.Sorted, table.reverse = -1, false
 			table.Set(table.All)
-			for _, f := range table.Selection() {
-				chosen += f.name
-			}
-			assert.Equal(t, chosen, test.want, "is chosen")
+			assert.Equal(t, chosen(&table), test.want, "is chosen")
 		})
 	}
 }
