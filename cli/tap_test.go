@@ -1,12 +1,9 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,18 +27,15 @@ func (v *vhost) delaying() {
 	v.bind("worker", "", "dlx")
 }
 
-// tap runs a tap in the background; the result comes when it has ended.
-func (v *vhost) tap(ctx context.Context, out io.Writer, args ...string) (errs *built.Buffer, status func() int) {
+// tap runs a tap in the background; end waits for its end.
+func (v *vhost) tap(ctx context.Context, args ...string) (end func() result) {
 	v.t.Helper()
-	errs = &built.Buffer{}
-	var code int
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		code = program(strings.NewReader(""), out, errs).Run(ctx,
-			append([]string{"tap", "--url", v.url(), "--api", node.API()}, args...))
-	})
+	var out, errs built.Buffer
+	status := make(chan int, 1)
+	args = v.on(append([]string{"tap"}, args...)...)
+	go func() { status <- program(strings.NewReader(""), &out, &errs).Run(ctx, args) }()
 	must.Await(v.t, "the tap works", func() bool { return strings.Contains(errs.String(), "tapping, in the queue") })
-	return errs, func() int { wait.Wait(); return code }
+	return func() result { return result{<-status, out.String(), errs.String(), args} }
 }
 
 func lines[T any](t *testing.T, text string) []T {
@@ -74,15 +68,13 @@ type passedContract struct {
 func TestTap(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
-	var out built.Buffer
-	errs, status := v.tap(t.Context(), &out, "dlx", "--front", "front", "-o", "json", "-n", "6")
+	end := v.tap(t.Context(), "dlx", "--front", "front", "-o", "json", "-n", "6")
 	for i := range 3 {
 		v.publish("front", "in", amqp.Publishing{MessageId: fmt.Sprintf("m-%d\x1b[2J", i), Body: []byte("{}")})
 	}
-	code := status()
-	assert.That(t, code == cli.ExitDone, "exit status %d: %s", code, errs.String())
+	r := end().ends(t, cli.ExitDone, "exclusive queue")
 	died, seen := 0, map[string]time.Time{}
-	for _, row := range lines[passedContract](t, out.String()) {
+	for _, row := range lines[passedContract](t, r.out) {
 		if row.From == "" {
 			seen[row.MessageID] = row.Time
 			assert.That(t, row.Exchange == "front" && row.RoutingKey == "in" && row.BodyBytes == 2 && row.Waited == nil &&
@@ -97,9 +89,8 @@ func TestTap(t *testing.T) {
 			row.WaitedBy == "tapped" && *row.Should == 100 && *row.Late == *row.Waited-100 && *row.Tries == 1,
 			"died: %+v, waited %d", row, *row.Waited)
 	}
-	assert.That(t, died == 3 && !strings.Contains(out.String(), "\x1b"), "%d dead letters in %s", died, out.String())
-	assert.That(t, strings.Contains(errs.String(), "exclusive queue") &&
-		strings.HasSuffix(errs.String(), "6 messages seen, none missed\n"), "it says %s", errs.String())
+	assert.That(t, died == 3 && !strings.Contains(r.out, "\x1b"), "%d dead letters in %s", died, r.out)
+	assert.That(t, strings.HasSuffix(r.stderr, "6 messages seen, none missed\n"), "it says %s", r.stderr)
 	v.noTap()
 	assert.Equal(t, v.count("worker"), 3, "the worker")
 }
@@ -116,23 +107,15 @@ func (v *vhost) noTap() {
 func TestTapEnds(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
-	var out built.Buffer
-	errs, status := v.tap(t.Context(), &out, "dlx", "--for", "200ms", "-o", "table")
-	code := status()
-	assert.That(t, code == cli.ExitDone && strings.Contains(errs.String(), "0 messages seen, none missed") &&
-		strings.HasPrefix(out.String(), "TIME"), "--for: exit status %d: %s%s", code, out.String(), errs.String())
+	r := v.tap(t.Context(), "dlx", "--for", "200ms", "-o", "table")().ends(t, cli.ExitDone, "0 messages seen, none missed")
+	assert.That(t, strings.HasPrefix(r.out, "TIME"), "--for: %s", r.out)
 	ctx, interrupt := context.WithCancel(t.Context())
-	errs, status = v.tap(ctx, io.Discard, "dlx")
+	end := v.tap(ctx, "dlx")
 	interrupt()
-	if code := status(); code != cli.ExitInterrupted || !strings.Contains(errs.String(), "0 messages seen, none missed") {
-		t.Errorf("interrupted: exit status %d: %s", code, errs.String())
-	}
-	errs, status = v.tap(t.Context(), io.Discard, "dlx")
+	end().ends(t, cli.ExitInterrupted, "0 messages seen, none missed")
+	end = v.tap(t.Context(), "dlx")
 	must.Do(t, v.channel.ExchangeDelete("dlx", false, false))
-	code = status()
-	assert.That(t, code == cli.ExitRefused &&
-		strings.Contains(errs.String(), "dlxtop: the tap has ended: there is no exchange dlx any more"),
-		"deleted: exit status %d: %s", code, errs.String())
+	end().ends(t, cli.ExitRefused, "dlxtop: the tap has ended: there is no exchange dlx any more")
 }
 
 func TestTapRefused(t *testing.T) {
@@ -159,16 +142,13 @@ func TestTapRefused(t *testing.T) {
 func TestTapTable(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
-	var out bytes.Buffer
-	_, status := v.tap(t.Context(), &out, "dlx", "--front", "front", "-o", "table", "-n", "2")
+	end := v.tap(t.Context(), "dlx", "--front", "front", "-o", "table", "-n", "2")
 	v.publish("front", "in", amqp.Publishing{
 		MessageId: strings.Repeat("é", 60), Timestamp: time.Now().Add(time.Hour),
 		Headers: amqp.Table{"x-death": "damaged"},
 	})
-	must.Equal(t, status(), cli.ExitDone)
-	text := out.String()
-	assert.That(t, strings.Contains(text, "unknown") && strings.Contains(text, "buffer") && strings.Contains(text, "é…") &&
-		!strings.Contains(text, "-1"), "%v", text)
+	r := end().ends(t, cli.ExitDone).shows(t, "unknown", "buffer", "é…")
+	assert.That(t, !strings.Contains(r.out, "-1"), "%s", r.out)
 }
 
 // probeContract is the output of `dlxtop probe -o json`, as scripts rely on it.
