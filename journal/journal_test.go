@@ -165,15 +165,14 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 		_, err := fmt.Sscan(lines.Text(), &said)
 		must.That(t, err == nil, "%v", lines.Text())
 	}
-	if unfinished, err := j.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
-		t.Errorf("while it lives: %+v %v", unfinished, err)
-	}
+	unfinished := must.Get(j.Unfinished(t.Context()))(t)
+	assert.Equal(t, len(unfinished), 0, "unfinished while it lives")
 	check(t, victim.Process.Kill())
 	for lines.Scan() {
 		fmt.Sscan(lines.Text(), &said)
 	}
 	_ = victim.Wait()
-	unfinished := must.Get(j.Unfinished(t.Context()))(t)
+	unfinished = must.Get(j.Unfinished(t.Context()))(t)
 	must.That(t, len(unfinished) == 1, "%+v", unfinished)
 	r := unfinished[0]
 	n, done := len(read(t, j, r.ID)), r.Account.Dropped
@@ -181,7 +180,7 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 		"%d entries after %d were said to be durable: %+v", n, said, r)
 	explained := strings.Join(append(r.Certain(), r.Interrupted()), "\n")
 	for _, want := range []string{
-		"ended during the drop 1 of failed", fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain",
+		"ended during the drop 1 of failed", "certain: " + model.Count(r.Account.Dropped) + " dropped", "not certain",
 	} {
 		assert.That(t, strings.Contains(explained, want), "%q is not in %s", want, explained)
 	}
@@ -212,9 +211,7 @@ func TestRetention(t *testing.T) {
 	fill()
 	now = now.Add(2 * time.Hour)
 	fill()
-	if got := ids(); !cmp.Equal(got, []int64{2}) {
-		t.Errorf("too old are not forgotten: %v", got)
-	}
+	assert.List(t, ids(), []int64{2}, "too old are not forgotten")
 	unfinished := begin(t, j, record(plan.Drop))
 	for range 6 {
 		fill()
