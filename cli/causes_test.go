@@ -285,14 +285,11 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	}
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	v.causes(func(c causesContract) bool { return known(c.Ready, 7) })
-	if found, _ := causes("--read-costly"); found.Read != 7 || len(found.Earlier) != 0 || len(found.NotRead) != 0 {
-		t.Fatalf("at first %+v", found)
-	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
-		t.Errorf("%d queues are kept: %v", len(files), err)
-	}
+	found, _ := causes("--read-costly")
+	must.That(t, found.Read == 7 && len(found.Earlier) == 0 && len(found.NotRead) == 0, "at first %+v", found)
+	assert.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 2, "kept queues")
 	must.Await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
-	found, _ := causes()
+	found, _ = causes()
 	lots := causeOf(t, found, "lot #")
 	assert.That(t, found.Read == 7 && len(found.NotRead) == 0 && lots.Messages == 4, "then %+v", found)
 	if !counts {
@@ -314,8 +311,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		found, _ = causes()
 		return len(found.NotRead) == 1 && *found.NotRead[0].Messages == 3 && len(found.Earlier) == 0 && found.Read == 3
 	})
-	files, err := os.ReadDir(dir)
-	assert.That(t, err == nil && len(files) == 1, "%d queues are kept: %v", len(files), err)
+	assert.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 1, "kept queues")
 }
 
 // Marks made in the dashboard are in the list, updated by the cause's messages. An unreadable file is reported, and

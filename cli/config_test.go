@@ -110,9 +110,8 @@ func TestDescriptorSets(t *testing.T) {
 		return look.Schemas.Read(model.QueueRef{}, m)
 	}
 	path := filepath.Join(filepath.Dir(config.Path(env)), "shop.desc")
-	if v := read(); v.Problem != path+": no such file or directory" || v.Title != "protobuf" {
-		t.Errorf("%q, %q", v.Problem, v.Title)
-	}
+	v := read()
+	assert.That(t, v.Problem == path+": no such file or directory" && v.Title == "protobuf", "%q, %q", v.Problem, v.Title)
 	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
 		Name: proto.String("shop.proto"), Package: proto.String("shop"),
 		MessageType: []*descriptorpb.DescriptorProto{{
@@ -124,7 +123,7 @@ func TestDescriptorSets(t *testing.T) {
 	}}})
 	must.Do(t, err)
 	must.Do(t, os.WriteFile(path, set, 0o600))
-	v := read()
+	v = read()
 	assert.That(t, v.Problem == "" && v.Title == "protobuf shop.Order", "%q, %q", v.Problem, v.Title)
 }
 
@@ -133,9 +132,8 @@ func TestConfigCompletes(t *testing.T) {
 	env := written(t, "[contexts.shop]\nurl = \"amqp://h\"\n[contexts.\"-x\"]\nurl = \"amqp://h\"\n")
 	_, out, _ := run(env, "__complete", "flows", "--context", "")
 	assert.That(t, strings.HasPrefix(out, "shop\n:"), "--context is completed with %q", out)
-	if _, out, _ := run(env, "__complete", "--theme", ""); !strings.HasPrefix(out, "auto\ndark\nmono\n:") {
-		t.Errorf("--theme is completed with %q", out)
-	}
+	_, out, _ = run(env, "__complete", "--theme", "")
+	assert.That(t, strings.HasPrefix(out, "auto\ndark\nmono\n:"), "--theme is completed with %q", out)
 	_, out, _ = run(written(t, "mouse = 1\n"), "__complete", "flows", "--context", "")
 	assert.That(t, strings.HasPrefix(out, ":"), "a bad file completes --context with %q", out)
 }

@@ -111,16 +111,13 @@ func TestFind(t *testing.T) {
 	}
 	v.run("find", "Ä-4711/7", "--read-costly").says(t, "5 messages found in 8 messages read")
 	v.run("find", "=json.user == 12", "-o", "table").shows(t, "QUEUE", "/a-orders", "expression", `{"order": "Ä-4711/7"`)
-	if hits, end := found(t, v.run("find", "m-", "--queues", "*orders", "--limit", "2")); len(hits) != 2 ||
-		len(end.NotRead) != 1 || !strings.Contains(end.NotRead[0].Why, "the first 2 messages of the queue") {
-		t.Errorf("two of each queue are %+v, %+v", hits, end)
-	}
-	if hits, end := found(t, v.run("find", "m-", "-n", "1")); len(hits) != 1 || len(end.NotRead) == 0 {
-		t.Errorf("one is %+v, %+v", hits, end)
-	}
-	if hits, _ := found(t, v.run("find", "m-", "--vhost", "/", "--read-only")); len(hits) != 0 {
-		t.Errorf("elsewhere are %+v", hits)
-	}
+	hits, end = found(t, v.run("find", "m-", "--queues", "*orders", "--limit", "2"))
+	assert.That(t, len(hits) == 2 && len(end.NotRead) == 1 && strings.Contains(end.NotRead[0].Why,
+		"the first 2 messages of the queue"), "two of each queue are %+v, %+v", hits, end)
+	hits, end = found(t, v.run("find", "m-", "-n", "1"))
+	assert.That(t, len(hits) == 1 && len(end.NotRead) > 0, "one is %+v, %+v", hits, end)
+	hits, _ = found(t, v.run("find", "m-", "--vhost", "/", "--read-only"))
+	assert.Equal(t, len(hits), 0, "elsewhere")
 	for _, c := range []struct{ args, words []string }{
 		{[]string{" "}, []string{"no text"}},
 		{[]string{"=age >"}, []string{"filter"}},

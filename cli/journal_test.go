@@ -74,12 +74,10 @@ func TestJournal(t *testing.T) {
 	replayed := decode[accountContract](t, v.run("replay", "failed", "--to", "queue:worker", "--yes"))
 	must.That(t, dropped.JournalID != 0 && replayed.JournalID == dropped.JournalID+1 && v.count("failed") == 0,
 		"%+v %+v", dropped, replayed)
-	if moved := v.published("worker"); len(moved) != 3 ||
-		!strings.HasPrefix(fmt.Sprint(moved[0].Headers["dlxtop-replay"]), "count=1;") || moved[0].Headers["x-death"] != nil {
-		t.Errorf("the worker got %+v", moved)
-	} else {
-		dial.Publish(t, v.channel, "worker", moved[1:]...)
-	}
+	moved := v.published("worker")
+	must.That(t, len(moved) == 3 && strings.HasPrefix(fmt.Sprint(moved[0].Headers["dlxtop-replay"]), "count=1;") &&
+		moved[0].Headers["x-death"] == nil, "the worker got %+v", moved)
+	dial.Publish(t, v.channel, "worker", moved[1:]...)
 	records := v.records(2)
 	must.That(t, len(records) == 2 && records[0].Operation == "replay" && records[0].To == "queue:worker" &&
 		records[0].From == "failed" && records[0].User == "guest" && records[0].Cluster != "" && records[0].Moved == 3 &&
@@ -406,9 +404,7 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 	o.act(undo(dropped)...)
 	o.wantRefused("1 message may already be in the queue", undo(unsure)...)
 	o.act(append(undo(unsure), "--insist")...)
-	if o.count("worker") != 1 || o.count("failed") != 5 {
-		t.Errorf("%v", o.counts("worker", "failed"))
-	}
+	assert.NoDiff(t, cmp.Diff(map[string]int{"worker": 1, "failed": 5}, o.counts("worker", "failed")))
 
 	now := o.act("replay", "failed", "--to", "queue:worker", "--id", "e")
 	o.act(undo(now)...)

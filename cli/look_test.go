@@ -190,11 +190,10 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	peeked := decode[peekContract](t, v.run("peek", queue))
-	if m := peeked.Messages[0]; *m.MessageID != hostile || *m.Body != hostile || m.Headers["k\x1b[5m"] != hostile ||
-		peeked.Queue != queue {
-		t.Errorf("JSON changed the message: %q %q %q", *m.MessageID, *m.Body, m.Headers)
-	}
-	m := peeked.Messages[1]
+	m := peeked.Messages[0]
+	assert.That(t, *m.MessageID == hostile && *m.Body == hostile && m.Headers["k\x1b[5m"] == hostile &&
+		peeked.Queue == queue, "JSON changed the message: %q %q %q", *m.MessageID, *m.Body, m.Headers)
+	m = peeked.Messages[1]
 	assert.That(t, m.BodyEncoding == "base64" && *m.Body == "/wAbWw==" && *m.BodyBytes == 4 && m.MessageID == nil,
 		"the binary body became %+v", m)
 	v.run("peek", "no\x1b[2J").refuses(t, cli.ExitUsage, "no queue no")

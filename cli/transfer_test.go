@@ -125,10 +125,8 @@ func TestImportFindsWhatEndsConnections(t *testing.T) {
 		}
 		text := "{\"body\":\"good\"}\n" + bad + "\n"
 		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-		r := v.run("import", path, "--to", "queue:to", "--yes")
-		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, ", line 2: ") || v.count("to") != 0 {
-			t.Errorf("%.60s: %d messages are there: %+v", bad, v.count("to"), r)
-		}
+		v.run("import", path, "--to", "queue:to", "--yes").ends(t, cli.ExitUsage, ", line 2: ")
+		assert.Equal(t, v.count("to"), 0, "%.60s", bad)
 	}
 }
 

@@ -79,9 +79,7 @@ func TestLooks(t *testing.T) {
 		assert.Equal(t, endLook(t, l, e), want, "%+v", e)
 		wantHighest(t, dir, want)
 	}
-	if all, err := l.Looked(t.Context(), "shop"); err != nil || len(all) > 0 {
-		t.Error(all, err)
-	}
+	assert.Equal(t, len(must.Get(l.Looked(t.Context(), "shop"))(t)), 0, "remembered")
 	_, err := os.Stat(filepath.Join(dir, "looks.db"))
 	assert.That(t, os.IsNotExist(err), "reading made the file")
 	begin(17, 0, true)
@@ -96,9 +94,7 @@ func TestLooks(t *testing.T) {
 	end(peek.LookEnd{Highest: 18}, 18)
 	begin(17, 18, false)
 	wantHighest(t, dir, 18)
-	if all, err := l.Looked(t.Context(), "another"); err != nil || len(all) > 0 {
-		t.Error(all, err)
-	}
+	assert.Equal(t, len(must.Get(l.Looked(t.Context(), "another"))(t)), 0, "remembered of another")
 	forget(t, l)
 	wantHighest(t, dir, 0)
 	info, err := os.Stat(filepath.Join(dir, "looks.db"))
@@ -261,9 +257,8 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	records, _ := second.Records(t.Context(), 0)
 	assert.That(t, len(records) == 2, "a claim that got nothing has begun: %+v", records)
 	two, granted, err := claim(second, nil, 4, 5)
-	if check(t, err); !cmp.Equal(granted, []int{5}) {
-		t.Errorf("granted %v", granted)
-	}
+	check(t, err)
+	assert.List(t, granted, []int{5}, "granted")
 	check(t, second.Finish(two, nil, plan.Account{}))
 
 	// The first ends in the middle: 1 came back, 2 was refused, 3 is uncertain, 4 was not begun.

@@ -89,10 +89,9 @@ func TestFingerprintsOfBefore(t *testing.T) {
 	for _, r := range records[1:] {
 		assert.That(t, r.OtherPrints, "%d has the fingerprints of now", r.ID)
 	}
-	if r := records[1]; r.ID != 3 || r.To != "queue:worker" || r.Cluster != "rabbit@a" || r.Entries != 2 ||
-		r.Uncertain() != 1 || r.Told() != "1 moved, 1 unknown; unfinished" {
-		t.Errorf("%+v: %s", r, r.Told())
-	}
+	r := records[1]
+	assert.That(t, r.ID == 3 && r.To == "queue:worker" && r.Cluster == "rabbit@a" && r.Entries == 2 &&
+		r.Uncertain() == 1 && r.Told() == "1 moved, 1 unknown; unfinished", "%+v: %s", r, r.Told())
 	got := read(t, j, 3)
 	assert.That(t, len(got) == 2 && got[0].Sent.Reached[0] == "worker" && got[0].Outcome == plan.Moved, "%+v", got)
 	chain, err := j.Chain(t.Context(), 3)

@@ -35,12 +35,12 @@ func TestOthersMayHaveWrittenIt(t *testing.T) {
 			other := open(t, journal.Options{Path: path}) // keeps the files beside it
 			check(t, other.Check(t.Context()), os.Chmod(filepath.Clean(path+test.of), test.mode))
 			j := open(t, journal.Options{Path: path})
-			if err := j.Check(t.Context()); test.refused != nil {
+			err := j.Check(t.Context())
+			if test.refused != nil {
 				wantError(t, err, path, test.refused...)
 				return
-			} else if err != nil {
-				t.Fatal(err)
 			}
+			must.Do(t, err)
 			for _, name := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
 				info := must.Get(os.Stat(name))(t)
 				assert.That(t, info.Mode()&0o077 == 0, "%s has the mode %v", name, info.Mode())
