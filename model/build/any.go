@@ -22,57 +22,28 @@ func AnyText(t *rapid.T, label string) string {
 
 // AnyValue draws a header value of any AMQP type, nested.
 func AnyValue(depth int) *rapid.Generator[any] {
-	return rapid.Custom(func(t *rapid.T) any {
-		kinds := 17
-		if depth == 0 {
-			kinds = 15
-		}
-		switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
-		case 0:
-			return nil
-		case 1:
-			return rapid.Bool().Draw(t, "bool")
-		case 2:
-			return rapid.Int8().Draw(t, "int8")
-		case 3:
-			return rapid.Uint8().Draw(t, "uint8")
-		case 4:
-			return rapid.Int16().Draw(t, "int16")
-		case 5:
-			return rapid.Uint16().Draw(t, "uint16")
-		case 6:
-			return rapid.Int32().Draw(t, "int32")
-		case 7:
-			return rapid.Uint32().Draw(t, "uint32")
-		case 8:
-			return rapid.Int64().Draw(t, "int64")
-		case 9:
-			return rapid.Uint64().Draw(t, "uint64")
-		case 10:
-			return math.Float32frombits(rapid.Uint32().Draw(t, "float32"))
-		case 11:
-			return math.Float64frombits(rapid.Uint64().Draw(t, "float64"))
-		case 12:
-			return AnyText(t, "text")
-		case 13:
-			switch rapid.IntRange(0, 2).Draw(t, "other") {
-			case 0:
-				return rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
-			case 1:
-				return time.Unix(rapid.Int64().Draw(t, "time"), 0)
-			}
-			return model.Decimal{Scale: rapid.Uint8().Draw(t, "scale"), Value: rapid.Int32().Draw(t, "decimal")}
-		case 14:
-			return model.RawValue{Type: rapid.Byte().Draw(t, "letter"), Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "raw")}
-		case 15:
-			list := rapid.SliceOfN(AnyValue(depth-1), 0, 4).Draw(t, "list")
-			if rapid.Bool().Draw(t, "repeated") {
-				return model.Repeated(list)
-			}
-			return list
-		}
-		return AnyTable(t, depth-1)
-	})
+	return AnyValueWith(depth, rapid.Custom(func(t *rapid.T) string { return AnyText(t, "key") }))
+}
+
+// AnyValueWith draws one whose tables have these names; other values may be among them.
+func AnyValueWith(depth int, names *rapid.Generator[string], others ...*rapid.Generator[any]) *rapid.Generator[any] {
+	kinds := append([]*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.Int8().AsAny(), rapid.Uint8().AsAny(), rapid.Int16().AsAny(),
+		rapid.Uint16().AsAny(), rapid.Int32().AsAny(), rapid.Uint32().AsAny(), rapid.Int64().AsAny(), rapid.Uint64().AsAny(),
+		rapid.Map(rapid.Uint32(), func(bits uint32) any { return math.Float32frombits(bits) }),
+		rapid.Map(rapid.Uint64(), func(bits uint64) any { return math.Float64frombits(bits) }),
+		rapid.Custom(func(t *rapid.T) any { return AnyText(t, "text") }),
+		rapid.SliceOf(rapid.Byte()).AsAny(),
+		rapid.Map(rapid.Int64(), func(s int64) any { return time.Unix(s, 0) }),
+		rapid.Make[model.Decimal]().AsAny(), rapid.Make[model.RawValue]().AsAny(),
+	}, others...)
+	if depth > 0 {
+		list := rapid.SliceOfN(AnyValueWith(depth-1, names, others...), 0, 4)
+		table := rapid.MapOfN(names, AnyValueWith(depth-1, names, others...), 0, 6)
+		kinds = append(kinds, list.AsAny(), rapid.Map(list, func(values []any) any { return model.Repeated(values) }),
+			rapid.Map(table, func(values map[string]any) any { return model.Table(values) }))
+	}
+	return rapid.OneOf(kinds...)
 }
 
 // AnyTable draws a table of up to five headers, with nested tables and lists down to a depth.
