@@ -19,131 +19,111 @@ import (
 )
 
 func TestRoute(t *testing.T) {
-	queues := func(names ...string) build.Part {
-		return func(s *model.Snapshot) {
-			for _, n := range names {
-				build.Queue(n)(s)
-			}
-		}
-	}
-	abc := queues("a", "b", "c")
+	abc := parts(build.Queue("a"), build.Queue("b"), build.Queue("c"))
+	exact := model.Route{Exact: true}
 	tests := []struct {
-		name     string
-		parts    []build.Part
-		exchange string
-		keys     []string
-		headers  model.Table
-		want     model.Route
+		name, exchange string
+		keys           string // the routing key, then those of CC
+		headers        model.Table
+		queues         string
+		want           model.Route  // without Queues
+		parts          []build.Part // besides the queues a, b and c
 	}{
+		{"default exchange: the queue of that name", "", "b", nil, "b", exact, nil},
+		{"default exchange: no such queue", "", "z", nil, "", exact, nil},
+		{"default exchange with CC", "", "c a c", nil, "a c", exact, nil},
 		{
-			name: "default exchange: the queue of that name", parts: []build.Part{abc}, keys: []string{"b"},
-			want: model.Route{Queues: build.Refs("b"), Exact: true},
+			"direct", "x", "k", nil, "a", exact,
+			parts(build.Exchange("direct", "x"), build.Bind("x", "k", "a"), build.Bind("x", "l", "b")),
 		},
 		{
-			name: "default exchange: no such queue", parts: []build.Part{abc}, keys: []string{"z"},
-			want: model.Route{Exact: true},
+			"two bindings to one queue give one copy", "x", "k l", nil, "a", exact,
+			parts(
+				build.Exchange("direct", "x"), build.Bind("x", "k", "a"), build.Bind("x", "k", "a"), build.Bind("x", "l", "a"),
+			),
 		},
 		{
-			name: "default exchange with CC", parts: []build.Part{abc}, keys: []string{"c", "a", "c"},
-			want: model.Route{Queues: build.Refs("a", "c"), Exact: true},
+			"fanout ignores the key", "x", "other", nil, "a b", exact,
+			parts(build.Exchange("fanout", "x"), build.Bind("x", "k", "a"), build.Bind("x", "", "b")),
 		},
 		{
-			name: "direct", parts: []build.Part{
-				abc, build.Exchange("direct", "x"), build.Bind("x", "k", "a"), build.Bind("x", "l", "b"),
-			}, exchange: "x", keys: []string{"k"},
-			want: model.Route{Queues: build.Refs("a"), Exact: true},
+			"topic", "x", "user.create", nil, "a b", exact,
+			parts(
+				build.Exchange("topic", "x"), build.Bind("x", "user.*", "a"), build.Bind("x", "#.create", "b"),
+				build.Bind("x", "user", "c"),
+			),
 		},
 		{
-			name: "two bindings to one queue give one copy", parts: []build.Part{abc, build.Exchange("direct",
-				"x"), build.Bind("x", "k", "a"), build.Bind("x", "k", "a"), build.Bind("x", "l", "a")}, exchange: "x",
-			keys: []string{"k", "l"}, want: model.Route{Queues: build.Refs("a"), Exact: true},
+			"topic: an @ is no dot", "x", "ucenter@user", nil, "b", exact,
+			parts(build.Exchange("topic", "x"), build.Bind("x", "user.*", "a"), build.Bind("x", "ucenter@user", "b")),
 		},
 		{
-			name: "fanout ignores the key", parts: []build.Part{abc, build.Exchange("fanout", "x"), build.Bind("x",
-				"k", "a"), build.Bind("x", "", "b")}, exchange: "x", keys: []string{"other"},
-			want: model.Route{Queues: build.Refs("a", "b"), Exact: true},
-		},
-		{
-			name: "topic", parts: []build.Part{
-				abc, build.Exchange("topic", "x"), build.Bind("x", "user.*", "a"),
-				build.Bind("x", "#.create", "b"), build.Bind("x", "user", "c"),
-			}, exchange: "x",
-			keys: []string{"user.create"}, want: model.Route{Queues: build.Refs("a", "b"), Exact: true},
-		},
-		{
-			name: "topic: an @ is no dot", parts: []build.Part{
-				abc, build.Exchange("topic", "x"), build.Bind("x", "user.*", "a"), build.Bind("x", "ucenter@user", "b"),
-			}, exchange: "x",
-			keys: []string{"ucenter@user"}, want: model.Route{Queues: build.Refs("b"), Exact: true},
-		},
-		{
-			name: "headers: all", parts: []build.Part{
-				abc, build.Exchange("headers", "x"), build.BindHeaders("x", "a", model.Table{"k": "v", "n": int64(1)}),
+			"headers: all", "x", "",
+			model.Table{"k": "v", "n": int32(1)},
+			"a", exact,
+			parts(
+				build.Exchange("headers", "x"), build.BindHeaders("x", "a", model.Table{"k": "v", "n": int64(1)}),
 				build.BindHeaders("x", "b", model.Table{"k": "v", "n": int64(2)}),
-			}, exchange: "x", keys: []string{""},
-			headers: model.Table{"k": "v", "n": int32(1)}, want: model.Route{Queues: build.Refs("a"), Exact: true},
+			),
 		},
 		{
-			name: "exchange to exchange, with a cycle", parts: []build.Part{
-				abc, build.Exchange("fanout", "x"), build.Exchange("direct", "y"), build.BindExchange("x", "", "y"),
+			"exchange to exchange, with a cycle", "x", "k", nil, "a b", exact,
+			parts(
+				build.Exchange("fanout", "x"), build.Exchange("direct", "y"), build.BindExchange("x", "", "y"),
 				build.BindExchange("y", "k", "x"), build.Bind("y", "k", "a"), build.Bind("x", "", "b"),
-			}, exchange: "x", keys: []string{"k"},
-			want: model.Route{Queues: build.Refs("a", "b"), Exact: true},
+			),
 		},
 		{
-			name: "alternate exchange when nothing matched", parts: []build.Part{
-				abc, build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"),
-				build.Bind("y", "", "c"), build.Bind("x", "k", "a"),
-			}, exchange: "x", keys: []string{"other"},
-			want: model.Route{Queues: build.Refs("c"), Exact: true},
+			"alternate exchange when nothing matched", "x", "other", nil, "c", exact,
+			parts(
+				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"), build.Bind("y", "", "c"),
+				build.Bind("x", "k", "a"),
+			),
 		},
 		{
-			name: "no alternate exchange when something matched",
-			parts: []build.Part{
-				abc, build.Exchange("direct", "x", "alternate-exchange", "y"),
-				build.Exchange("fanout", "y"), build.Bind("y", "", "c"), build.Bind("x", "k", "a"),
-			}, exchange: "x",
-			keys: []string{"k"}, want: model.Route{Queues: build.Refs("a"), Exact: true},
+			"no alternate exchange when something matched", "x", "k", nil, "a", exact,
+			parts(
+				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"), build.Bind("y", "", "c"),
+				build.Bind("x", "k", "a"),
+			),
 		},
 		{
-			name: "a matching exchange that leads nowhere keeps the alternate away",
-			parts: []build.Part{
-				abc, build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"),
-				build.Bind("y", "", "c"), build.Exchange("fanout", "z"), build.BindExchange("x", "k", "z"),
-			}, exchange: "x", keys: []string{"k"}, want: model.Route{Exact: true},
-		},
-		{name: "an alternate exchange that does not exist", parts: []build.Part{abc, build.Exchange("direct",
-			"x", "alternate-exchange", "nope")}, exchange: "x", keys: []string{"k"}, want: model.Route{Exact: true}},
-		{
-			name: "a missing exchange", parts: []build.Part{abc}, exchange: "nope", keys: []string{"k"},
-			want: model.Route{Exact: true, MissingExchange: "nope"},
+			"a matching exchange that leads nowhere keeps the alternate away", "x", "k", nil, "", exact,
+			parts(
+				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"), build.Bind("y", "", "c"),
+				build.Exchange("fanout", "z"), build.BindExchange("x", "k", "z"),
+			),
 		},
 		{
-			name: "a binding to a queue that vanished", parts: []build.Part{
-				abc, build.Exchange("fanout", "x"), build.Bind("x", "", "gone"), build.Bind("x", "", "a"),
-			}, exchange: "x", keys: []string{""},
-			want: model.Route{Queues: build.Refs("a"), Exact: true},
+			"an alternate exchange that does not exist", "x", "k", nil, "", exact,
+			parts(build.Exchange("direct", "x", "alternate-exchange", "nope")),
+		},
+		{"a missing exchange", "nope", "k", nil, "", model.Route{Exact: true, MissingExchange: "nope"}, nil},
+		{
+			"a binding to a queue that vanished", "x", "", nil, "a", exact,
+			parts(build.Exchange("fanout", "x"), build.Bind("x", "", "gone"), build.Bind("x", "", "a")),
 		},
 		{
-			name: "consistent hash: the possible set", parts: []build.Part{
-				abc, build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "a"), build.Bind("x", "1", "b"),
-			}, exchange: "x", keys: []string{"k"},
-			want: model.Route{Queues: build.Refs("a", "b")},
+			"consistent hash: the possible set", "x", "k", nil, "a b",
+			model.Route{},
+			parts(build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "a"), build.Bind("x", "1", "b")),
 		},
 		{
-			name: "x-delayed-message routes by its type, later",
-			parts: []build.Part{
-				abc, build.Exchange("x-delayed-message", "x", "x-delayed-type", "direct"),
-				build.Bind("x", "k", "a"), build.Bind("x", "l", "b"),
-			}, exchange: "x", keys: []string{"k"},
-			want: model.Route{Queues: build.Refs("a"), Delays: true},
+			"x-delayed-message routes by its type, later", "x", "k", nil, "a",
+			model.Route{Delays: true},
+			parts(
+				build.Exchange("x-delayed-message", "x", "x-delayed-type", "direct"), build.Bind("x", "k", "a"),
+				build.Bind("x", "l", "b"),
+			),
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := build.TopologyOf("3.10.8", test.parts...).Route("/", test.exchange, test.keys, test.headers)
+			topology := build.TopologyOf("3.10.8", with(abc, test.parts...)...)
+			got := topology.Route("/", test.exchange, strings.Split(test.keys, " "), test.headers)
 			assert.That(t, got.Exact == (got.Why == ""), "exact is %v, and the reason against it is %q", got.Exact, got.Why)
 			got.Through, got.Why = nil, ""
+			test.want.Queues = build.Refs(strings.Fields(test.queues)...)
 			assert.NoDiff(t, cmp.Diff(test.want, got))
 		})
 	}
