@@ -23,7 +23,6 @@ type sizes struct {
 // endlessError is an answer larger than any broker's, as is http.MaxBytesError.
 type endlessError struct{ what string }
 
-// Error implements error.
 func (e endlessError) Error() string { return "the answer has more than " + e.what }
 
 // bytesOf is a limit in words.
@@ -46,7 +45,6 @@ func (e *elements) begin() error {
 	return nil
 }
 
-// Read implements io.Reader.
 func (e *elements) Read(p []byte) (n int, err error) {
 	if e.current > e.most.element {
 		return 0, endlessError{bytesOf(e.most.element) + " in one element"}

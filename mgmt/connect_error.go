@@ -27,7 +27,6 @@ type slowError struct {
 	accepted atomic.Bool // there was a connection
 }
 
-// Error implements error.
 func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e.after) }
 
 // connectError explains what stopped a poll as a *model.ConnectError. A cancelled ctx is returned unchanged.

@@ -68,11 +68,12 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	secured.Config.ErrorLog = nil
 	_, port, _ := net.SplitHostPort(secured.Listener.Addr().String())
 	trust := trustOf(secured)
-	at := func(address string) Options { return Options{URL: "http://guest:guest@" + address} }
+	url := func(text string) Options { return Options{URL: text} }
+	at := func(address string) Options { return url("http://guest:guest@" + address) }
 	overTLS := func(address string, trust *tls.Config) Options {
 		return Options{URL: "https://guest:guest@" + address, TLS: trust}
 	}
-	as := func(user, password string) Options { return Options{URL: b.as(user, password)} }
+	as := func(user, password string) Options { return url(b.as(user, password)) }
 
 	tests := []struct {
 		name        string
@@ -92,9 +93,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		},
 		{"unknown user", as("stranger", "wrongpass"), model.BadCredentials, "does not accept user stranger", "check"},
 		{
-			"no credentials",
-			Options{URL: "http://" + api},
-			model.BadCredentials, "asks for a user",
+			"no credentials", url("http://" + api), model.BadCredentials, "asks for a user",
 			"--api http://user:password@" + api,
 		},
 		{
@@ -128,13 +127,11 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		},
 		{"another protocol", at(answering(t, "SSH-2.0-x\r\n")), model.NoManagement, "does not speak HTTP", "15672"},
 		{"a silent close", at(answering(t, "")), model.NoAnswer, "closed the connection without an answer", "https://"},
-		{"a web page", Options{URL: page}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
-		{"other JSON", Options{URL: other}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
-		{"a wrong path", Options{URL: b.API() + "/rabbit"}, model.NoManagement, "no RabbitMQ management API", "--api"},
+		{"a web page", url(page), model.NoManagement, "not as RabbitMQ's management API", "15672"},
+		{"other JSON", url(other), model.NoManagement, "not as RabbitMQ's management API", "15672"},
+		{"a wrong path", url(b.API() + "/rabbit"), model.NoManagement, "no RabbitMQ management API", "--api"},
 		{
-			"a proxy without its broker",
-			Options{URL: broken},
-			model.NoManagement,
+			"a proxy without its broker", url(broken), model.NoManagement,
 			"502 Bad Gateway: no\\x1b[31m backend", "log",
 		},
 	}
@@ -253,7 +250,6 @@ type ended struct {
 	once   sync.Once
 }
 
-// Close implements net.Conn.
 func (e *ended) Close() error {
 	e.once.Do(func() { close(e.closed) })
 	return e.Conn.Close()

@@ -45,86 +45,73 @@ func decodeQueues(t testing.TB, list string) (queues []model.Queue, odd []string
 
 func TestDecodeQueue(t *testing.T) {
 	some := model.Some[int64]
-	ref := model.QueueRef{VHost: "/", Name: "q"}
 	for _, test := range []struct {
-		name   string
-		fields string // in addition to name and vhost
-		want   model.Queue
-		odd    string
+		name, odd string
+		fields    string      // in addition to name and vhost
+		want      model.Queue // in addition to name and vhost; a classic one unless it has a type
 	}{
-		{"fresh", `"arguments":{}`, model.Queue{QueueRef: ref, Type: model.Classic, Arguments: model.Table{}}, ""},
+		{"fresh", "", `"arguments":{}`, model.Queue{Arguments: model.Table{}}},
 		{
-			"nulls", `"policy":null,"exclusive":null,"arguments":null,"messages_ready":null,"message_stats":null,"owner_pid_details":null,"exclusive_consumer_tag":null`,
-			model.Queue{QueueRef: ref, Type: model.Classic},
-			"",
+			"nulls", "", `"policy":null,"exclusive":null,"arguments":null,"messages_ready":null,"message_stats":null,"owner_pid_details":null,"exclusive_consumer_tag":null`,
+			model.Queue{},
 		},
 		{
-			"Erlang's empty list", `"arguments":[],"effective_policy_definition":[],"message_stats":[]`,
-			model.Queue{QueueRef: ref, Type: model.Classic, Arguments: model.Table{}, PolicyDefinition: model.Table{}},
-			"",
+			"Erlang's empty list", "", `"arguments":[],"effective_policy_definition":[],"message_stats":[]`,
+			model.Queue{Arguments: model.Table{}, PolicyDefinition: model.Table{}},
 		},
 		{
-			"type by argument", `"arguments":{"x-queue-type":"quorum","x-single-active-consumer":true}`,
+			"type by argument", "", `"arguments":{"x-queue-type":"quorum","x-single-active-consumer":true}`,
 			model.Queue{
-				QueueRef: ref, Type: model.Quorum, SingleActive: true,
+				Type: model.Quorum, SingleActive: true,
 				Arguments: model.Table{"x-queue-type": "quorum", "x-single-active-consumer": true},
 			},
-			"",
 		},
-		{"type as reported", `"type":"stream"`, model.Queue{QueueRef: ref, Type: model.Stream}, ""},
-		{"unknown type", `"type":"mqtt"`, model.Queue{QueueRef: ref, Type: "mqtt"}, ""},
+		{"type as reported", "", `"type":"stream"`, model.Queue{Type: model.Stream}},
+		{"unknown type", "", `"type":"mqtt"`, model.Queue{Type: "mqtt"}},
 		{
-			"counts", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,"messages_dlx":4,"messages_delayed":5,"state":"running"`,
+			"counts", "", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,"messages_dlx":4,"messages_delayed":5,"state":"running"`,
 			model.Queue{
-				QueueRef: ref, Type: model.Classic, State: "running", Ready: some(3), Unacked: some(2),
-				Consumers: some(1), ReadyBytes: some(77), DeadLettering: some(4), Delayed: some(5),
+				State: "running", Ready: some(3), Unacked: some(2), Consumers: some(1), ReadyBytes: some(77),
+				DeadLettering: some(4), Delayed: some(5),
 			},
-			"",
 		},
 		{
-			"odd counts are unknown", `"messages_ready":"many","messages_unacknowledged":1.5,"consumers":{},"message_bytes_ready":99999999999999999999,"state":7`,
-			model.Queue{QueueRef: ref, Type: model.Classic},
-			"",
+			"odd counts are unknown", "", `"messages_ready":"many","messages_unacknowledged":1.5,"consumers":{},"message_bytes_ready":99999999999999999999,"state":7`,
+			model.Queue{},
 		},
 		{
-			"statistics", `"message_stats":{"publish":7,"publish_details":{"rate":1.5},"deliver_get":6,"deliver_get_details":{"rate":2},"deliver_no_ack":1,"get_no_ack":2,
+			"statistics", "", `"message_stats":{"publish":7,"publish_details":{"rate":1.5},"deliver_get":6,"deliver_get_details":{"rate":2},"deliver_no_ack":1,"get_no_ack":2,
 			"ack":3,"ack_details":{"rate":0.0},"redeliver_details":{"rate":"NaN"}}`,
 			model.Queue{
-				QueueRef: ref, Type: model.Classic, Published: some(7), Delivered: some(6), DeliveredNoAck: some(3), Acked: some(3),
-				PublishRate: model.Some(1.5), DeliverRate: model.Some(2.0), AckRate: model.Some(0.0),
+				Published: some(7), Delivered: some(6), DeliveredNoAck: some(3), Acked: some(3), PublishRate: model.Some(1.5),
+				DeliverRate: model.Some(2.0), AckRate: model.Some(0.0),
 			},
-			"",
 		},
-		{"head", `"head_message_timestamp":1700000000`, model.Queue{
-			QueueRef: ref, Type: model.Classic, HeadTimestamp: model.Some(time.Unix(1700000000, 0)),
-		}, ""},
+		{"head", "", `"head_message_timestamp":1700000000`, model.Queue{HeadTimestamp: model.Some(time.Unix(1700000000, 0))}},
 		{
-			"owned", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`,
-			model.Queue{QueueRef: ref, Type: model.Classic, Exclusive: true, OwnedByAnother: true},
-			"",
+			"owned", "", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`,
+			model.Queue{Exclusive: true, OwnedByAnother: true},
 		},
+		{"exclusive consumer", "", `"exclusive_consumer_tag":"ctag"`, model.Queue{ExclusiveHeld: true}},
 		{
-			"exclusive consumer", `"exclusive_consumer_tag":"ctag"`,
-			model.Queue{QueueRef: ref, Type: model.Classic, ExclusiveHeld: true},
-			"",
-		},
-		{
-			"policy", `"policy":"p","operator_policy":"o","effective_policy_definition":{"message-ttl":5,"dead-letter-exchange":"x"}`,
+			"policy", "", `"policy":"p","operator_policy":"o","effective_policy_definition":{"message-ttl":5,"dead-letter-exchange":"x"}`,
 			model.Queue{
-				QueueRef: ref, Type: model.Classic, Policy: "p", OperatorPolicy: "o",
+				Policy: "p", OperatorPolicy: "o",
 				PolicyDefinition: model.Table{"message-ttl": int64(5), "dead-letter-exchange": "x"},
 			},
-			"",
 		},
 		{
-			"odd settings are reported", `"arguments":"none","policy":7,"auto_delete":"undefined"`,
-			model.Queue{QueueRef: ref, Type: model.Classic},
-			"queue q: its arguments, auto-delete flag and policy cannot be read",
+			"odd settings are reported", "queue q: its arguments, auto-delete flag and policy cannot be read", `"arguments":"none","policy":7,"auto_delete":"undefined"`,
+			model.Queue{},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			queues, odd, err := decodeQueues(t, `[{"name":"q","vhost":"/",`+test.fields+`}]`)
 			must.That(t, err == nil && len(queues) == 1, "%v, %v", queues, err)
+			test.want.QueueRef = model.QueueRef{VHost: "/", Name: "q"}
+			if test.want.Type == "" {
+				test.want.Type = model.Classic
+			}
 			assert.NoDiff(t, cmp.Diff(test.want, queues[0], opts))
 			assert.Equal(t, strings.Join(odd, "; "), test.odd, "odd")
 		})
@@ -321,7 +308,6 @@ type answers struct {
 	parts map[string][]byte // by the end of the path
 }
 
-// RoundTrip implements http.RoundTripper.
 func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	_, part, _ := strings.Cut(req.URL.Path, "/api/")
 	return &http.Response{

@@ -19,7 +19,6 @@ type field[T any] struct {
 	odd   bool // it was present, but not a T
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (f *field[T]) UnmarshalJSON(b []byte) error {
 	*f = field[T]{}
 	if string(b) == "null" {
@@ -104,7 +103,7 @@ func decodeNested(b []byte) (model.Table, error) {
 // entry is one value of a flat table.
 type entry struct{ value any }
 
-// UnmarshalJSON implements json.Unmarshaler. The decoder calls it with one well-formed value.
+// UnmarshalJSON is called by the decoder with one well-formed value.
 func (e *entry) UnmarshalJSON(b []byte) (err error) {
 	switch b[0] {
 	case '"':

@@ -243,6 +243,14 @@ func (s *stage) finds(code, queue string) findings.Finding {
 	return found
 }
 
+// known is the topology once it is known who consumes some queues.
+func (s *stage) known(queues ...string) *model.Topology {
+	s.t.Helper()
+	return model.NewTopology(pollUntil(s.t, s.poll, fmt.Sprintf("%q are known", queues), func(now *model.Snapshot) bool {
+		return !slices.ContainsFunc(queues, func(q string) bool { return !find(s.t, now, q).Consumers.Known() })
+	}))
+}
+
 // silent checks that there is no finding of a code, about these queues or any, once everything is known about every
 // queue. What was just fixed may still be in the statistics: it has to disappear.
 func (s *stage) silent(code string, queues ...string) {

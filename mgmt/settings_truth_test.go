@@ -305,8 +305,7 @@ func TestFindingBlockedHead(t *testing.T) {
 	}
 	s.awaitDepth("rising", 0)
 	must.Equal(t, s.depth("falling"), 3, "messages wait behind the long TTL, though the head holds all")
-	topology := model.NewTopology(pollUntil(t, s.poll, "the buffers are known",
-		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "falling").Consumers.Known() }))
+	topology := s.known("falling")
 	falling := model.QueueRef{VHost: s.vhost, Name: "falling"}
 	now := time.Now().Add(time.Second) // timestamps have whole seconds
 	found := findings.In(topology, falling, lookAt(now, messages...))
@@ -323,11 +322,7 @@ func lookAt(at time.Time, messages ...message.Message) peek.Peeked {
 
 // received converts a delivery, as far as these findings need it.
 func received(d amqp.Delivery) message.Message {
-	headers := model.Table{}
-	for key, v := range d.Headers {
-		headers[key] = v
-	}
-	return message.Message{Position: 1, Headers: headers, Redelivered: d.Redelivered}
+	return message.Message{Position: 1, Headers: modelTable(d.Headers), Redelivered: d.Redelivered}
 }
 
 func TestFindingNearDeliveryLimit(t *testing.T) {
@@ -335,8 +330,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(3)})
 	s.publish("a", nil)
 	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
-	topology := model.NewTopology(pollUntil(t, s.poll, "the queue is known",
-		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "a").Consumers.Known() }))
+	topology := s.known("a")
 	for round := range 4 {
 		d := s.take("a")
 		found := findings.In(topology, ref, lookAt(time.Now(), received(d)))
@@ -415,16 +409,12 @@ func TestMessagesShowTheirWays(t *testing.T) {
 	s.retries("save.created")
 	s.confirmed("delay", "delay.5s", amqp.Publishing{Body: []byte("stray")})
 	s.confirmed("delay", "delete.x", amqp.Publishing{Headers: amqp.Table{"CC": []any{"delay.now"}}, Body: []byte("m")})
-	topology := model.NewTopology(pollUntil(t, s.poll, "the buffers are known", func(snapshot *model.Snapshot) bool {
-		return find(t, snapshot, "delay:5s").Consumers.Known() && find(t, snapshot, "soon").Consumers.Known()
-	}))
+	topology := s.known("delay:5s", "soon")
 	look := func(queue string, n int) *findings.Reading {
 		reading := findings.ReadingOf(topology, model.QueueRef{VHost: s.vhost, Name: queue}, time.Now(), nil)
 		for range n {
 			d := s.take(queue)
-			m := received(d)
-			m.Exchange, m.RoutingKey = d.Exchange, d.RoutingKey
-			m.Deaths, m.DeathsError = message.ParseDeaths(modelTable(d.Headers))
+			m := seenMessage(d)
 			reading.See(&m)
 		}
 		return reading

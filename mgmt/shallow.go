@@ -15,7 +15,6 @@ type shallow struct {
 	escaped bool // after a backslash in it
 }
 
-// Read implements io.Reader.
 func (s *shallow) Read(p []byte) (n int, err error) {
 	for n == 0 && err == nil && len(p) > 0 {
 		n, err = s.ReadCloser.Read(p)

@@ -299,7 +299,7 @@ func (r *storyRun) goOn(m *storyMessage, d amqp.Delivery) {
 			must.Do(r.t, d.Ack(false))
 			return
 		}
-		m.expect(names(r.topology.DeadLetter(ref, []string{seen.RoutingKey}, seen.Headers).Queues), "rejected in "+ref.Name)
+		m.expect(namesOf(r.topology.DeadLetter(ref, []string{seen.RoutingKey}, seen.Headers).Queues), "rejected in "+ref.Name)
 		must.Do(r.t, d.Reject(false))
 	case !expires || r.chance(4):
 		r.republish(m, d, &seen)
@@ -324,7 +324,7 @@ func (r *storyRun) republish(m *storyMessage, d amqp.Delivery, seen *message.Mes
 		delete(headers, "x-death")
 	}
 	r.republished++
-	m.expect(names(r.topology.Route(r.vhost, exchange, []string{key}, seen.Headers).Queues),
+	m.expect(namesOf(r.topology.Route(r.vhost, exchange, []string{key}, seen.Headers).Queues),
 		fmt.Sprintf("published again to %q with %q", exchange, key))
 	r.send(exchange, key, d.MessageId, headers)
 	must.Do(r.t, d.Ack(false))
@@ -416,16 +416,8 @@ func seenMessage(d amqp.Delivery) message.Message {
 	m := received(d)
 	m.Exchange, m.RoutingKey = d.Exchange, d.RoutingKey
 	m.Properties = message.Properties{MessageID: d.MessageId, Expiration: d.Expiration}
-	m.Headers = modelTable(d.Headers)
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
-}
-
-func names(refs []model.QueueRef) (list []string) {
-	for _, ref := range refs {
-		list = append(list, ref.Name)
-	}
-	return list
 }
 
 // While dlxtop looks at a failed queue or a buffer, each keeps its role.

@@ -46,7 +46,6 @@ type bound struct {
 	limit int64  // bytes of the answer
 }
 
-// RoundTrip implements http.RoundTripper.
 func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.roundTrip(req)
 	// An answer 500 to a GET is often temporary. The API starts the cache of a list with the first request for it; of two
@@ -108,7 +107,6 @@ func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
 // end of the value, before the end of the body.
 type drained struct{ io.ReadCloser }
 
-// Close implements io.Closer.
 func (d drained) Close() error {
 	_, _ = io.CopyN(io.Discard, d.ReadCloser, drainedBytes)
 	return d.ReadCloser.Close()
@@ -122,7 +120,6 @@ type answerError struct {
 	Leads  string // a redirect's target, without user, password and query
 }
 
-// Error implements error.
 func (e *answerError) Error() string {
 	if e.Reason == "" {
 		return fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))

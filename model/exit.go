@@ -13,7 +13,6 @@ type Exit struct {
 // Fate is what becomes of messages on a way out of a queue.
 type Fate string
 
-// The fates.
 const (
 	Arrives Fate = "arrives" // in every queue of the route, or in some of them when the route is not exact
 	Lost    Fate = "lost"    // dropped silently

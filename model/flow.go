@@ -9,7 +9,6 @@ import (
 // Role is the part that a queue plays in a flow.
 type Role string
 
-// The roles.
 const (
 	DelayedBuffer Role = "delayed" // a buffer that publishers fill on purpose
 	RetryBuffer   Role = "retry"   // a buffer that failures of a worker fill

@@ -30,7 +30,6 @@ type Route struct {
 // keeps its own, including CC and BCC.
 type KeyKind int
 
-// The kinds.
 const (
 	KeysKnown  KeyKind = iota // they are known, or do not matter
 	KeysBound                 // the bound keys are assumed: a message with another key goes elsewhere

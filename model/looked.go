@@ -12,7 +12,6 @@ type Looked struct {
 // EndedBy is what ended a peek before dlxtop did. All held messages went back, and that counts as a return.
 type EndedBy string
 
-// The kinds.
 const (
 	// RabbitMQ failed internally (541, from 4.0 on), for example on a message of an AMQP 1.0 client without an AMQP 0-9-1
 	// form.

@@ -90,7 +90,6 @@ type Alarm struct {
 // AlarmResource is what a node runs out of.
 type AlarmResource string
 
-// The resources.
 const (
 	Memory AlarmResource = "memory"
 	Disk   AlarmResource = "disk"

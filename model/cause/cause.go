@@ -24,7 +24,6 @@ func ParseID(text string) (ID, bool) {
 // Evidence is the source of a cause.
 type Evidence string
 
-// The kinds of evidence.
 const (
 	ByError Evidence = "error"   // an error written by a framework or an application
 	ByDeath Evidence = "x-death" // no error: only RabbitMQ's reason and queue of the death
@@ -44,7 +43,6 @@ type Cause struct {
 // Level is how much is left out of causes when too many differ.
 type Level int
 
-// The levels.
 const (
 	Whole      Level = iota // nothing
 	FirstWords              // the text after its third word; the queue of a death

@@ -15,7 +15,6 @@ import (
 // State is what people have done about a cause.
 type State string
 
-// The states.
 const (
 	New      State = "new"      // not opened yet
 	Seen     State = "seen"     // it was opened

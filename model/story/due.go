@@ -13,7 +13,6 @@ import (
 // DueKind is how precisely it is known when a waiting message leaves its buffer.
 type DueKind string
 
-// The kinds.
 const (
 	DueUnknown DueKind = "unknown"
 	DueExact   DueKind = "exact"   // within exactWithin

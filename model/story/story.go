@@ -12,7 +12,6 @@ import (
 // Kind is the kind of an Event.
 type Kind string
 
-// The kinds of events.
 const (
 	Published   Kind = "published"
 	Republished Kind = "republished" // by a worker: the broker's x-death begins here

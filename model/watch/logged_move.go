@@ -12,7 +12,6 @@ import (
 // MoveKind is a kind of movement.
 type MoveKind string
 
-// The kinds.
 const (
 	MoveHop      MoveKind = "hop"      // left a buffer for the queues behind it
 	MoveArrival  MoveKind = "arrival"  // came into a queue, from publishers or by an unseen way
