@@ -330,19 +330,20 @@ func TestUnroutableOwnKeys(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		parts []build.Part
-		want  []string
+		want  string
 	}{
-		{"nothing shows that they arrive", nil, []string{"warning dead-letter-unroutable delay:5s"}},
-		{"the statistics show it", []build.Part{arrived}, nil},
-		{"another buffer explains the statistics", []build.Part{
-			arrived, build.Buffer("other", "user:save", 1000),
-		}, []string{"warning dead-letter-unroutable delay:5s"}},
-		{"messages show it", []build.Part{build.Seen("delay:5s", "user:save")}, nil},
+		{"nothing shows that they arrive", nil, "warning dead-letter-unroutable delay:5s"},
+		{"the statistics show it", parts(arrived), ""},
+		{
+			"another buffer explains the statistics", parts(arrived, build.Buffer("other", "user:save", 1000)),
+			"warning dead-letter-unroutable delay:5s",
+		},
+		{"messages show it", parts(build.Seen("delay:5s", "user:save")), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found := Of(build.TopologyOf("4.0.5", slices.Concat(build.CopyKeyParts, test.parts)...))
 			found = slices.DeleteFunc(found, func(f Finding) bool { return f.Code != "dead-letter-unroutable" })
-			assert.NoDiff(t, cmp.Diff(test.want, codes(found)))
+			assert.Equal(t, strings.Join(codes(found), "; "), test.want)
 		})
 	}
 	t.Run("what leaves and arrives nowhere is lost", func(t *testing.T) {
