@@ -122,13 +122,6 @@ func TestMovesBetween(t *testing.T) {
 	})
 }
 
-func levelRefs(names ...string) (refs []model.QueueRef) {
-	for _, name := range names {
-		refs = append(refs, model.QueueRef{VHost: "/", Name: name})
-	}
-	return refs
-}
-
 func TestShortName(t *testing.T) {
 	for _, c := range []struct {
 		levels []string
@@ -141,7 +134,7 @@ func TestShortName(t *testing.T) {
 		{[]string{"ä", "ö"}, "ä…ö"},
 		{[]string{"a", "ab"}, "a…b"},
 	} {
-		b := model.Buffer{Levels: levelRefs(c.levels...)}
+		b := model.Buffer{Levels: build.Refs(c.levels...)}
 		assert.Equal(t, b.ShortName(), c.want, "%v", c.levels)
 		entrance, ok := b.Entrance()
 		assert.That(t, ok && entrance.Name == c.levels[len(c.levels)-1],
@@ -160,7 +153,7 @@ func TestMovesOfLevels(t *testing.T) {
 	rates := func(in, out, sent float64) model.Movement {
 		return model.Movement{In: model.Some(in), Out: model.Some(out), New: model.Some(sent)}
 	}
-	refs := levelRefs("l0", "l1", "l2")
+	refs := build.Refs("l0", "l1", "l2")
 	levels := &model.Buffer{Member: model.Member{Queue: refs[0]}, Levels: refs}
 	for _, c := range []struct {
 		name    string
@@ -310,38 +303,28 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 }
 
 func TestCarried(t *testing.T) {
-	limit := func(n int64) build.Setting { return build.Argument("x-delivery-limit", n) }
-	quorum := func(name string, settings ...build.Setting) build.Part {
-		return build.Queue(name, append(settings, build.OfType(model.Quorum))...)
-	}
-	to := func(name string) build.Setting {
-		return func(q *model.Queue) {
-			build.DLX("")(q)
-			build.DeadKey(name)(q)
-		}
-	}
 	for _, test := range []struct {
 		name    string
 		version string
 		parts   []build.Part
 		want    string // of the failed queue: the origin and the count
 	}{
-		{"by the default limit", "4.3.6", parts(quorum("w", to("failed")), quorum("failed")), "w 21"},
-		{"by its own limit", "4.3.6", parts(quorum("w", to("failed"), limit(3)), quorum("failed")), "w 4"},
-		{"without a limit", "4.3.6", parts(quorum("w", to("failed"), limit(-1)), quorum("failed")), "w any"},
-		{"from a classic queue", "4.3.6", parts(build.Queue("w", to("failed")), quorum("failed")), " 0"},
-		{"before 4.3", "4.2.0", parts(quorum("w", to("failed")), quorum("failed")), " 0"},
+		{"by the default limit", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed")), build.Quorum("failed")), "w 21"},
+		{"by its own limit", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed"), build.DeliveryLimit(3)), build.Quorum("failed")), "w 4"},
+		{"without a limit", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed"), build.DeliveryLimit(-1)), build.Quorum("failed")), "w any"},
+		{"from a classic queue", "4.3.6", parts(build.Queue("w", build.DLX("", "failed")), build.Quorum("failed")), " 0"},
+		{"before 4.3", "4.2.0", parts(build.Quorum("w", build.DLX("", "failed")), build.Quorum("failed")), " 0"},
 		{
 			"through a buffer", "4.3.6",
-			parts(quorum("w", to("b")), build.Queue("b", to("failed"), build.TTL(10)), quorum("failed")), "w 21",
+			parts(build.Quorum("w", build.DLX("", "b")), build.Queue("b", build.DLX("", "failed"), build.TTL(10)), build.Quorum("failed")), "w 21",
 		},
 		{
 			// b keeps an expiring message's count as it arrived, or as it was delivered there
 			"through a buffer with a higher limit", "4.3.6",
-			[]build.Part{quorum("w", to("b"), limit(3)), quorum("b", to("failed"), limit(9)), quorum("failed")},
+			[]build.Part{build.Quorum("w", build.DLX("", "b"), build.DeliveryLimit(3)), build.Quorum("b", build.DLX("", "failed"), build.DeliveryLimit(9)), build.Quorum("failed")},
 			"b 10",
 		},
-		{"round and round", "4.3.6", parts(quorum("w", to("failed")), quorum("failed", to("w"), limit(3))), "w 21"},
+		{"round and round", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed")), build.Quorum("failed", build.DLX("", "w"), build.DeliveryLimit(3))), "w 21"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))

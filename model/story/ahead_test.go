@@ -16,12 +16,10 @@ import (
 // ladder is a worker whose failures wait 10 s, 60 s and 300 s, and then go to a failed queue; the worker publishes them
 // there.
 func ladder(more ...build.Part) []build.Part {
-	rung := func(name string, ms int64) build.Part {
-		return build.Buffer(name, "mail", ms)
-	}
 	return append([]build.Part{
 		build.Queue("mail", build.Consumers(1)), build.Queue("mail.failed"),
-		rung("mail.retry.10s", 10_000), rung("mail.retry.60s", 60_000), rung("mail.retry.300s", 300_000),
+		build.Buffer("mail.retry.10s", "mail", 10_000), build.Buffer("mail.retry.60s", "mail", 60_000),
+		build.Buffer("mail.retry.300s", "mail", 300_000),
 	}, more...)
 }
 

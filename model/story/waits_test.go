@@ -153,8 +153,6 @@ func TestWaitsHold(t *testing.T) {
 	}
 }
 
-func waiting(n int64) build.Setting { return build.Ready(n) }
-
 func nothing(model.QueueRef) *Waits { return nil }
 
 // flowTo is the flow of a worker w with these buffers.
@@ -173,19 +171,17 @@ func dueWords(t *model.Topology, f *model.Flow, looks func(model.QueueRef) *Wait
 }
 
 func TestDueHistogram(t *testing.T) {
-	rung := func(name string, s int64, n int64) build.Part {
-		return build.Buffer(name, "w", s*1000, waiting(n))
-	}
+	rung := func(name string, s, n int64) build.Part { return build.Buffer(name, "w", s*1000, build.Ready(n)) }
 	for want, parts := range map[string][]build.Part{
 		"all 1,204 within 30s":               {rung("q", 30, 1204)},
 		"all 9 within 5m   ≤ 1m 6   ≤ 10m 3": {rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3)},
-		"not looked at 7":                    {build.Queue("q", build.DLX("", "w"), waiting(7))},
+		"not looked at 7":                    {build.Queue("q", build.DLX("", "w"), build.Ready(7))},
 	} {
 		topology, f := flowTo(parts...)
 		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), want, "without a look")
 	}
 	t.Run("with a look at some of them", func(t *testing.T) {
-		topology, f := flowTo(build.Queue("q", build.DLX("", "w"), waiting(107)))
+		topology, f := flowTo(build.Queue("q", build.DLX("", "w"), build.Ready(107)))
 		peeked := buffered(same(0, 7), 30, 300, 2, 1800, 7200, 200_000, -1)
 		peeked.Depth = model.Some[int64](107)
 		w := waitsIn(topology, build.Ref("q"), peeked, Sight{})
@@ -206,10 +202,10 @@ func TestDueHistogram(t *testing.T) {
 func TestDueHistogramOfLevels(t *testing.T) {
 	var parts []build.Part
 	for i := range 6 {
-		level := build.Buffer(fmt.Sprintf("level-%d", i), "w", 1000<<i, waiting(1))
+		level := build.Buffer(fmt.Sprintf("level-%d", i), "w", 1000<<i, build.Ready(1))
 		if i > 0 {
 			level = build.Queue(fmt.Sprintf("level-%d", i), build.DLX(""),
-				build.DeadKey(fmt.Sprintf("level-%d", i-1)), build.TTL(1000<<i), waiting(1))
+				build.DeadKey(fmt.Sprintf("level-%d", i-1)), build.TTL(1000<<i), build.Ready(1))
 		}
 		parts = append(parts, level)
 	}
@@ -254,13 +250,8 @@ func named(after time.Duration, names string) peek.Peeked {
 // A later peek never knows less of messages that still wait than an earlier one; it takes nothing over for messages
 // that may have been elsewhere meanwhile.
 func TestALaterLookIsNoWorse(t *testing.T) {
-	delayed := []build.Part{
-		build.Queue("w", build.Consumers(1)), build.Buffer("q", "w", 60_000),
-	}
-	retried := []build.Part{
-		build.Queue("w", build.Consumers(1), build.DLX("", "q")),
-		build.Buffer("q", "w", 60_000),
-	}
+	delayed := parts(build.Queue("w", build.Consumers(1)), build.Buffer("q", "w", 60_000))
+	retried := parts(build.Queue("w", build.Consumers(1), build.DLX("", "q")), build.Buffer("q", "w", 60_000))
 	for _, c := range []struct {
 		name          string
 		parts         []build.Part
