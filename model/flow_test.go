@@ -303,28 +303,30 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 }
 
 func TestCarried(t *testing.T) {
+	quorum, limit := build.Quorum, build.DeliveryLimit
+	to := func(name string) build.Setting { return build.DLX("", name) }
 	for _, test := range []struct {
 		name    string
 		version string
 		parts   []build.Part
 		want    string // of the failed queue: the origin and the count
 	}{
-		{"by the default limit", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed")), build.Quorum("failed")), "w 21"},
-		{"by its own limit", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed"), build.DeliveryLimit(3)), build.Quorum("failed")), "w 4"},
-		{"without a limit", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed"), build.DeliveryLimit(-1)), build.Quorum("failed")), "w any"},
-		{"from a classic queue", "4.3.6", parts(build.Queue("w", build.DLX("", "failed")), build.Quorum("failed")), " 0"},
-		{"before 4.3", "4.2.0", parts(build.Quorum("w", build.DLX("", "failed")), build.Quorum("failed")), " 0"},
+		{"by the default limit", "4.3.6", parts(quorum("w", to("failed")), quorum("failed")), "w 21"},
+		{"by its own limit", "4.3.6", parts(quorum("w", to("failed"), limit(3)), quorum("failed")), "w 4"},
+		{"without a limit", "4.3.6", parts(quorum("w", to("failed"), limit(-1)), quorum("failed")), "w any"},
+		{"from a classic queue", "4.3.6", parts(build.Queue("w", to("failed")), quorum("failed")), " 0"},
+		{"before 4.3", "4.2.0", parts(quorum("w", to("failed")), quorum("failed")), " 0"},
 		{
 			"through a buffer", "4.3.6",
-			parts(build.Quorum("w", build.DLX("", "b")), build.Queue("b", build.DLX("", "failed"), build.TTL(10)), build.Quorum("failed")), "w 21",
+			parts(quorum("w", to("b")), build.Queue("b", to("failed"), build.TTL(10)), quorum("failed")), "w 21",
 		},
 		{
 			// b keeps an expiring message's count as it arrived, or as it was delivered there
 			"through a buffer with a higher limit", "4.3.6",
-			[]build.Part{build.Quorum("w", build.DLX("", "b"), build.DeliveryLimit(3)), build.Quorum("b", build.DLX("", "failed"), build.DeliveryLimit(9)), build.Quorum("failed")},
+			[]build.Part{quorum("w", to("b"), limit(3)), quorum("b", to("failed"), limit(9)), quorum("failed")},
 			"b 10",
 		},
-		{"round and round", "4.3.6", parts(build.Quorum("w", build.DLX("", "failed")), build.Quorum("failed", build.DLX("", "w"), build.DeliveryLimit(3))), "w 21"},
+		{"round and round", "4.3.6", parts(quorum("w", to("failed")), quorum("failed", to("w"), limit(3))), "w 21"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))
