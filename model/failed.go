@@ -72,6 +72,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			continue
 		}
 		why := fmt.Sprintf("%s, no dead-letter exchange, %q in its name", q.unconsumed(), says.failed)
+		because := func(more string) Member { return Member{q.QueueRef, why + more, true} }
 		tied := workers[namesake{q.VHost, says.whole}]
 		if len(tied) == 0 {
 			tied = workers[namesake{q.VHost, says.base}]
@@ -85,28 +86,19 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 		case len(tied) > 0 && !shared:
 			for _, worker := range tied {
 				f := b.of(worker, "has a failed queue of the same name")
-				f.Failed = append(f.Failed, Member{
-					q.QueueRef,
-					fmt.Sprintf("%s; named after %s", why, Printable(worker.Name)), true,
-				})
+				f.Failed = append(f.Failed, because("; named after "+Printable(worker.Name)))
 			}
 		case shared && len(all[q.VHost]) == 1:
 			worker := all[q.VHost][0]
 			f := b.of(worker, "is the only worker beside the failed queue "+Printable(q.Name))
-			f.Failed = append(f.Failed, Member{
-				q.QueueRef,
-				fmt.Sprintf("%s; %s is the only worker here", why, Printable(worker.Name)), true,
-			})
+			f.Failed = append(f.Failed, because("; "+Printable(worker.Name)+" is the only worker here"))
 		case says.weak || served[q.QueueRef] || b.t.worked[q.QueueRef]:
 			// only its name suggests this: it may be an application's queue whose worker is stopped
 		case framework != "":
-			alone = append(alone, Member{
-				q.QueueRef,
-				fmt.Sprintf("%s; by default, %s has one for all workers, and each message names its worker", why, framework),
-				true,
-			})
+			alone = append(alone, because("; by default, "+framework+
+				" has one for all workers, and each message names its worker"))
 		default:
-			alone = append(alone, Member{q.QueueRef, why + "; only its messages can show which worker it belongs to", true})
+			alone = append(alone, because("; only its messages can show which worker it belongs to"))
 		}
 	}
 	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })

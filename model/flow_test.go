@@ -285,7 +285,7 @@ func TestBuffersThatWorkersFillByThemselves(t *testing.T) {
 			map[string]model.Role{"user:save": model.DelayedBuffer, "user:delete": model.DelayedBuffer},
 		},
 		{
-			"one of several levels", with(ladder, build.Endpoint("w"), build.SentInto("nsb.v2.delay-level-05", "w")),
+			"one of several levels", with(ladder, build.Endpoint("w", 1), build.SentInto("nsb.v2.delay-level-05", "w")),
 			"nsb.v2.delay-level-00",
 			map[string]model.Role{"w": model.RetryBuffer},
 		},

@@ -8,10 +8,9 @@ import (
 )
 
 // Printable is s on one line, with everything escaped that could move a cursor, hide text or change a terminal: control
-// characters (
-// , \x1b, \u009b), characters that are invisible or change the direction or shape of others (\u{202e}), unassigned
-// ones, bytes that are not UTF-8 (\xff), accents without a letter or beyond the fourth on one letter, and letters
-// beyond the fourth that terminals may draw into one cell.
+// characters (\n, \x1b, \u009b), characters that are invisible or change the direction or shape of others (\u{202e}),
+// unassigned ones, bytes that are not UTF-8 (\xff), accents without a letter or beyond the fourth on one letter, and
+// letters beyond the fourth that terminals may draw into one cell.
 //
 // Spaces at the beginning and the end are shown as ·: they would be invisible, and names that look alike may differ in
 // them.
@@ -105,11 +104,8 @@ func escaped(r rune) string {
 // tabWidth is the distance between tab stops in a body.
 const tabWidth = 4
 
-// PrintableLines splits s into lines and makes each printable. Lines end with
-//
-//	or \r
-//
-// ; tabs expand to spaces. An empty last line is left out.
+// PrintableLines splits s into lines, which end with \n or \r\n, and makes each printable; tabs expand to spaces. An
+// empty last line is left out.
 func PrintableLines(s string) []string {
 	if s == "" {
 		return nil

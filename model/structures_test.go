@@ -67,7 +67,7 @@ func TestFlowsOfStructures(t *testing.T) {
 		{
 			name: "binary delay levels are one buffer with a range",
 			parts: append(build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28),
-				build.Endpoint("shipping"), build.Endpoint("billing"), build.EndpointDown("error")),
+				build.Endpoint("shipping", 1), build.Endpoint("billing", 1), build.Endpoint("error", 0)),
 			want: []string{
 				"billing: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument)",
 				"shipping: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument)",
@@ -522,7 +522,7 @@ func TestUnknownConsumersMakeNoWorkers(t *testing.T) {
 func crowded(endpoints, services, chained int) map[string]*model.Snapshot {
 	levels := build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28)
 	for i := range endpoints {
-		levels = append(levels, build.Endpoint(fmt.Sprintf("endpoint-%04d", i)))
+		levels = append(levels, build.Endpoint(fmt.Sprintf("endpoint-%04d", i), 1))
 	}
 	topic := []build.Part{build.Exchange("topic", "master"), build.Exchange("topic", "dead")}
 	failed := []build.Part{build.Exchange("fanout", "dead"), build.Queue("graveyard"), build.Bind("dead", "", "graveyard")}

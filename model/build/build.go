@@ -297,12 +297,6 @@ func DelayLevels(name, delivery string, levels int) []Part {
 	return parts
 }
 
-// Endpoint is a queue with its exchange of the same name, bound to the delays as NServiceBus does it.
-func Endpoint(name string) Part { return endpointWith(name, 1) }
-
-// EndpointDown is an Endpoint without a consumer.
-func EndpointDown(name string) Part { return endpointWith(name, 0) }
-
 // DramatiqParts are the queues that Dramatiq declares for a queue mail: its own, delayed and dead messages.
 var DramatiqParts = []Part{
 	Queue("mail", Consumers(1), DLX(""), DeadKey("mail.XQ")),
@@ -312,10 +306,11 @@ var DramatiqParts = []Part{
 // Noon is the time at which tests take place.
 var Noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
-func endpointWith(name string, n int64) Part {
+// Endpoint is a queue with its exchange of the same name, bound to the delays as NServiceBus does it.
+func Endpoint(name string, consumers int64) Part {
 	return func(s *model.Snapshot) {
 		for _, p := range []Part{
-			Exchange("fanout", name), Queue(name, OfType(model.Quorum), Consumers(n)), Bind(name, "", name),
+			Exchange("fanout", name), Quorum(name, Consumers(consumers)), Bind(name, "", name),
 			BindExchange("nsb.v2.delay-delivery", "#."+name, name),
 		} {
 			p(s)

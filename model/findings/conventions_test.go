@@ -59,7 +59,7 @@ func TestFlowsOfEachConvention(t *testing.T) {
 		{
 			name: "NServiceBus: one endpoint, delays, the error queue",
 			parts: append(build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28),
-				build.Endpoint("mail"), build.EndpointDown("error")),
+				build.Endpoint("mail", 1), build.Endpoint("error", 0)),
 			want: []string{"mail: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument) error=failed"},
 		},
 		{
