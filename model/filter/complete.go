@@ -24,10 +24,7 @@ var expressionWords = []string{"and", "or", "not", "in", "contains", "startsWith
 // continuations.
 func Complete(text string, paths []string) (from int, found []string) {
 	if strings.TrimSpace(text) == "" {
-		for _, field := range Fields() {
-			found = append(found, field.Name)
-		}
-		return len(text), found
+		return len(text), fieldNames()
 	}
 	known := completions(paths)
 	quote := rune(0)
@@ -50,11 +47,7 @@ func Complete(text string, paths []string) (from int, found []string) {
 }
 
 func completions(paths []string) []string {
-	var known []string
-	for _, field := range Fields() {
-		known = append(known, field.Name)
-	}
-	known = append(known, paths...)
+	known := slices.Concat(fieldNames(), paths)
 	for _, f := range builtins {
 		known = append(known, f+"(")
 	}

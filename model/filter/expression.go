@@ -62,14 +62,7 @@ func ParseExpression(expression string) (f *Filter, err error) {
 	return &Filter{Text: expression, condition: condition.value, variables: p.most, steps: maxSteps}, nil
 }
 
-func expressionNames() []string {
-	var names []string
-	for _, f := range fields {
-		names = append(names, f.Name)
-	}
-	slices.Sort(names)
-	return names
-}
+func expressionNames() []string { return slices.Sorted(slices.Values(fieldNames())) }
 
 func (f *Filter) evaluate(m *message.Message) bool {
 	e := evaluation{

@@ -96,4 +96,12 @@ var fields = []Field{
 
 func Fields() []Field { return fields }
 
+func fieldNames() []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
 func Functions() []string { return slices.Clone(builtins) }

@@ -86,10 +86,7 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 		}
 	}
 	mark, marked := was.Headers[message.ReplayHeader]
-	delete(was.Headers, message.ReplayHeader) // it is dlxtop's own, and programs need not handle it
-	if len(was.Headers) == 0 {
-		was.Headers = nil
-	}
+	was.Headers = without(was.Headers, isMark) // it is dlxtop's own, and programs need not handle it
 	is, changed, err := p.Mend.Apply(&was)
 	if err == nil && changed {
 		err = p.mayPublish(t, &was, &is)
@@ -187,10 +184,7 @@ func (n *mending) try(
 // draftOf is what is published, without a mark. It does not retain the rest of a page.
 func draftOf(p *message.Publishing) draft.Draft {
 	d := draft.Draft(*p)
-	d.Headers, d.Body, d.Reaches = maps.Clone(p.Headers), slices.Clone(p.Body), nil
-	if delete(d.Headers, message.ReplayHeader); len(d.Headers) == 0 {
-		d.Headers = nil
-	}
+	d.Headers, d.Body, d.Reaches = without(p.Headers, isMark), slices.Clone(p.Body), nil
 	return d
 }
 

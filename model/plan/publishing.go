@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -118,17 +119,20 @@ func (p *Plan) publishing(m *message.Message, way target.Way) message.Publishing
 	if m.Properties.HasForeignUser(p.User) {
 		out.Properties.Clear(message.PropUserID)
 	}
-	for key, v := range m.Headers {
-		if p.strips(key) {
-			continue
-		}
-		if out.Headers == nil {
-			out.Headers = make(model.Table, len(m.Headers))
-		}
-		out.Headers[key] = v
-	}
+	out.Headers = without(m.Headers, p.strips)
 	return out
 }
+
+// without is a copy of headers without some; nil when none are left.
+func without(headers model.Table, drops func(key string) bool) model.Table {
+	kept := maps.Clone(headers)
+	if maps.DeleteFunc(kept, func(key string, _ any) bool { return drops(key) }); len(kept) == 0 {
+		return nil
+	}
+	return kept
+}
+
+func isMark(key string) bool { return key == message.ReplayHeader }
 
 // NewDraft is what a replay of a message would publish. Where its target is unknown, it has the address of its origin.
 func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user string) draft.Draft {
