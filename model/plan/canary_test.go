@@ -25,6 +25,7 @@ func TestCanaryPlans(t *testing.T) {
 	}
 	written := message.Message{Headers: model.Table{"x-delivery-count": int64(15)}} // written by its publisher
 	limit := func(n int64) build.Setting { return build.Argument("x-delivery-limit", n) }
+	quorum := set(build.OfType(model.Quorum))
 	for _, test := range []struct {
 		name, version string
 		from          []build.Setting
@@ -35,28 +36,24 @@ func TestCanaryPlans(t *testing.T) {
 	}{
 		{name: "classic", version: "3.10.8"},
 		{
-			name: "quorum 3.10 without a limit", version: "3.10.8", from: []build.Setting{build.OfType(model.Quorum)},
-			oneLook: true, warning: "grows by up to 5",
+			name: "quorum 3.10 without a limit", version: "3.10.8", from: quorum, oneLook: true, warning: "grows by up to 5",
 		},
 		{
-			name: "quorum 3.10 with a small limit", version: "3.10.8",
-			from: []build.Setting{build.OfType(model.Quorum), limit(5)}, oneLook: true, refusal: "delivery limit 5",
+			name: "quorum 3.10 with a small limit", version: "3.10.8", from: append(quorum, limit(5)), oneLook: true,
+			refusal: "delivery limit 5",
+		},
+		{name: "quorum 4.0, fresh", version: "4.0.5", from: quorum, oneLook: true, warning: "grows by up to 5"},
+		{
+			name: "quorum 4.0, nearly used up", version: "4.0.5", from: quorum, oneLook: true,
+			refusal: "one has used 15 of it",
+			want:    func(w *ActionWant) { w.Sample = message.MessageList{used(2), used(15)} },
 		},
 		{
-			name: "quorum 4.0, fresh", version: "4.0.5", from: []build.Setting{build.OfType(model.Quorum)}, oneLook: true,
-			warning: "grows by up to 5",
-		},
-		{
-			name: "quorum 4.0, nearly used up", version: "4.0.5", from: []build.Setting{build.OfType(model.Quorum)},
-			oneLook: true, refusal: "one has used 15 of it",
-			want: func(w *ActionWant) { w.Sample = message.MessageList{used(2), used(15)} },
-		},
-		{
-			name: "quorum 4.0, some left", version: "4.0.5", from: []build.Setting{build.OfType(model.Quorum)}, oneLook: true,
+			name: "quorum 4.0, some left", version: "4.0.5", from: quorum, oneLook: true,
 			want: func(w *ActionWant) { w.Sample = message.MessageList{used(14), written} },
 		},
 		{
-			name: "quorum 4.3", version: "4.3.6", from: []build.Setting{build.OfType(model.Quorum)},
+			name: "quorum 4.3", version: "4.3.6", from: quorum,
 			want: func(w *ActionWant) { w.Sample = message.MessageList{used(19)} },
 		},
 		{

@@ -324,14 +324,15 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 		build.Queue("ruled", build.Policy("p", model.Table{"dead-letter-exchange": "x"})))
 	always := []string{"BCC", "CC", "expiration", "user_id", "x-acquired-count", "x-delivery-count"}
 	deaths := []string{"x-death", "x-first-death-queue", "x-last-death-queue"}
+	all := slices.Sorted(slices.Values(slices.Concat(always, deaths)))
 	for _, test := range []struct {
 		to            string
 		strips, keeps []string
 	}{
 		{"parking", always, deaths},
-		{"counter", append(always[:5:5], "x-death", "x-delivery-count", "x-first-death-queue", "x-last-death-queue"), nil},
-		{"worker", append(always[:5:5], "x-death", "x-delivery-count", "x-first-death-queue", "x-last-death-queue"), nil},
-		{"ruled", append(always[:5:5], "x-death", "x-delivery-count", "x-first-death-queue", "x-last-death-queue"), nil},
+		{"counter", all, nil},
+		{"worker", all, nil},
+		{"ruled", all, nil},
 	} {
 		t.Run(test.to, func(t *testing.T) {
 			m := deadMessage()
