@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/broker/tap"
@@ -66,9 +68,12 @@ func New(o Options) (*Client, error) {
 		patience: defaultPatience, spoolMemory: spool.Memory, comeback: comeback,
 		returned: map[model.QueueRef]int{}, late: map[model.QueueRef]lateReturn{},
 		looks: o.Looks, rescues: map[string]bool{},
-		own:     &ownLooks{looked: map[model.QueueRef]model.Looked{}, locks: map[model.QueueRef]chan struct{}{}},
-		holds:   holds{now: map[model.QueueRef]int{}, ended: map[model.QueueRef]time.Time{}},
-		counter: newCounter(),
+		own:   &ownLooks{looked: map[model.QueueRef]model.Looked{}, locks: map[model.QueueRef]chan struct{}{}},
+		holds: holds{now: map[model.QueueRef]int{}, ended: map[model.QueueRef]time.Time{}},
+		counter: counter{
+			turn: make(chan struct{}, 1), lanes: map[string]*[countLanes]*amqp.Channel{}, most: map[string]int{},
+			refused: map[model.QueueRef]time.Time{},
+		},
 	}, nil
 }
 

@@ -27,21 +27,12 @@ const (
 
 // counter keeps the channels on which queues are counted. One count runs at a time.
 type counter struct {
-	turn    chan struct{} // holds one token while no count runs
-	running *sync.WaitGroup
+	turn    chan struct{} // full while one runs
+	running sync.WaitGroup
 	lanes   map[string]*[countLanes]*amqp.Channel // by vhost; its owner has the turn
 	// lanes at most, where a limit allows no more; its owner has the turn
 	most    map[string]int
 	refused map[model.QueueRef]time.Time // until when; its owner has the turn
-}
-
-func newCounter() counter {
-	c := counter{
-		turn: make(chan struct{}, 1), running: &sync.WaitGroup{}, // one token
-		lanes: map[string]*[countLanes]*amqp.Channel{}, most: map[string]int{}, refused: map[model.QueueRef]time.Time{},
-	}
-	c.turn <- struct{}{}
-	return c
 }
 
 // Count counts queues exactly and immediately: their ready messages and their consumers. It keeps its channels, so that
@@ -52,7 +43,7 @@ func newCounter() counter {
 // If dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is there.
 func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 	select {
-	case <-c.counter.turn:
+	case c.counter.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("count queues: the last count was not answered yet: %w", ctx.Err())
 	}
@@ -62,7 +53,7 @@ func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 	c.counter.running.Go(func() {
 		defer close(done)
 		counts, err = c.count(ctx, refs)
-		c.counter.turn <- struct{}{}
+		<-c.counter.turn
 	})
 	select {
 	case <-done:

@@ -383,22 +383,15 @@ func report(l *ledger, progress func(plan.Account)) (end func()) {
 	if progress == nil {
 		return func() {}
 	}
-	done := make(chan struct{})
+	running, stop := context.WithCancel(context.Background())
 	var telling sync.WaitGroup
 	telling.Go(func() {
-		ticker := time.NewTicker(progressEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				progress(l.copy())
-			}
+		for pause(running, progressEvery) == nil {
+			progress(l.copy())
 		}
 	})
 	return func() {
-		close(done)
+		stop()
 		telling.Wait()
 	}
 }

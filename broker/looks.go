@@ -94,8 +94,6 @@ func (c *Client) remember(ctx context.Context, queue model.QueueRef, how func(*m
 	}
 }
 
-// Looked is what looks have cost the queues of a cluster, as remembered on this machine. The error says why it only
-// covers this program's own.
 func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
 	looked, err := c.memory().Looked(ctx, cmp.Or(cluster, c.Address()))
 	if err != nil && ctx.Err() == nil {

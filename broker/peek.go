@@ -61,7 +61,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 		peeked.Stopped = fmt.Sprintf("reading stopped after %s", model.ShortDuration(plan.Timeout))
 	case kept.Len() < want && peeked.Stopped == "" && plan.Method != peek.Stream: // a stream has no count of its own
 		peeked.Fewer = true
-		peeked.Stopped = fmt.Sprintf("no more are ready: of the %s counted before, some expired, or consumers "+"took them",
+		peeked.Stopped = fmt.Sprintf("no more are ready: of the %s counted before, some expired, or consumers took them",
 			model.Plural(src.depth, "message"))
 	}
 	return peeked, nil

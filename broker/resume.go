@@ -180,11 +180,8 @@ func (c *Client) awaitUnlisted(
 			return nil
 		}
 		if time.Since(began) > goneLimit {
-			return fmt.Errorf(
-				"RabbitMQ still has a connection of %s %d: end its program, or wait until RabbitMQ notices that it is gone",
-				r.Operation,
-				r.ID,
-			)
+			return fmt.Errorf("RabbitMQ still has a connection of %s %d: end its program, or wait until RabbitMQ notices "+
+				"that it is gone", r.Operation, r.ID)
 		}
 		if err := pause(ctx, listEvery); err != nil {
 			return err

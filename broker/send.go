@@ -224,8 +224,6 @@ func (s *sending) flush(ctx context.Context) error {
 	return nil
 }
 
-// Importable returns a check for messages that are to be imported into a queue: its error says why the broker would
-// close the connection because of one.
 func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error) {
 	held, release, err := c.Hold(ctx, into.VHost)
 	if err != nil {

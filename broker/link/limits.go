@@ -22,16 +22,13 @@ var limitPauses = []time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
 }
 
-// brokerLimit is a limit of connections or channels, and RabbitMQ's words when it is reached.
-type brokerLimit struct {
-	words   *regexp.Regexp // with the number
-	reached model.ConnectTrouble
-}
-
 // limits are those for which RabbitMQ closes a connection with 530, the code for everything that is not allowed: only
 // the text says which limit it is. Names in it are quoted, and may contain anything. 4.0.5 names the node where it
 // means the channels' user, so no name is taken from the text.
-var limits = []brokerLimit{
+var limits = []struct {
+	words   *regexp.Regexp // with the number
+	reached model.ConnectTrouble
+}{
 	{ // 3.10.8 and 4.0.5 say "of (1)", 4.3.6 "of 1"
 		regexp.MustCompile(`(?s)opened for user '.*' has reached the maximum allowed user limit of \(?(\d+)\)?$`),
 		model.ChannelsOfUser,
