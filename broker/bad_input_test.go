@@ -112,8 +112,7 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 // A message that would close the channel is refused beforehand, and the others are imported, without the header that is
 // to be removed.
 func TestImportOfABadMessage(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.queue("q", model.Classic)
 	into := resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}, Undelays: true}
 	account, err := c.Import(t.Context(), into, func(add func(*message.Message) error) error {

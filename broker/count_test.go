@@ -26,8 +26,7 @@ import (
 )
 
 func TestCount(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	classic := a.filled("classic", model.Classic, numbered(3)...).QueueRef
 	quorum := a.filled("quorum", model.Quorum, numbered(4)...).QueueRef
 	refs := []model.QueueRef{classic, {VHost: "/", Name: "no such queue"}, quorum}

@@ -102,8 +102,7 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 func TestReplayOfTheFirst(t *testing.T) {
 	onEachKind(t, func(t *testing.T, kind model.QueueType, a *app, c *broker.Client) {
 		from, to := a.moving(kind, numbered(50)...)
-		made := replayTo(t, from, to, plan.Selection{Limit: 20})
-		executed(t, c, made, outcome{Planned: 20, Moved: 20})
+		executed(t, c, replayTo(t, from, to, plan.Selection{Limit: 20}), outcome{Planned: 20, Moved: 20})
 		wantIDs(t, "moved", a.drain(to, 20), count(20))
 		kept := a.drain(from, 30)
 		wantIDs(t, "kept", kept, count(50)[20:])
@@ -130,12 +129,10 @@ func TestDrop(t *testing.T) {
 }
 
 func TestActionOnAnAutoDeleteQueue(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	from, to := a.autoDelete(), a.queue("worker", model.Classic)
 	a.publish(from, numbered(30)...)
-	made := replayTo(t, from, to, plan.Selection{MessageID: "7"})
-	executed(t, c, made, outcome{Planned: 1, Moved: 1})
+	executed(t, c, replayTo(t, from, to, plan.Selection{MessageID: "7"}), outcome{Planned: 1, Moved: 1})
 	a.wantMoved(from, count(30, 7), to, []string{"7"})
 }
 
@@ -195,8 +192,7 @@ func TestReplayToAFullQueue(t *testing.T) {
 
 // A nack by one queue says nothing about the other one, which has the message.
 func TestReplayToAFullQueueAndAnother(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	const kind, n = model.Classic, 20
 	from, other := a.queue("failed", kind), a.queue("other", kind)
 	full := a.queue("full", kind, "x-max-length", int32(0), "x-overflow", "reject-publish")
@@ -236,8 +232,7 @@ func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
 }
 
 func TestReplayStrips(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	from, to := a.moving(model.Classic, amqp.Publishing{
 		MessageId: "1", Expiration: "600000", UserId: "guest",
 		Headers: amqp.Table{"keep": "me", "CC": []any{"nowhere"}, "x-last-death-queue": "q"},
@@ -257,8 +252,7 @@ func TestReplayStrips(t *testing.T) {
 }
 
 func TestExecuteErrors(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	missing := described(model.QueueRef{VHost: "/", Name: "no such queue"}, model.Classic)
 	_, err := c.Execute(t.Context(), dropPlan(t, missing, plan.Selection{}, 1), nil)
 	assert.That(t, err != nil && strings.Contains(err.Error(), "does not exist"), "missing queue: %v", err)
@@ -376,8 +370,7 @@ func withoutCounters(headers model.Table) model.Table {
 
 // A queue with a dead-letter exchange gets the message without its history, so that it does not count as a cycle there.
 func TestMoveWhereDeathsCount(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	from, parking := a.queue("failed", model.Classic), a.queue("parking", model.Classic)
 	to := a.queue("buffer", model.Classic, "x-message-ttl", int64(50), "x-dead-letter-exchange", "",
 		"x-dead-letter-routing-key", from.Name)
@@ -398,8 +391,7 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 
 // The queue was deleted between plan and execution; nothing is acknowledged.
 func TestMoveWhereNothingIs(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	from, to := a.moving(model.Classic, numbered(3)...)
 	made := movePlan(t, lookAt(t, c, from, peek.Want{}).Messages, from, to)
 	a.deleteQueue(to.Name)

@@ -330,8 +330,7 @@ func disturbed(t *testing.T, n *demo.Node, queue model.QueueRef, times int, how 
 // A quorum queue that does not answer within a quarter of a second counts as empty and without consumers in a passive
 // declare (3.10.8, 4.0.5, 4.3.6).
 func TestSlowQueueIsNotEmpty(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	const n = 2000
 	from, to := a.moving(model.Quorum, numbered(n)...)
 	end := slowed(t, node, from.QueueRef)

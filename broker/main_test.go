@@ -391,6 +391,13 @@ func sideBySide(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	})
 }
 
+// besideOthers runs a test with one application and one client beside other tests.
+func besideOthers(t *testing.T) (*app, *broker.Client) {
+	t.Helper()
+	t.Parallel()
+	return newApp(t), client(t)
+}
+
 // forEachKindAlone is for tests that examine the whole process: its goroutines, its files.
 func forEachKindAlone(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	for _, kind := range kinds {

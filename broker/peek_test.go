@@ -69,8 +69,7 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 // While the broker does not know the leader of a quorum queue, it says that the queue is empty. A look that decides
 // what is sent or removed reads it nevertheless, to its end; and a queue that is empty ends such a look.
 func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.queue("q", model.Quorum)
 	look := peek.ToDecide(topology([]*model.Queue{q}), q.QueueRef, false, false)
 	read := func() (seen []string) {
@@ -93,8 +92,7 @@ func TestLookDoesNotBelieveThatAQueueIsEmpty(t *testing.T) {
 // TestActionWaitsForWhatWasReturned: a look that decides about an action waits for messages that an earlier look
 // returned and the queue does not show yet. Here a consumer unknown to the plan holds one of them for a while.
 func TestActionWaitsForWhatWasReturned(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.filled("q", model.Quorum, numbered(3)...)
 	channel := a.open()
 	must.Do(t, channel.Qos(1, 0, false))
@@ -121,8 +119,7 @@ func (a *app) autoDelete() *model.Queue {
 }
 
 func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.autoDelete()
 	a.publish(q, numbered(20)...)
 	for range 2 {
@@ -132,8 +129,7 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 }
 
 func TestPeekPastAnExclusiveConsumer(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.filled("q", model.Classic, numbered(20)...)
 	channel := a.open()
 	must.Do(t, channel.Qos(5, 0, false))
@@ -157,8 +153,7 @@ func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
 }
 
 func TestPeekOfAStream(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.queue("q", model.Stream)
 	a.send("", q.Name, numbered(50)...)
 	// A stream that pauses may have reached its end, or may be stalled.
@@ -178,8 +173,7 @@ func TestPeekOfAStream(t *testing.T) {
 }
 
 func TestPeekErrors(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	missing := model.QueueRef{VHost: "/", Name: "no such queue"}
 	_, err := c.Peek(t.Context(), planPeek(described(missing, model.Classic), peek.Want{}))
 	assert.That(t, errors.Is(err, model.ErrQueueGone), "missing queue: %v", err)
@@ -267,8 +261,7 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 }
 
 func TestPeekOfAMalformedDeath(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.queue("q", model.Classic)
 	a.publish(q, amqp.Publishing{Headers: amqp.Table{"x-death": "not an array"}},
 		amqp.Publishing{Headers: amqp.Table{"x-death": []any{int32(1), amqp.Table{"queue": int32(3), "count": "many"}}}})
@@ -311,8 +304,7 @@ func TestCancelledPeekGivesEverythingBack(t *testing.T) {
 }
 
 func TestPeekEndsWhenNothingComes(t *testing.T) {
-	t.Parallel()
-	a, c := newApp(t), client(t)
+	a, c := besideOthers(t)
 	q := a.queue("q", model.Quorum, "x-single-active-consumer", true)
 	a.publish(q, numbered(20)...)
 	a.consumer(q, 5)
