@@ -78,12 +78,22 @@ func (e *Env) LoadChoices() tea.Cmd {
 	})
 }
 
-// Keep changes the file of choices. It keeps what another dlxtop has written since.
+// Keep changes the file of choices, after the changes that were asked for before. It keeps what another dlxtop has
+// written since.
 func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
 	if e.Choices == nil {
 		return nil
 	}
-	return e.Command(KeepingTime, func(context.Context) tea.Msg {
+	before, done := e.kept, make(chan struct{})
+	e.kept = done
+	return e.Command(KeepingTime, func(ctx context.Context) tea.Msg {
+		defer close(done)
+		if before != nil {
+			select {
+			case <-before:
+			case <-ctx.Done():
+			}
+		}
 		_, err := e.Choices.Change(func(text []byte) ([]byte, error) {
 			c := ChoicesIn(text)
 			how(&c)

@@ -74,7 +74,8 @@ type Terminal struct {
 
 // Memory is what was done and said since the start, and before. Its slices and maps are only used in Update.
 type Memory struct {
-	Choices  Kept // stores what is remembered between starts; nil: nothing is
+	Choices  Kept          // stores what is remembered between starts; nil: nothing is
+	kept     chan struct{} // closed when the last change of Choices is written; nil: there was none
 	Marks    *causeMarks
 	Programs []string                // earlier jq programs, newest last
 	reason   string                  // of the last action in production
