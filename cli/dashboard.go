@@ -35,9 +35,7 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 			return err
 		}
 		line := p.progress()
-		if line.terminal {
-			line.draw("connecting to " + model.Printable(next))
-		}
+		line.draw("connecting to " + model.Printable(next))
 		other, err := p.openContext(ctx, next, flags)
 		line.stop()
 		if ctx.Err() != nil {

@@ -105,11 +105,7 @@ func (p *Program) do(ctx context.Context, s *session, t *model.Topology, d doing
 	}
 	if d.follow {
 		line := p.progress()
-		sequel, err := s.broker.Follow(ctx, f, func(now plan.Sequel) {
-			if line.terminal {
-				line.draw(now.Words(time.Now()))
-			}
-		})
+		sequel, err := s.broker.Follow(ctx, f, func(now plan.Sequel) { line.draw(now.Words(time.Now())) })
 		if line.stop(); err != nil {
 			p.say("whether the replay worked is not known: %v", err)
 		}
@@ -305,7 +301,11 @@ func (p *progress) show(account plan.Account) {
 	p.draw(words)
 }
 
+// draw shows words on a terminal.
 func (p *progress) draw(words string) {
+	if !p.terminal {
+		return
+	}
 	p.shown = true
 	fmt.Fprintf(p.out, "\r\x1b[K%s", print.Shortened(words, 78))
 }
