@@ -100,15 +100,13 @@ func TestCausePlansThatChange(t *testing.T) { atSizes(t, causePlansThatChange) }
 
 func causePlansThatChange(t *testing.T, width, height int) {
 	o, b, source, c := manyFailed()
-	orphans := make([]message.Message, 40) // with an unknown worker
-	for i := range orphans {
-		orphans[i] = message.Message{
+	b.leave("mail.failed", 0, 0)
+	for i := range 40 { // with an unknown worker
+		b.put("mail.failed", message.Message{
 			RoutingKey: "nobody",
 			Headers:    model.Table{"x-error": fmt.Sprintf("TimeoutError: smtp gateway did not answer in %d s", i)},
-		}
+		})
 	}
-	b.messages[ref("mail.failed")] = nil
-	b.put("mail.failed", orphans...)
 	s := without(source.snapshot, "mail") // the target of the messages in mail.failed
 	source.snapshot = s
 	term := o.onSMTP(t, width, height).press("r")

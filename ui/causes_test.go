@@ -126,9 +126,10 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 	c.advance(causes.Pause + time.Second)
 	term.recount(map[string]int64{"mail.failed": 241})
 	term.await("KeyError: 'customer_id'", "288 of 290 read").awaitRow(smtpCause)
+	want := []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"}
 	order := func() (rows []string) {
 		for _, line := range strings.Split(term.screen(), "\n") {
-			for _, text := range []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"} {
+			for _, text := range want {
 				if strings.Contains(line, text) && !strings.Contains(line, "──") && !strings.Contains(line, "example ") {
 					rows = append(rows, text)
 				}
@@ -136,7 +137,6 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 		}
 		return rows
 	}
-	want := []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"}
 	assert.List(t, order(), want, "they stand in the order")
 	term.press(keyCtrlR)
 	term.awaitThat("the most frequent is first", func(string) bool {
@@ -275,30 +275,30 @@ func failedAt(i int, reason string, at time.Time) message.Message {
 }
 
 // onMarked is the screen of causes with states in a file.
-func onMarked(t *testing.T, path string, width, height int) (*terminal, *recordedBroker, *recorded, *clock) {
+func onMarked(t *testing.T, path string, size ...int) *terminal {
 	t.Helper()
-	o, b, source, c := manyFailed()
+	o := failedQueues()
 	o.Interval, o.Marks = 10*time.Millisecond, kept.File{Path: path}
-	term := o.onCauses(t, width, height).await("88 of 90 read")
-	return term, b, source, c
+	return o.onCauses(t, size...).await("88 of 90 read")
 }
 
 // A resolved cause that fails again is shown as back, also by a later session.
 func TestResolvedCauseComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
-	term, b, _, c := onMarked(t, path, 120, 36)
+	term := onMarked(t, path)
 	term.awaitRow("new")
 	term.press("o").await("marked as resolved").awaitRow("resolved")
 	term.press("o").awaitThat("it is not", func(string) bool { return strings.Contains(term.cursorRow(), "seen") })
 	term.press("o").awaitRow("resolved")
 
+	c := term.clock
 	c.advance(time.Minute)
-	b.put("mail.failed", failedAt(500, "TimeoutError: smtp gateway did not answer in 500 s", c.now()))
+	term.broker.put("mail.failed", failedAt(500, "TimeoutError: smtp gateway did not answer in 500 s", c.now()))
 	term.recount(map[string]int64{"mail.failed": 42})
 	term.awaitRow("! back 03:05")
 	term.await("back: it came again after it was resolved")
 
-	again, _, _, _ := onMarked(t, path, 120, 36)
+	again := onMarked(t, path)
 	again.awaitThat("what is back is first", func(string) bool {
 		return strings.Contains(again.cursorRow(), "! back") && strings.Contains(again.cursorRow(), "smtp gateway")
 	})
@@ -308,17 +308,16 @@ func TestResolvedCauseComesBack(t *testing.T) {
 // A note stays with its cause.
 func TestNoteOfACause(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
-	term, _, _, _ := onMarked(t, path, 80, 24)
-	term.press("W").await("one line, kept beside the journal")
+	term := onMarked(t, path, 80, 24).press("W")
+	term.await("one line, kept beside the journal")
 	term.press("gateway down, ticket 12", keyEnter).await("note      gateway down, ticket 12")
-	again, _, _, _ := onMarked(t, path, 120, 36)
-	again.await("note      gateway down, ticket 12")
+	onMarked(t, path).await("note      gateway down, ticket 12")
 }
 
 // An action that empties a cause offers to mark it as resolved, unless it is: the key would undo that.
 func TestEmptiedCauseIsResolved(t *testing.T) {
 	for _, resolved := range []bool{false, true} {
-		term, _, _, _ := onMarked(t, filepath.Join(t.TempDir(), kept.CausesName), 120, 36)
+		term := onMarked(t, filepath.Join(t.TempDir(), kept.CausesName))
 		if term.press(keyDown); resolved {
 			term.press("o").await("marked as resolved")
 		}

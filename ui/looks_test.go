@@ -24,7 +24,7 @@ import (
 
 // indexed is the screen of causes with an index in a directory, after its failed queues were read, including the costly
 // one. The next session with these options begins an hour later.
-func indexed(t *testing.T, dir string) (Options, *recordedBroker, *recorded, *clock) {
+func indexed(t *testing.T, dir string) (Options, *recordedBroker) {
 	t.Helper()
 	o, b, source, c := manyFailed()
 	o.Index = kept.Index{Dir: dir}
@@ -33,7 +33,7 @@ func indexed(t *testing.T, dir string) (Options, *recordedBroker, *recorded, *cl
 	term.press(keyEnter).await("   90 read", "KeyError").awaitGone("as of").press("q").awaitEnd()
 	c.advance(time.Hour)
 	o.recount(nil)
-	return o, b, source, c
+	return o, b
 }
 
 // filesOf are the files of an index.
@@ -46,7 +46,7 @@ func filesOf(t *testing.T, dir string) []string {
 // only happens on request.
 func TestCausesOfEarlierStarts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
-	o, b, _, _ := indexed(t, dir)
+	o, b := indexed(t, dir)
 	looks := b.looksAt("lots.failed")
 	b.fail(errors.New("the broker is busy"))
 	term := o.onCauses(t)
@@ -66,7 +66,7 @@ func TestCausesOfEarlierStarts(t *testing.T) {
 // and so do later messages.
 func TestEarlierCausesThatAreUnknownNow(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
-	o, b, _, _ := indexed(t, dir)
+	o, b := indexed(t, dir)
 	b.put("lots.failed", failedFor(3, "KeyError: lot"))
 	o.recount(map[string]int64{"lots.failed": 3})
 	o.Interval = 10 * time.Millisecond
@@ -98,7 +98,7 @@ func TestCostlyCausesThatAreUnknownNow(t *testing.T) {
 // A damaged or foreign index is rewritten, and nothing else is affected; nor is it by one that cannot be written.
 func TestDamagedIndex(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "causes")
-	o, _, _, _ := indexed(t, dir)
+	o, _ := indexed(t, dir)
 	files := filesOf(t, dir)
 	must.That(t, len(files) == 3, "the index is %q", files)
 	for i, path := range files {

@@ -123,10 +123,9 @@ func TestRereadKeepsCursorAndSelection(t *testing.T) {
 	aimed := term.cursorRow()
 
 	// Two messages leave the head, one arrives at the end.
-	var kept []message.Message
-	there := term.broker.messages
-	term.broker.change(func() { kept, there[ref(failedQueue)] = there[ref(failedQueue)][2:], nil })
-	term.broker.put(failedQueue, append(slices.Clone(kept), failedMessage(99))...)
+	kept := slices.Clone(term.broker.messages[ref(failedQueue)][2:])
+	term.broker.leave(failedQueue, 0, 0)
+	term.broker.put(failedQueue, append(kept, failedMessage(99))...)
 	term.clock.advance(12 * time.Second)
 	term.press(keyCtrlR).await("29 messages", "1 selected")
 	now := term.cursorRow()
