@@ -315,11 +315,10 @@ func TestFlowsOfStructures(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			version := test.version
-			if version == "" {
-				version = "4.0.5"
+			if test.version == "" {
+				test.version = "4.0.5"
 			}
-			topology := build.TopologyOf(version, test.parts...)
+			topology := build.TopologyOf(test.version, test.parts...)
 			assert.NoDiff(t, cmp.Diff(test.want, build.Told(topology.Flows())))
 			got := map[string]string{}
 			for _, f := range topology.Flows() {
@@ -409,34 +408,28 @@ func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 		build.Exchange("direct", "x"), build.Queue("w", build.Consumers(1)), build.Bind("x", "k", "w"),
 		build.Queue("w.failed"), build.Queue("b", build.DLX("x", "k"), build.TTL(1000)),
 	}
-	with := func(more ...build.Part) []build.Part { return append(append([]build.Part{}, structure...), more...) }
-	change := func(change func(*model.Snapshot)) []build.Part { return with(change) }
+	change := func(more ...build.Part) []build.Part { return with(structure, more...) }
 	tests := map[string][]build.Part{
-		"nothing":           with(),
+		"nothing":           change(),
 		"a count":           change(func(s *model.Snapshot) { s.Queues[0].Ready = model.Some[int64](7) }),
 		"consumers":         change(func(s *model.Snapshot) { s.Queues[0].Consumers = model.Some[int64](0) }),
-		"a new queue":       with(build.Queue("c", build.TTL(5))),
+		"a new queue":       change(build.Queue("c", build.TTL(5))),
 		"a queue that went": change(func(s *model.Snapshot) { s.Queues = s.Queues[1:] }),
 		"an argument":       change(func(s *model.Snapshot) { s.Queues[2].Arguments["x-message-ttl"] = int64(2000) }),
 		"a policy": change(func(s *model.Snapshot) {
 			s.Queues[0].Policy, s.Queues[0].PolicyDefinition = "p", model.Table{"message-ttl": int64(3)}
 		}),
 		"an unknown policy":   change(func(s *model.Snapshot) { s.Queues[2].PolicyDefinition = nil }),
-		"a binding":           with(build.Bind("x", "k", "w.failed")),
+		"a binding":           change(build.Bind("x", "k", "w.failed")),
 		"a binding that went": change(func(s *model.Snapshot) { s.Bindings = s.Bindings[:0] }),
 		"an alternate":        change(func(s *model.Snapshot) { s.Exchanges[1].Arguments["alternate-exchange"] = "y" }),
-		"an exchange":         with(build.Exchange("fanout", "y")),
+		"an exchange":         change(build.Exchange("fanout", "y")),
 		"nothing read":        change(func(s *model.Snapshot) { s.Bindings = nil }),
-		"another version": change(func(s *model.Snapshot) {
-			s.Overview.Version = model.Version{
-				Major: 4, Minor: 0,
-				Patch: 5,
-			}
-		}),
+		"another version":     change(func(s *model.Snapshot) { s.Overview.Version = model.ParseVersion("4.0.5") }),
 		"ways of messages": change(func(s *model.Snapshot) {
 			s.Seen.From = map[model.QueueRef][]model.QueueRef{build.Ref("b"): build.Refs("w")}
 		}),
-		"a policy's pattern": with(build.UserPolicy("p", ".*", 1, model.Table{"delivery-limit": int64(3)})),
+		"a policy's pattern": change(build.UserPolicy("p", ".*", 1, model.Table{"delivery-limit": int64(3)})),
 	}
 	for name, parts := range tests {
 		t.Run(name, func(t *testing.T) {
