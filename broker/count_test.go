@@ -196,16 +196,15 @@ func (a *app) hold(channel *amqp.Channel, queue *model.Queue) (got []amqp.Delive
 	}
 }
 
-// empty takes all messages out of a queue. Earlier holders must be gone.
-func (a *app) empty(queue *model.Queue) []amqp.Delivery {
+// empty takes all messages out of a queue, also what arrives meanwhile. Earlier holders must be gone.
+func (a *app) empty(queue *model.Queue) (got []amqp.Delivery) {
 	a.Helper()
 	channel := a.open()
 	defer channel.Close()
-	got := a.hold(channel, queue)
-	if len(got) > 0 {
+	for more := a.hold(channel, queue); len(more) > 0; more = a.hold(channel, queue) {
 		must.Do(a, channel.Ack(0, true))
+		got = append(got, more...)
 	}
-	a.await(queue, 0)
 	return got
 }
 
