@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Carried is the delivery count with which messages may come into a queue: from 4.3 RabbitMQ keeps the count of a
 // quorum queue in the messages that it dead-letters, through queues of any type. Another quorum queue continues that
@@ -29,6 +32,7 @@ func (t *Topology) findCarried() map[QueueRef]Carried {
 			raised = append(raised, ref)
 		}
 	}
+	slices.SortFunc(raised, func(a, b QueueRef) int { return compareRefs(b, a) }) // of equal counts the first is named
 	for len(raised) > 0 {
 		ref := raised[len(raised)-1]
 		raised = raised[:len(raised)-1]

@@ -327,6 +327,13 @@ func TestCarried(t *testing.T) {
 			"b 10",
 		},
 		{"round and round", "4.3.6", parts(quorum("w", to("failed")), quorum("failed", to("w"), limit(3))), "w 21"},
+		{
+			"from several alike: the first by name, at every poll", "4.3.6",
+			parts(
+				quorum("w5", to("failed")), quorum("w1", to("failed")), quorum("w4", to("failed")), quorum("failed"),
+				quorum("w2", to("failed")), quorum("w3", to("failed")), quorum("w6", to("failed")),
+			), "w1 21",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, _ := build.TopologyOf(test.version, test.parts...).Carried(build.Ref("failed"))
