@@ -76,6 +76,21 @@ func decodeTable(b []byte) (model.Table, error) {
 	case "{}", "[]":
 		return noEntries, nil
 	}
+	if bytes.ContainsAny(b[1:], "{[") {
+		return decodeNested(b)
+	}
+	var entries map[string]entry // most tables are flat, and faster this way
+	if err := json.Unmarshal(b, &entries); err != nil {
+		return nil, err
+	}
+	table := make(model.Table, len(entries))
+	for key, e := range entries {
+		table[key] = e.value
+	}
+	return table, nil
+}
+
+func decodeNested(b []byte) (model.Table, error) {
 	decoder := json.NewDecoder(bytes.NewReader(b))
 	decoder.UseNumber()
 	var object map[string]any
@@ -83,6 +98,24 @@ func decodeTable(b []byte) (model.Table, error) {
 		return nil, err
 	}
 	return tableOf(object), nil
+}
+
+// entry is one value of a flat table.
+type entry struct{ value any }
+
+// UnmarshalJSON is called by the decoder with one well-formed value.
+func (e *entry) UnmarshalJSON(b []byte) (err error) {
+	switch b[0] {
+	case '"':
+		e.value, err = decodeText(b)
+	case 't', 'f':
+		e.value = b[0] == 't'
+	case 'n':
+		e.value = nil
+	default:
+		e.value = decodeNumber(string(b))
+	}
+	return err
 }
 
 // decodeNumber keeps an integer exact if it fits, even when RabbitMQ writes it as 1.0; a number that no float64 can
@@ -101,12 +134,13 @@ func decodeNumber(text string) any {
 	return f
 }
 
-// tableOf makes a table of a decoded object, in place. Numbers are json.Number.
+// tableOf converts a decoded object to a table. Numbers are json.Number.
 func tableOf(object map[string]any) model.Table {
+	table := make(model.Table, len(object))
 	for key, v := range object {
-		object[key] = tableValue(v)
+		table[key] = tableValue(v)
 	}
-	return object
+	return table
 }
 
 func tableValue(v any) any {
@@ -114,9 +148,11 @@ func tableValue(v any) any {
 	case map[string]any:
 		return tableOf(v)
 	case []any:
+		list := make([]any, len(v))
 		for i := range v {
-			v[i] = tableValue(v[i])
+			list[i] = tableValue(v[i])
 		}
+		return list
 	case json.Number:
 		return decodeNumber(v.String())
 	}
