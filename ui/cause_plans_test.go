@@ -206,7 +206,7 @@ func TestCauseIsMended(t *testing.T) {
 	}
 	term.await(fmt.Sprintf("%d of 64 messages moved", changed)).press(keyEsc).await("CAUSE")
 
-	o, b, _, _ = manyFailed()
+	o, _, _, _ = manyFailed()
 	term = o.onSMTP(t).press("E").await("Edit 64 messages with jq").press(".body", keyEnter)
 	term.await("not possible: the jq program gives another object instead", "64 messages: the jq program")
 	term.press(keyEnter) // does nothing
