@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -74,7 +75,8 @@ type keyboard struct {
 	*os.File
 	background func(light bool)
 
-	held []byte // the beginning of a possible answer
+	mu   sync.Mutex // after an editor, the next reader of keys may begin before the last one has ended
+	held []byte     // the beginning of a possible answer
 }
 
 // canAsk reports whether answers of the terminal come through keyboard.Read. On Windows Bubble Tea reads the console's
@@ -88,9 +90,13 @@ const (
 
 func (k *keyboard) Read(p []byte) (int, error) {
 	for {
-		n, err := k.File.Read(p[:max(1, len(p)-len(k.held))])
-		kept := k.without(p[:n])
-		n = copy(p, kept)
+		k.mu.Lock()
+		room := max(1, len(p)-len(k.held))
+		k.mu.Unlock()
+		n, err := k.File.Read(p[:room])
+		k.mu.Lock()
+		n = copy(p, k.without(p[:n]))
+		k.mu.Unlock()
 		if n > 0 || err != nil {
 			return n, err
 		}
