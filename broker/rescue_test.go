@@ -41,7 +41,7 @@ func mayRescue(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	if !behaviour().ReturnCountsAsDelivery {
-		t.Skip("nothing is ever rescued")
+		t.Skip("this RabbitMQ counts no return of a look, so that nothing is ever rescued")
 	}
 }
 

@@ -407,9 +407,11 @@ func (r *clientRun) checkCanaryStops() error {
 // processes waits until the worker has said that it processed this many messages.
 func (w *clientWorker) processes(n int) error {
 	end := time.Now().Add(built.Patience)
-	for ; len(w.times("PROCESSED")) < n && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-	}
 	times := w.times("PROCESSED")
+	for len(times) < n && time.Now().Before(end) {
+		time.Sleep(20 * time.Millisecond)
+		times = w.times("PROCESSED")
+	}
 	if len(times) != n {
 		return fmt.Errorf("the worker processed %d of %d messages", len(times), n)
 	}

@@ -199,13 +199,13 @@ func TestBrokerLost(t *testing.T) {
 
 // TestErrorsLeaveTheTerminal: an error before the dashboard opens prints one line and never takes over the terminal.
 func TestErrorsLeaveTheTerminal(t *testing.T) {
-	nobody := dial.Unused(t)
+	unused := dial.Unused(t)
 	for _, test := range []struct {
 		args   []string
 		status int
 		want   string
 	}{
-		{[]string{"--url", "amqp://guest:s3cr3t@" + nobody, "--api", "http://" + nobody}, cli.ExitConnect, nobody},
+		{[]string{"--url", "amqp://guest:s3cr3t@" + unused, "--api", "http://" + unused}, cli.ExitConnect, unused},
 		{[]string{
 			"--url", strings.Replace(built.Node.AMQP(), "guest:guest", "guest:s3cr3t", 1), "--api",
 			strings.Replace(built.Node.API(), "guest:guest@", "", 1),

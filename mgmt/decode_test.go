@@ -52,7 +52,8 @@ func TestDecodeQueue(t *testing.T) {
 	}{
 		{"fresh", "", `"arguments":{}`, model.Queue{Arguments: model.Table{}}},
 		{
-			"nulls", "", `"policy":null,"exclusive":null,"arguments":null,"messages_ready":null,"message_stats":null,"owner_pid_details":null,"exclusive_consumer_tag":null`,
+			"nulls", "", `"policy":null,"exclusive":null,"arguments":null,"messages_ready":null,"message_stats":null,
+			"owner_pid_details":null,"exclusive_consumer_tag":null`,
 			model.Queue{},
 		},
 		{
@@ -69,19 +70,21 @@ func TestDecodeQueue(t *testing.T) {
 		{"type as reported", "", `"type":"stream"`, model.Queue{Type: model.Stream}},
 		{"unknown type", "", `"type":"mqtt"`, model.Queue{Type: "mqtt"}},
 		{
-			"counts", "", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,"messages_dlx":4,"messages_delayed":5,"state":"running"`,
+			"counts", "", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,
+			"messages_dlx":4,"messages_delayed":5,"state":"running"`,
 			model.Queue{
 				State: "running", Ready: some(3), Unacked: some(2), Consumers: some(1), ReadyBytes: some(77),
 				DeadLettering: some(4), Delayed: some(5),
 			},
 		},
 		{
-			"odd counts are unknown", "", `"messages_ready":"many","messages_unacknowledged":1.5,"consumers":{},"message_bytes_ready":99999999999999999999,"state":7`,
+			"odd counts are unknown", "", `"messages_ready":"many","messages_unacknowledged":1.5,"consumers":{},
+			"message_bytes_ready":99999999999999999999,"state":7`,
 			model.Queue{},
 		},
 		{
-			"statistics", "", `"message_stats":{"publish":7,"publish_details":{"rate":1.5},"deliver_get":6,"deliver_get_details":{"rate":2},"deliver_no_ack":1,"get_no_ack":2,
-			"ack":3,"ack_details":{"rate":0.0},"redeliver_details":{"rate":"NaN"}}`,
+			"statistics", "", `"message_stats":{"publish":7,"publish_details":{"rate":1.5},"deliver_get":6,
+			"deliver_get_details":{"rate":2},"deliver_no_ack":1,"get_no_ack":2,"ack":3,"ack_details":{"rate":0.0},"redeliver_details":{"rate":"NaN"}}`,
 			model.Queue{
 				Published: some(7), Delivered: some(6), DeliveredNoAck: some(3), Acked: some(3), PublishRate: model.Some(1.5),
 				DeliverRate: model.Some(2.0), AckRate: model.Some(0.0),
@@ -94,7 +97,8 @@ func TestDecodeQueue(t *testing.T) {
 		},
 		{"exclusive consumer", "", `"exclusive_consumer_tag":"ctag"`, model.Queue{ExclusiveHeld: true}},
 		{
-			"policy", "", `"policy":"p","operator_policy":"o","effective_policy_definition":{"message-ttl":5,"dead-letter-exchange":"x"}`,
+			"policy", "", `"policy":"p","operator_policy":"o",
+			"effective_policy_definition":{"message-ttl":5,"dead-letter-exchange":"x"}`,
 			model.Queue{
 				Policy: "p", OperatorPolicy: "o",
 				PolicyDefinition: model.Table{"message-ttl": int64(5), "dead-letter-exchange": "x"},
